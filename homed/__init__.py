@@ -1,0 +1,1 @@
+"""homed: an agent kernel that remembers.  Importing this package has no effects."""

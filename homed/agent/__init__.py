@@ -1,0 +1,1 @@
+"""The turn loop: threads, stages, tools, approvals, the prompt."""

@@ -1,0 +1,146 @@
+"""The stream of notices that every watcher reads: page, waiter, status.
+
+The kernel posts and forgets.  A subscriber that falls behind loses the oldest notices and is told how many (``lost``);
+nothing a subscriber does or fails to do slows the kernel.  The shared-memory ring of a later issue replaces the transport
+to plugins, not this interface.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import trio
+
+from homed.clock import WallClock, system_wall_clock
+
+RAW_INPUT = "raw_input"
+TURN = "turn"
+CONTENT_DELTA = "content_delta"
+REASONING_DELTA = "reasoning_delta"
+TOOL_CALL = "tool_call"
+APPROVAL = "approval"
+AGENT_OUTPUT = "agent_output"
+AGENT_LLM_CHAIN = "agent_llm_chain"
+AGENT_ERROR = "agent_error"
+STAGE = "stage"
+THREAD = "thread"
+PLUGIN_STATE = "plugin_state"
+SYSTEM = "system"
+
+TYPES = frozenset(
+    {
+        RAW_INPUT, TURN, CONTENT_DELTA, REASONING_DELTA, TOOL_CALL, APPROVAL, AGENT_OUTPUT, AGENT_LLM_CHAIN,
+        AGENT_ERROR, STAGE, THREAD, PLUGIN_STATE, SYSTEM,
+    }
+)  # fmt: skip
+"""Every notice type; `docs/wire.md` says what ``data`` holds for each."""
+
+CONTENT_KEYS = frozenset({"text", "args", "result", "error", "title", "calls", "reasoning", "message"})
+"""Keys of ``data`` that carry what people or models said; withheld from subscribers without ``events.content``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One thing that happened.
+
+    ``seq`` grows by one per notice for the life of the daemon; ``at`` is wall-clock UTC seconds; ``thread``, ``turn`` and
+    ``scope`` are empty where they do not apply; ``data`` is small, JSON-able and already redacted.
+    """
+
+    seq: int
+    at: float
+    type: str
+    thread: str = ""
+    turn: str = ""
+    scope: str = ""
+    data: Mapping[str, object] = field(default_factory=dict)
+
+    def without_content(self) -> Notice:
+        """The same notice with the keys of ``CONTENT_KEYS`` left out."""
+        kept = {k: v for k, v in self.data.items() if k not in CONTENT_KEYS}
+        return Notice(self.seq, self.at, self.type, self.thread, self.turn, self.scope, kept)
+
+
+class Subscription:
+    """One reader's place in the stream; iterate it.  ``take_lost()`` says how many notices it missed since last asked."""
+
+    def __init__(self, types: frozenset[str] | None, size: int) -> None:
+        self._types = types
+        self._waiting: deque[Notice] = deque()
+        self._size = size
+        self._lost = 0
+        self._wake = trio.Event()
+        self._closed = False
+
+    def offer(self, notice: Notice) -> None:
+        """Queue a notice; never waits.  When full the oldest goes and is counted."""
+        if self._types is not None and notice.type not in self._types:
+            return
+        if len(self._waiting) >= self._size:
+            self._waiting.popleft()
+            self._lost += 1
+        self._waiting.append(notice)
+        self._wake.set()
+
+    def take_lost(self) -> int:
+        """Number of notices dropped since the last call; resets the count."""
+        lost, self._lost = self._lost, 0
+        return lost
+
+    def close(self) -> None:
+        """End the iteration once what is queued has been read."""
+        self._closed = True
+        self._wake.set()
+
+    async def __aiter__(self) -> AsyncIterator[Notice]:
+        """Yield notices as they come.  Cancellation between two loses nothing: what is queued stays queued."""
+        while True:
+            while self._waiting:
+                yield self._waiting.popleft()
+            if self._closed:
+                return
+            self._wake = trio.Event()
+            await self._wake.wait()
+
+
+class Bus:
+    """Posts notices to subscribers.  Used from the Trio thread only."""
+
+    def __init__(self, wall: WallClock = system_wall_clock) -> None:
+        self._wall = wall
+        self._seq = 0
+        self._subscribers: list[Subscription] = []
+
+    @property
+    def seq(self) -> int:
+        """The number of the last notice posted; 0 before the first."""
+        return self._seq
+
+    def post(
+        self, type_: str, *, thread: str = "", turn: str = "", scope: str = "", data: Mapping[str, object] | None = None
+    ) -> Notice:
+        """Hand a notice to every subscriber and return it.  Sync: never waits, never fails for a reader's sake."""
+        if type_ not in TYPES:
+            raise ValueError(f"unknown notice type {type_!r}")
+        self._seq += 1
+        notice = Notice(self._seq, self._wall(), type_, thread, turn, scope, dict(data or {}))
+        for subscriber in self._subscribers:
+            subscriber.offer(notice)
+        return notice
+
+    @contextmanager
+    def subscribe(self, types: frozenset[str] | None = None, *, size: int = 1024) -> Iterator[Subscription]:
+        """Subscribe for the length of the block.  ``size`` bounds what may wait: 1024 is ~20 s of a fast stream."""
+        if not 1 <= size < math.inf:
+            raise ValueError("size must be positive and finite")
+        subscription = Subscription(types, size)
+        self._subscribers.append(subscription)
+        try:
+            yield subscription
+        finally:
+            self._subscribers.remove(subscription)
+            subscription.close()

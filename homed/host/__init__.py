@@ -1,0 +1,1 @@
+"""Plugin processes: launch, supervise, registrations, grants."""

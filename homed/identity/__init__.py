@@ -1,0 +1,1 @@
+"""Who speaks: peers, roles, scopes, call tokens, permissions, logins."""

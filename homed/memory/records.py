@@ -1,0 +1,128 @@
+"""What memory holds in this room: events, threads, inputs and turns, as frozen records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class EventKind(str, Enum):
+    """What an event is.  A tool call is part of the ``ASSISTANT`` event that made it (``data["calls"]``)."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    NOTE = "note"
+
+
+class InputState(str, Enum):
+    """Where an accepted input stands.  The last five are terminal: exactly one of them is ever reached."""
+
+    ACCEPTED = "accepted"
+    RUNNING = "running"
+    ANSWERED = "answered"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    REFUSED = "refused"
+    REPORTED = "reported"
+
+    @property
+    def terminal(self) -> bool:
+        """True once the input has its one outcome."""
+        return self not in (InputState.ACCEPTED, InputState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One verbatim thing that happened; the text never changes.
+
+    ``seq`` orders events over the whole store; ``layer`` is context, cold or archived; times are UTC seconds.
+    ``data`` by kind: ASSISTANT ``{"calls": [{"id", "name", "arguments", "raw"?}], "reasoning": str, "partial": bool,
+    "final": bool}``; TOOL ``{"call_id", "name", "status": ok|error|denied|interrupted, "args": {...}}``; NOTE
+    ``{"code": str}``.
+    """
+
+    id: str
+    seq: int
+    scope: str
+    thread: str
+    turn: str
+    channel: str
+    peer: str
+    kind: EventKind
+    text: str
+    created_at: float
+    data: Mapping[str, object] = field(default_factory=dict)
+    layer: str = "context"
+    no_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event to be appended; id, seq and time are given by the store."""
+
+    kind: EventKind
+    text: str
+    data: Mapping[str, object] = field(default_factory=dict)
+    peer: str = ""
+    no_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One conversation in a channel."""
+
+    id: str
+    scope: str
+    channel: str
+    title: str
+    created_at: float
+    updated_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an input ended; kept beside it and given to whoever asks with the same ``client_msg_id``."""
+
+    state: InputState
+    text: str = ""
+    error: str = ""
+    hint: str = ""
+    usage: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewInput:
+    """An input as it reaches the kernel, identity already resolved, secrets already redacted."""
+
+    thread: str
+    scope: str
+    channel: str
+    peer: str
+    role: str
+    text: str
+    client_msg_id: str = ""
+    no_memory: bool = False
+    can_ask: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A durable input.  ``attempts`` counts the runs begun; ``turn`` is empty before the first."""
+
+    id: str
+    thread: str
+    scope: str
+    channel: str
+    peer: str
+    role: str
+    text: str
+    client_msg_id: str
+    no_memory: bool
+    can_ask: bool
+    state: InputState
+    attempts: int
+    turn: str
+    accepted_at: float
+    outcome: Outcome | None = None

@@ -1,0 +1,1 @@
+"""Child processes: spawn in an own session, drain, stop ladder, reap."""

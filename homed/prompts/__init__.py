@@ -1,0 +1,1 @@
+"""Texts the model reads, as Markdown files, and their loader."""

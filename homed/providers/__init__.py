@@ -1,0 +1,1 @@
+"""Model sources: the port, its adapters and the rules of retry and fallback."""

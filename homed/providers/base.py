@@ -1,0 +1,206 @@
+"""The port between the turn loop and a model: one canonical history in, parts out.
+
+Arguments of a tool call are an object here, always; each adapter serialises them its own way.  Adapters raise
+``ProviderError`` with one of five kinds and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+from homed.errors import HomedError
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call the model asked for.  ``arguments`` is None when ``raw`` could not be decoded to a JSON object."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, object] | None
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Instructions; always first."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """What a person (or the kernel on their behalf) says."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assistant:
+    """What the model said.  ``reasoning`` is kept for the sources that want it back after tool calls."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer to one call; ``text`` is never empty."""
+
+    call_id: str
+    name: str
+    text: str
+    is_error: bool = False
+
+
+Message = System | User | Assistant | ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as offered to the model; ``parameters`` is a JSON Schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """Everything one model call needs; ``max_tokens`` None leaves it to the source."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    max_tokens: int | None = None
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens, normalised: ``prompt`` includes ``cached``, which is counted once."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt + other.prompt, self.completion + other.completion, self.cached + other.cached
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ContentDelta:
+    """More of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """More of what the model thinks aloud."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """A fragment of the tool call at ``index``; ``id`` and ``name`` come whole, ``arguments`` piece by piece."""
+
+    index: int
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UsagePart:
+    """The source's own count for this call."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The stream ended well; ``reason`` is stop, length, tool_calls or the source's own word."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """The source refused for the moment; the same request goes out again after ``wait`` seconds.  Nothing was shown."""
+
+    wait: float
+    why: str
+
+
+Part = ContentDelta | ReasoningDelta | CallDelta | UsagePart | Done | Retrying
+
+
+class ErrorKind(Enum):
+    """What a failure means for what happens next."""
+
+    TRANSIENT = "transient"
+    CREDENTIAL = "credential"
+    CONTEXT_FULL = "context_full"
+    REFUSED = "refused"
+    BAD_REQUEST = "bad_request"
+
+
+class ProviderError(HomedError):
+    """A model source failed.  ``partial`` is true when parts had come before, so a retry would say things twice."""
+
+    code = "provider"
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        *,
+        hint: str = "",
+        status: int = 0,
+        retry_after: float | None = None,
+        partial: bool = False,
+    ) -> None:
+        super().__init__(message, hint=hint, detail={"kind": kind.value, "status": status})
+        self.kind = kind
+        self.status = status
+        self.retry_after = retry_after
+        self.partial = partial
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One configured model source.  The key is not here: it is looked up by name when a request is made."""
+
+    name: str
+    base_url: str
+    model: str
+    adapter: str = "openai"
+    context_window: int = 32_768
+    max_concurrent: int = 8
+    priority: int = 0
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+class Provider(Protocol):
+    """One model source, ready to be asked."""
+
+    @property
+    def source(self) -> Source:
+        """What it was configured with."""
+        ...
+
+    def stream(self, request: ChatRequest) -> AbstractAsyncContextManager[AsyncIterator[Part]]:
+        """Ask, and yield parts as they come; the last is ``Done``.
+
+        Leaving the block (also by cancellation) closes the connection before it returns.  Raises ``ProviderError`` while
+        entering or iterating.
+        """
+        ...

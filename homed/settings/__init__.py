@@ -1,0 +1,1 @@
+"""The configuration registry in the database."""

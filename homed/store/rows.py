@@ -1,0 +1,48 @@
+"""What a transaction sees of the database.  Other rooms write SQL through this and never import apsw."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+SqlValue = None | int | float | str | bytes
+Row = tuple[Any, ...]
+
+
+class Tx(Protocol):
+    """One connection inside one transaction, valid only while the function it was given to runs."""
+
+    def execute(self, sql: str, params: Sequence[SqlValue] | Mapping[str, SqlValue] = ()) -> None:
+        """Run one statement for its effect."""
+        ...
+
+    def all(self, sql: str, params: Sequence[SqlValue] | Mapping[str, SqlValue] = ()) -> list[Row]:
+        """Every row."""
+        ...
+
+    def one(self, sql: str, params: Sequence[SqlValue] | Mapping[str, SqlValue] = ()) -> Row | None:
+        """The first row, or None."""
+        ...
+
+    def value(self, sql: str, params: Sequence[SqlValue] | Mapping[str, SqlValue] = ()) -> Any:
+        """The first column of the first row, or None."""
+        ...
+
+    def many(self, sql: str, rows: Iterable[Sequence[SqlValue]]) -> None:
+        """Run one statement once for each row."""
+        ...
+
+    def changes(self) -> int:
+        """Rows changed by the last statement."""
+        ...
+
+
+def dumps(value: object) -> str:
+    """JSON as we store it: compact, not escaped to ASCII."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def loads(text: str | None) -> Any:
+    """JSON from a column; NULL and the empty string are None."""
+    return json.loads(text) if text else None

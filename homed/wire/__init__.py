@@ -1,0 +1,1 @@
+"""What kernel, SDK and clients share: JSON-RPC, messages, manifest.  Light to import."""
