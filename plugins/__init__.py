@@ -1,0 +1,1 @@
+"""The built-in plugins, each a folder and a process of its own (installed as ``homed_plugins``)."""
