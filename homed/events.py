@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -96,15 +96,17 @@ class Subscription:
         self._closed = True
         self._wake.set()
 
-    async def __aiter__(self) -> AsyncIterator[Notice]:
-        """Yield notices as they come.  Cancellation between two loses nothing: what is queued stays queued."""
-        while True:
-            while self._waiting:
-                yield self._waiting.popleft()
+    def __aiter__(self) -> Subscription:
+        return self
+
+    async def __anext__(self) -> Notice:
+        """The next notice.  Cancelled while waiting, it loses nothing: what is queued stays queued."""
+        while not self._waiting:
             if self._closed:
-                return
+                raise StopAsyncIteration
             self._wake = trio.Event()
             await self._wake.wait()
+        return self._waiting.popleft()
 
 
 class Bus:
