@@ -101,6 +101,7 @@ class Subscription:
 
     async def __anext__(self) -> Notice:
         """The next notice.  Cancelled while waiting, it loses nothing: what is queued stays queued."""
+        await trio.lowlevel.checkpoint()
         while not self._waiting:
             if self._closed:
                 raise StopAsyncIteration
