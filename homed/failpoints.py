@@ -1,0 +1,42 @@
+"""Named places where a test can end the process, raise, or look.
+
+The object is handed in by constructor; there is no global and no environment variable, so a daemon cannot be told from
+outside to fail.  ``reach`` is called on the Trio thread and on store threads alike.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+NAMES = (
+    "accept.before_commit",
+    "accept.after_commit",
+    "turn.begun",
+    "turn.before_model",
+    "turn.after_model",
+    "turn.call_stored",
+    "turn.tool_done",
+    "turn.result_stored",
+    "turn.before_finish",
+    "turn.finished",
+    "output.before_send",
+    "output.sent",
+    "store.before_commit",
+    "store.after_commit",
+)
+"""Every failpoint.  ``store.*`` stand around the COMMIT of each batch, on the thread that runs it."""
+
+
+class Failpoints(Protocol):
+    """What the code calls at each named place."""
+
+    def reach(self, name: str) -> None:
+        """Say that ``name`` (one of ``NAMES``) was reached.  May raise, or not come back at all."""
+        ...
+
+
+class NoFailpoints:
+    """The production object: nothing happens."""
+
+    def reach(self, name: str) -> None:
+        """Do nothing."""
