@@ -1,0 +1,105 @@
+"""Finding what a dead child left behind, by the mark that stands in its environment.
+
+A process that leaves its session escapes a group kill, but not its environment: every child carries ``HOMED_MARK``, and
+whatever it starts inherits it.  Marks nest with ``/`` (``a1b2:shell:77`` owns ``a1b2:shell:77/3``), so that one call's
+strays can be told from its plugin's.  Linux only, through ``/proc`` and pidfds, so that a pid used again is never hit.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+MARK = "HOMED_MARK"
+"""The environment variable that every child of ours carries."""
+
+_ROUNDS = 8
+"""Scans before giving up on a tree that forks faster than we kill."""
+
+
+def owns(mark: str, environ: bytes) -> bool:
+    """Whether an environment block (``NAME=value`` joined by NUL) carries this mark or one nested in it."""
+    wanted = f"{MARK}={mark}".encode()
+    return any(entry == wanted or entry.startswith(wanted + b"/") for entry in environ.split(b"\0"))
+
+
+def marked(mark: str, *, group: bool = False) -> list[int]:
+    """Pids of living processes that carry this mark, never this process or one it descends from.
+
+    With ``group`` the mark is the beginning of a family (everything one data folder ever started): ``a1b2`` finds
+    ``a1b2:shell:77``.  Blocks for some milliseconds: call it in a thread.
+    """
+    wanted = f"{MARK}={mark}:".encode()
+    spared = _lineage()
+    found: list[int] = []
+    for pid in _pids():
+        if pid in spared:
+            continue
+        environ = _environ(pid)
+        if owns(mark, environ) or (group and any(e.startswith(wanted) for e in environ.split(b"\0"))):
+            found.append(pid)
+    return found
+
+
+def kill_marked(mark: str, *, group: bool = False) -> int:
+    """SIGKILL every process that carries this mark; returns how many were hit.  Blocks: call it in a thread."""
+    hit = 0
+    for _ in range(_ROUNDS):
+        pids = marked(mark, group=group)
+        if not pids:
+            break
+        hit += sum(_kill(pid, mark, group=group) for pid in pids)
+    return hit
+
+
+def _kill(pid: int, mark: str, *, group: bool) -> bool:
+    """Kill one process if it still is what the scan saw: its handle first, then its environment once more."""
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        environ = _environ(pid)
+        wanted = f"{MARK}={mark}:".encode()
+        if not (owns(mark, environ) or (group and any(e.startswith(wanted) for e in environ.split(b"\0")))):
+            return False
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _pids() -> Iterator[int]:
+    return (int(name) for name in os.listdir("/proc") if name.isdigit())
+
+
+def _environ(pid: int) -> bytes:
+    """The environment a process was started with; empty for a zombie, another user's, or one just gone."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def stat_fields(pid: int) -> list[str]:
+    """Fields of ``/proc/PID/stat`` after the name: state, ppid, pgrp, session, …; empty when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = file.read().decode("ascii", "replace")
+    except OSError:
+        return []
+    return text[text.rindex(")") + 2 :].split()
+
+
+def _lineage() -> frozenset[int]:
+    """This process and its ancestors: a daemon started from its own shell tool must not kill itself."""
+    pids, pid = set(), os.getpid()
+    while pid > 0 and pid not in pids:
+        pids.add(pid)
+        fields = stat_fields(pid)
+        pid = int(fields[1]) if fields else 0
+    return frozenset(pids)
