@@ -1,0 +1,98 @@
+"""Keys and passwords in one private file.  They never go into the database, the log, an event or an error."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from homed.errors import ConfigError, Conflict, StorageError
+
+
+class Secrets:
+    """``secrets.json`` (0600): name → text.  One from the environment wins over the file and is never written to it.
+
+    Small and rarely written, so it is plain blocking code; a write is atomic and on disk when it returns.  Safe to use
+    from several threads.
+    """
+
+    def __init__(self, path: Path, environment: Mapping[str, str] | None = None) -> None:
+        self._path = path
+        self._environment = dict(environment or {})
+        self._lock = threading.Lock()
+        self._stored = _read(path)
+
+    def __repr__(self) -> str:
+        return f"Secrets({str(self._path)!r}, {len(self.names())} names)"
+
+    def get(self, name: str) -> str | None:
+        """The secret, or None."""
+        return self._environment.get(name, self._stored.get(name))
+
+    def names(self) -> list[str]:
+        """Every name there is, sorted; never a value."""
+        return sorted({*self._environment, *self._stored})
+
+    def known(self) -> list[str]:
+        """The values themselves, for the redactor alone."""
+        return [*self._environment.values(), *self._stored.values()]
+
+    def set(self, name: str, value: str) -> None:
+        """Store a secret.  ``Conflict`` if the environment gives it, ``StorageError`` if it cannot be written."""
+        if name in self._environment:
+            raise Conflict(
+                f"The secret {name} comes from the environment.", hint="Change it there, or unset the variable first."
+            )
+        with self._lock:
+            self._replace({**self._stored, name: value})
+
+    def delete(self, name: str) -> bool:
+        """Forget a stored secret; False if there was none."""
+        with self._lock:
+            if name not in self._stored:
+                return False
+            self._replace({key: value for key, value in self._stored.items() if key != name})
+            return True
+
+    def _replace(self, content: dict[str, str]) -> None:
+        temporary = self._path.with_suffix(".new")
+        try:
+            # made anew with 0600 from the first byte on: never a moment in which another user can read it
+            temporary.unlink(missing_ok=True)
+            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(fd, "w", encoding="utf-8") as file:
+                json.dump(content, file, ensure_ascii=False, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self._path)
+        except OSError as error:
+            raise StorageError(
+                f"The secrets file {self._path} cannot be written: {error.strerror}.",
+                hint="Free some space or give this user write access to the data folder; nothing was changed.",
+            ) from error
+        self._stored = content
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise StorageError(
+            f"The secrets file {path} cannot be read: {error.strerror}.", hint="Give this user (and no other) access."
+        ) from error
+    except ValueError as error:
+        raise ConfigError(
+            f"The secrets file {path} is not valid JSON.", hint="Restore it, or move it away and add the keys again."
+        ) from error
+    if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
+        raise ConfigError(
+            f"The secrets file {path} must hold one object of names and texts.",
+            hint="Restore it, or move it away and add the keys again.",
+        )
+    return content

@@ -1,0 +1,166 @@
+"""Checks a value against its definition, and reads one from text.  Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import NoReturn
+
+from homed.config.definitions import Definition
+from homed.errors import ConfigError
+
+MAX_TEXT = 64_000
+"""Characters in a string setting: a setting is no place for documents (chat history once made 8 MB of them)."""
+MAX_LIST = 256_000
+"""Characters of JSON in a list setting."""
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_TRUE = frozenset({"true", "yes", "on", "1"})
+_FALSE = frozenset({"false", "no", "off", "0"})
+
+
+def check(definition: Definition, value: object, *, place: str = "") -> object:
+    """The value as it is stored, or ``ConfigError`` naming ``place`` (file and line, variable), key and what is wanted.
+
+    Integer-valued floats become integers (JSON from a page says ``5.0``); durations become seconds.
+    """
+    return _CHECKS[definition.type](definition, value, place)
+
+
+def from_text(definition: Definition, text: str, *, place: str = "") -> object:
+    """Read a value from a command line or an environment variable, then ``check`` it."""
+    if definition.type == "list":
+        try:
+            value: object = json.loads(text)
+        except ValueError:
+            _refuse(definition, place, 'must be a JSON array, like ["a", "b"]')
+        return check(definition, value, place=place)
+    if definition.type in ("int", "float"):
+        return check(definition, _number(text), place=place)
+    if definition.type == "bool":
+        word = text.strip().lower()
+        if word in _TRUE or word in _FALSE:
+            return word in _TRUE
+    return check(definition, text, place=place)
+
+
+def whole(value: object) -> object:
+    """The same JSON value with every integer-valued float as an int, at any depth."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list | tuple):
+        return [whole(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): whole(item) for key, item in value.items()}
+    return value
+
+
+def _number(text: str) -> object:
+    for read in (int, float):
+        try:
+            return read(text.strip())
+        except ValueError:
+            continue
+    return text
+
+
+def _refuse(definition: Definition, place: str, wanted: str) -> NoReturn:
+    where = f"{place}: " if place else ""
+    raise ConfigError(
+        f"{where}{definition.key} {wanted}.",
+        hint=f"The default is {json.dumps(definition.default, ensure_ascii=False)}." if not definition.secret else "",
+        detail={"key": definition.key, "place": place},
+    )
+
+
+def _text(definition: Definition, value: object, place: str) -> object:
+    if not isinstance(value, str):
+        _refuse(definition, place, "must be text")
+    if len(value) > MAX_TEXT:
+        _refuse(definition, place, f"may have {MAX_TEXT} characters at most; this has {len(value)}")
+    if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
+        _refuse(definition, place, "must be plain text without NUL or broken characters")
+    if definition.type == "string" and ("\n" in value or "\r" in value):
+        _refuse(definition, place, "must be a single line")
+    return value
+
+
+def _in_range(definition: Definition, value: float, place: str) -> float:
+    low, high = definition.minimum, definition.maximum
+    if (low is not None and value < low) or (high is not None and value > high):
+        unit = " seconds" if definition.type == "duration" else ""
+        bounds = f"between {low:g} and {high:g}" if low is not None and high is not None else (
+            f"at least {low:g}" if low is not None else f"at most {high:g}"
+        )
+        _refuse(definition, place, f"must be {bounds}{unit}; this is {value:g}")
+    return value
+
+
+def _finite(definition: Definition, value: object, place: str, wanted: str) -> int | float:
+    # bool is an int to Python, but "true tool turns" is a mistake worth naming
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        _refuse(definition, place, wanted)
+    return int(value) if float(value).is_integer() else value
+
+
+def _int(definition: Definition, value: object, place: str) -> object:
+    number = _finite(definition, value, place, "must be a whole number")
+    if not isinstance(number, int):
+        _refuse(definition, place, "must be a whole number")
+    return _in_range(definition, number, place)
+
+
+def _float(definition: Definition, value: object, place: str) -> object:
+    return _in_range(definition, _finite(definition, value, place, "must be a number"), place)
+
+
+def _bool(definition: Definition, value: object, place: str) -> object:
+    if not isinstance(value, bool):
+        _refuse(definition, place, "must be true or false")
+    return value
+
+
+def _duration(definition: Definition, value: object, place: str) -> object:
+    wanted = 'must be a duration: seconds, or a text like "90s", "5m", "1h30m"'
+    if isinstance(value, str):
+        text = value.strip().lower()
+        parts = _DURATION.findall(text)
+        if parts and "".join(number + unit for number, unit in parts) == text:
+            value = sum(float(number) * _UNITS[unit] for number, unit in parts)
+        else:
+            value = _number(text)
+    return _in_range(definition, _finite(definition, value, place, wanted), place)
+
+
+def _select(definition: Definition, value: object, place: str) -> object:
+    if value not in definition.options:
+        _refuse(definition, place, f"must be one of {', '.join(definition.options)}")
+    return value
+
+
+def _list(definition: Definition, value: object, place: str) -> object:
+    if not isinstance(value, list | tuple):
+        _refuse(definition, place, "must be a list")
+    try:
+        size = len(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    except (TypeError, ValueError):
+        _refuse(definition, place, "may hold only text, numbers, true, false, lists and tables")
+    if size > MAX_LIST:
+        _refuse(definition, place, f"is too long ({size} characters as JSON; {MAX_LIST} at most)")
+    return whole(value)
+
+
+_CHECKS: dict[str, Callable[[Definition, object, str], object]] = {
+    "string": _text,
+    "text": _text,
+    "password": _text,
+    "int": _int,
+    "float": _float,
+    "bool": _bool,
+    "duration": _duration,
+    "select": _select,
+    "list": _list,
+}

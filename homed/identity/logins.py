@@ -1,0 +1,147 @@
+"""Logging in to the web page: a link that works once, a password, and the session either gives."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+
+import trio
+
+from homed.clock import WallClock, system_wall_clock
+from homed.config.definitions import WEB_PASSWORD
+from homed.errors import Denied
+from homed.identity.passwords import verify_password
+from homed.identity.ports import Storage, TextSettings
+from homed.store.rows import Tx
+
+LINK_SECONDS = 300.0
+SESSION_SECONDS = 86_400.0
+OWNER_PEER = "webui:owner"
+
+FREE_TRIES = 5
+LONGEST_WAIT = 60.0
+MAX_PASSWORD = 1024
+
+_LINK = "link"
+_SESSION = "session"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A login.  ``secret`` is the cookie's value, known to the browser alone; ``expires_at`` is UTC seconds."""
+
+    secret: str
+    peer: str
+    expires_at: float
+
+
+class Logins:
+    """Links, passwords and sessions.  Only hashes of the secrets are stored.
+
+    Links and sessions are 256 random bits, so guessing needs no limit; passwords are tried one at a time, and after
+    ``FREE_TRIES`` failures each further try has to wait, up to a minute.
+    """
+
+    def __init__(self, store: Storage, settings: TextSettings, wall: WallClock = system_wall_clock) -> None:
+        self._store = store
+        self._settings = settings
+        self._wall = wall
+        self._one_at_a_time = trio.CapacityLimiter(1)
+        self._failures = 0
+        self._blocked_until = -float("inf")
+
+    @property
+    def password_set(self) -> bool:
+        """True if there is a password to log in with."""
+        return bool(self._settings.str(WEB_PASSWORD))
+
+    async def make_link(self) -> tuple[str, float]:
+        """A secret that logs in once, and the UTC second at which it is too late."""
+        return await self._issue(_LINK, LINK_SECONDS)
+
+    async def redeem(self, secret: str) -> Session:
+        """Turn a link's secret into a session.  ``Denied`` if it was used, is too old or never was."""
+        now = self._wall()
+        if not await self._store.write(lambda tx: _take(tx, _digest(secret), now)):
+            raise Denied(
+                "This login link is not valid: it works once and for five minutes.",
+                hint="Make a fresh one with `homed link`.",
+            )
+        return await self._open_session()
+
+    async def login(self, password: str) -> Session:
+        """Open a session with the password.  ``Denied`` when it is wrong, none is set, or too many tries failed."""
+        stored = self._settings.str(WEB_PASSWORD)
+        if not stored:
+            raise Denied("No password is set.", hint="Log in with `homed link`; a password can be set on the page.")
+        self._refuse_if_blocked()
+        if len(password) > MAX_PASSWORD or not await self._matches(password, stored):
+            raise Denied("The password is wrong.", hint="`homed link` logs in without one.")
+        return await self._open_session()
+
+    async def check(self, secret: str) -> Session:
+        """The session this secret belongs to; ``Denied`` if there is none or it is over."""
+        row = await self._store.read(
+            lambda tx: tx.one(
+                "SELECT peer, expires_at FROM logins WHERE hash = ? AND kind = ?", (_digest(secret), _SESSION)
+            )
+        )
+        if row is None or row[1] <= self._wall():
+            raise Denied("You are not logged in.", hint="Log in with `homed link` or the password.")
+        return Session(secret, row[0], row[1])
+
+    async def logout(self, secret: str) -> None:
+        """End a session; one that is over already is no error."""
+        await self._store.write(lambda tx: tx.execute("DELETE FROM logins WHERE hash = ?", (_digest(secret),)))
+
+    async def end_all(self) -> None:
+        """End every session and link, as after a change of the password."""
+        await self._store.write(lambda tx: tx.execute("DELETE FROM logins"))
+
+    async def _matches(self, password: str, stored: str) -> bool:
+        async with self._one_at_a_time:  # a flood of tries queues up here; it cannot take the memory or both cores
+            self._refuse_if_blocked()
+            matches = await trio.to_thread.run_sync(verify_password, password, stored)
+            self._failures = 0 if matches else self._failures + 1
+            if self._failures >= FREE_TRIES:
+                wait = min(LONGEST_WAIT, 2.0 ** (self._failures - FREE_TRIES))
+                self._blocked_until = trio.current_time() + wait
+            return matches
+
+    def _refuse_if_blocked(self) -> None:
+        wait = self._blocked_until - trio.current_time()
+        if wait > 0:
+            raise Denied(
+                "Too many wrong passwords.",
+                hint=f"Try again in {wait:.0f} s, or log in with `homed link`.",
+                detail={"retry_after": round(wait, 1)},
+            )
+
+    async def _open_session(self) -> Session:
+        secret, expires_at = await self._issue(_SESSION, SESSION_SECONDS)
+        return Session(secret, OWNER_PEER, expires_at)
+
+    async def _issue(self, kind: str, seconds: float) -> tuple[str, float]:
+        secret = secrets.token_urlsafe(32)
+        now = self._wall()
+        row = (_digest(secret), kind, OWNER_PEER, now, now + seconds)
+        await self._store.write(lambda tx: _insert(tx, row))
+        return secret, now + seconds
+
+
+def _digest(secret: str) -> str:
+    """What is stored: the secrets are random and long, so one round of SHA-256 is enough (no password goes here)."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _insert(tx: Tx, row: tuple[str, str, str, float, float]) -> None:
+    tx.execute("DELETE FROM logins WHERE expires_at <= ?", (row[3],))
+    tx.execute("INSERT INTO logins (hash, kind, peer, created_at, expires_at) VALUES (?, ?, ?, ?, ?)", row)
+
+
+def _take(tx: Tx, digest: str, now: float) -> bool:
+    """Use up a link: delete first and look afterwards, so that no two can both have it."""
+    row = tx.one("SELECT expires_at FROM logins WHERE hash = ? AND kind = ?", (digest, _LINK))
+    tx.execute("DELETE FROM logins WHERE hash = ? AND kind = ?", (digest, _LINK))
+    return row is not None and row[0] > now

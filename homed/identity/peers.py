@@ -1,0 +1,98 @@
+"""The directory of peers: everybody who ever spoke, and the role the owner gave them."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from homed.clock import WallClock, system_wall_clock
+from homed.errors import Conflict, Denied, InvalidInput, NotFound
+from homed.identity.ports import Storage
+from homed.identity.roles import Identity, Role, scope_of
+from homed.store.rows import Tx
+
+SEEDED_OWNERS = frozenset({"webui:owner", "cli:owner", "timer:owner"})
+"""Peers of packaged plugins that stand for the person whose machine this is."""
+
+MAX_ID = 256
+MAX_NAME = 128
+SEEN_EVERY = 60.0
+"""Seconds between two updates of ``seen_at``: a busy channel must not cost a commit a message."""
+
+
+class Directory:
+    """Maps a plugin's peer ids to identities."""
+
+    def __init__(self, store: Storage, wall: WallClock = system_wall_clock) -> None:
+        self._store = store
+        self._wall = wall
+
+    async def identify(self, plugin: str, peer_id: str, *, name: str = "", group: str = "") -> Identity:
+        """Who ``peer_id`` is when ``plugin`` says so; somebody new becomes a guest.
+
+        Raises ``Denied`` for an id outside the plugin's own namespace and ``InvalidInput`` for one that is no id.
+        Cancelled, it leaves at most the new peer's row.
+        """
+        check_namespace(plugin, peer_id)
+        _check_id("peer", peer_id)
+        if group:
+            _check_id("group", group)
+        shown = _clean(name)
+        known = await self._store.read(lambda tx: _find(tx, peer_id))
+        now = self._wall()
+        if known is None or (shown and shown != known[0]) or abs(now - known[2]) > SEEN_EVERY:
+            known = await self._store.write(lambda tx: _saw(tx, plugin, peer_id, shown, now))
+        kept, role, _ = known
+        return Identity(peer_id, plugin, kept, role, scope_of(peer_id, role, plugin=plugin, group=group))
+
+    async def set_role(self, peer: str, role: Role) -> None:
+        """Give a known peer a role.  Raises ``NotFound``, or ``Conflict`` if no owner would be left."""
+        await self._store.write(lambda tx: _set_role(tx, peer, role))
+
+
+def check_namespace(plugin: str, peer_id: str) -> None:
+    """Raise ``Denied`` unless ``peer_id`` is ``plugin:SOMETHING``."""
+    if not peer_id.startswith(f"{plugin}:") or len(peer_id) == len(plugin) + 1:
+        raise Denied(
+            f"The plugin {plugin} may not speak for the peer {peer_id[:MAX_ID]!r}.",
+            hint=f"A plugin's peers are named {plugin}:ID.",
+            detail={"plugin": plugin},
+        )
+
+
+def _check_id(what: str, value: str) -> None:
+    if len(value) > MAX_ID or not value.isprintable():
+        raise InvalidInput(f"A {what}'s id must be printable, {MAX_ID} characters at most.")
+
+
+def _clean(name: str) -> str:
+    """A name fit to be shown: one line, no control or direction-changing characters, no more than ``MAX_NAME``."""
+    kept = "".join(c if c == " " or unicodedata.category(c)[0] not in "CZ" else " " for c in name)
+    return " ".join(kept.split())[:MAX_NAME]
+
+
+def _find(tx: Tx, peer: str) -> tuple[str, Role, float] | None:
+    row = tx.one("SELECT name, role, seen_at FROM peers WHERE id = ?", (peer,))
+    return (row[0], Role(row[1]), row[2]) if row else None
+
+
+def _saw(tx: Tx, plugin: str, peer: str, name: str, now: float) -> tuple[str, Role, float]:
+    role = Role.OWNER if peer in SEEDED_OWNERS else Role.GUEST
+    tx.execute(
+        "INSERT INTO peers (id, plugin, name, role, created_at, seen_at) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at,"
+        " name = CASE WHEN excluded.name = '' THEN name ELSE excluded.name END",
+        (peer, plugin, name, role.value, now, now),
+    )
+    found = _find(tx, peer)
+    assert found is not None
+    return found
+
+
+def _set_role(tx: Tx, peer: str, role: Role) -> None:
+    found = _find(tx, peer)
+    if found is None:
+        raise NotFound(f"Nobody called {peer!r} has spoken here.")
+    others = tx.value("SELECT count(*) FROM peers WHERE role = ? AND id <> ?", (Role.OWNER.value, peer))
+    if found[1] is Role.OWNER and role is not Role.OWNER and not others:
+        raise Conflict("The last owner cannot be made something else.", hint="Make somebody else an owner first.")
+    tx.execute("UPDATE peers SET role = ? WHERE id = ?", (role.value, peer))
