@@ -1,0 +1,184 @@
+"""Takes secrets out of text before it is stored, logged or shown (fault D6).
+
+Deterministic, idempotent and linear in the length of the text: every pattern either starts at a literal or is bounded,
+so no input makes it slow.  What is found becomes ``[secret:KIND]``.  Patterns find what looks like a key; ``Redactor``
+also takes out the keys that are configured here, whatever they look like.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from urllib.parse import quote
+
+SHORTEST_KNOWN = 8
+"""Characters a configured secret must have to be searched for; a shorter one would tear up ordinary text."""
+
+DEEPEST = 100
+"""Levels of nesting looked into; what lies deeper is left out as a whole."""
+
+_DIGIT_SOON = r"(?=[A-Za-z_.~+/=-]{0,40}[0-9])"
+
+_TOKENS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
+    (kind, needle, re.compile(rf"(?<![A-Za-z0-9]){pattern}"))
+    for kind, needle, pattern in (
+        ("key", "sk-", rf"sk-{_DIGIT_SOON}[A-Za-z0-9_-]{{16,}}"),
+        ("key", "sk_", r"sk_(?:live|test)_[A-Za-z0-9]{16,}"),
+        ("key", "rk_", r"rk_(?:live|test)_[A-Za-z0-9]{16,}"),
+        ("key", "gsk_", r"gsk_[A-Za-z0-9]{20,}"),
+        ("key", "xai-", r"xai-[A-Za-z0-9]{20,}"),
+        ("key", "AIza", r"AIza[A-Za-z0-9_-]{30,}"),
+        ("key", "hf_", r"hf_[A-Za-z0-9]{20,}"),
+        ("aws", "AKIA", r"AKIA[A-Z0-9]{16,}"),
+        ("aws", "ASIA", r"ASIA[A-Z0-9]{16,}"),
+        ("key", "AKID", r"AKID[A-Za-z0-9]{28,}"),
+        ("key", "LTAI", rf"LTAI{_DIGIT_SOON}[A-Za-z0-9]{{12,}}"),
+        ("github", "gh", r"gh[pousr]_[A-Za-z0-9]{20,}"),
+        ("github", "github_pat_", r"github_pat_[A-Za-z0-9_]{20,}"),
+        ("gitlab", "glpat-", r"glpat-[A-Za-z0-9_-]{16,}"),
+        ("slack", "xox", r"xox[abeoprs]-[A-Za-z0-9-]{10,}"),
+        ("token", "npm_", r"npm_[A-Za-z0-9]{30,}"),
+        ("token", "pypi-", r"pypi-[A-Za-z0-9_-]{40,}"),
+        ("token", ":AA", r"[0-9]{8,12}:AA[A-Za-z0-9_-]{30,}"),
+        ("jwt", "eyJ", r"(?<![_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{5,}"),
+    )
+)
+_BEARER = re.compile(rf"\b(bearer[ \t]{{1,8}}){_DIGIT_SOON}[A-Za-z0-9._~+/=-]{{16,}}", re.IGNORECASE)
+_AUTHORIZATION = re.compile(
+    r"(authorization[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:basic|bearer|token)[ \t]{1,8})[A-Za-z0-9._~+/=-]{6,}",
+    re.IGNORECASE,
+)
+_URL = re.compile(r"(://[^\s/:@]{0,64}:)[^\s/@]{1,256}@")
+_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+
+_PASSWORD = r"password|passwd|passphrase|pwd"
+_NAMED = r"secret|token|api[_-]?key|access[_-]?key(?:[_-]?id)?|secret[_-]?key|private[_-]?key|auth[_-]?key|credentials?"
+_VALUE = r"[^\s\"'`,;&<>(){}\[\]\\]"
+_SPOKEN = r"[!-Z\\^-~]"  # printable ASCII but the brackets of our marker
+_NOT_CODE = r"(?![(\[.])"
+_HARMLESS = r"(?!(?:none|null|nil|true|false|undefined|required|optional|string|str)\b)"
+_ASSIGNED = re.compile(
+    rf"((?P<word>{_PASSWORD}|{_NAMED})[\"']?[ \t]{{0,4}}=[ \t]{{0,4}}[\"']?)(?![/$]){_HARMLESS}{_VALUE}{{4,}}+{_NOT_CODE}",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(
+    rf"((?P<word>{_PASSWORD}|{_NAMED})(?:\\?[\"'])?[ \t]{{0,4}}[:=][ \t]{{0,4}}\\?([\"']))"
+    r"(?!\[secret:)[^\"'\\\n]{4,400}(?=\\?[\"'])",
+    re.IGNORECASE,
+)
+_SAID = re.compile(
+    rf"((?:(?P<word>{_PASSWORD})[ \t]{{0,4}}(?::|：|is\b|was\b)[ \t]{{0,4}})(?=[!-~]{{0,64}}[0-9])){_SPOKEN}{{4,}}+"
+    rf"|((?P<named>{_NAMED})[ \t]{{0,4}}(?::|：|is\b)[ \t]{{0,4}}(?=[!-~]{{0,64}}[0-9])){_SPOKEN}{{8,}}+",
+    re.IGNORECASE,
+)
+_CHINESE = re.compile(r"((?:密码|口令|密钥|秘钥)(?:是|为|：|:|=){1,2}[ \t]{0,4})(?!\[secret:)" + _SPOKEN + "{4,}")
+_PASSWORD_NAME = re.compile(rf"(?:{_PASSWORD})$", re.IGNORECASE)
+_SECRET_NAME = re.compile(rf"(?:{_PASSWORD}|{_NAMED})$", re.IGNORECASE)
+_WORDS = ("pass", "pwd", "secret", "token", "key", "credential")
+
+
+def marker(kind: str) -> str:
+    """What stands in place of a secret of that kind."""
+    return f"[secret:{kind}]"
+
+
+def redact(text: str) -> str:
+    """The text with everything that looks like a secret replaced by ``[secret:KIND]``."""
+    text = _redact_key_blocks(text)
+    for kind, needle, pattern in _TOKENS:
+        if needle in text:
+            text = pattern.sub(marker(kind), text)
+    if "://" in text:
+        text = _URL.sub(rf"\g<1>{marker('password')}@", text)
+    lowered = text.lower()
+    if "authorization" in lowered:
+        text = _AUTHORIZATION.sub(rf"\g<1>{marker('token')}", text)
+    if "bearer" in lowered:
+        text = _BEARER.sub(rf"\g<1>{marker('token')}", text)
+    if any(word in lowered for word in _WORDS):
+        for pattern in (_QUOTED, _ASSIGNED, _SAID):
+            text = pattern.sub(_keep_name, text)
+    if "密" in text or "口令" in text or "秘钥" in text:
+        text = _CHINESE.sub(rf"\g<1>{marker('password')}", text)
+    return text
+
+
+def _keep_name(match: re.Match[str]) -> str:
+    """``password=hunter2`` keeps its left side; the kind is told by the name."""
+    groups = match.groupdict()
+    word = groups.get("word")
+    before = match.group(1) or match.group(3) or ""
+    return before + marker("password" if word and _PASSWORD_NAME.search(word) else "key")
+
+
+def _redact_key_blocks(text: str) -> str:
+    """Private key blocks go whole; one without an end (cut off) goes to the end of the text."""
+    if "PRIVATE KEY" not in text:
+        return text
+    kept: list[str] = []
+    place = 0
+    while begin := _KEY_BEGIN.search(text, place):
+        kept += [text[place : begin.start()], marker("private_key")]
+        end = _KEY_END.search(text, begin.end())
+        place = end.end() if end else len(text)
+    return "".join([*kept, text[place:]])
+
+
+def redact_json(value: object) -> object:
+    """The same for a JSON value: every string, key and nested value; ``{"password": …}`` loses its value whole."""
+    return _walk(value, redact, 0)
+
+
+class Redactor:
+    """``redact`` that also knows the secrets configured here.
+
+    ``known`` are the secrets themselves; those under ``SHORTEST_KNOWN`` characters are not searched for.
+    """
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self._known: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        self.know(known)
+
+    def know(self, secrets: Iterable[str]) -> None:
+        """Add secrets, also in the form they take in JSON and in URLs."""
+        for secret in secrets:
+            stripped = secret.strip()
+            # A secret that is part of our own marker would grow it at every pass.
+            if len(stripped) >= SHORTEST_KNOWN and stripped not in marker("configured"):
+                self._known |= {stripped, quote(stripped, safe=""), json.dumps(stripped)[1:-1]}
+        longest_first = sorted(self._known, key=lambda s: (-len(s), s))
+        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+    def redact(self, text: str) -> str:
+        """The text without known secrets and without what looks like one."""
+        if self._pattern is not None:
+            text = self._pattern.sub(marker("configured"), text)
+        return redact(text)
+
+    def redact_json(self, value: object) -> object:
+        """The same for a JSON value, as the function of that name."""
+        return _walk(value, self.redact, 0)
+
+    def __repr__(self) -> str:
+        return f"Redactor({len(self._known)} known)"
+
+
+def _walk(value: object, clean: Callable[[str], str], depth: int) -> object:
+    if isinstance(value, str):
+        return clean(value)
+    if depth >= DEEPEST and isinstance(value, (Mapping, list, tuple)):
+        return "[too deep]"
+    if isinstance(value, Mapping):
+        return {clean(str(key)): _under(str(key), item, clean, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_walk(item, clean, depth + 1) for item in value]
+    return value
+
+
+def _under(key: str, value: object, clean: Callable[[str], str], depth: int) -> object:
+    if isinstance(value, str) and value and _SECRET_NAME.search(key):
+        return marker("password" if _PASSWORD_NAME.search(key) else "key")
+    return _walk(value, clean, depth)

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from homed.redact import DEEPEST, Redactor, redact, redact_json
+
+KEY = "sk-proj-A1b2C3d4E5f6G7h8I9j0"
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
+PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\nAAAA\n-----END OPENSSH PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        (f"use {KEY} please", "use [secret:key] please"),
+        (f"密钥{KEY}。", "密钥[secret:key]。"),
+        ("ghp_" + "a1" * 18, "[secret:github]"),
+        ("github_pat_11ABCDEFG0123456789_abcdef", "[secret:github]"),
+        ("AKIAIOSFODNN7EXAMPLE", "[secret:aws]"),
+        ("xoxb-123456789012-abcdef", "[secret:slack]"),
+        ("glpat-abcdefghij0123456789", "[secret:gitlab]"),
+        ("AIzaSyA0123456789abcdefghijklmnopqrstuv", "[secret:key]"),
+        ("123456789:AAabcdefghijklmnopqrstuvwxyz0123456", "[secret:token]"),
+        (f"cookie {JWT};", "cookie [secret:jwt];"),
+        (f"before\n{PEM}\nafter", "before\n[secret:private_key]\nafter"),
+        (PEM[:60] + "rest of a cut block", "[secret:private_key]"),
+        ("Authorization: Bearer abcdef0123456789abcdef", "Authorization: Bearer [secret:token]"),
+        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [secret:token]"),
+        ("DB_PASSWORD=hunter2x\nPATH=/bin", "DB_PASSWORD=[secret:password]\nPATH=/bin"),
+        ("OPENAI_API_KEY='abcd efgh'", "OPENAI_API_KEY='[secret:key]'"),
+        ('{"password": "correct horse"}', '{"password": "[secret:password]"}'),
+        (r"{\"api_key\": \"q1w2e3r4\"}", r"{\"api_key\": \"[secret:key]\"}"),
+        ("DB_PASSWORD=pa$$w0rd", "DB_PASSWORD=[secret:password]"),
+        ("password: hunter2", "password: [secret:password]"),
+        ("my password is Tr0ub4dor&3", "my password is [secret:password]"),
+        ("密码是abc12345", "密码是[secret:password]"),
+        ("密码：hunter2!", "密码：[secret:password]"),
+        ("postgres://me:s3cr3t@db.local/x", "postgres://me:[secret:password]@db.local/x"),
+        ("https://a.b/c?api_key=0123abcd&x=1", "https://a.b/c?api_key=[secret:key]&x=1"),
+    ],
+)
+def test_takes_out_what_looks_like_a_secret(text: str, clean: str) -> None:
+    assert redact(text) == clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk-learn-pipeline-utilities is not a key",
+        "a task-list-with-many-words-in-a-row 1",
+        "max_tokens=4096, tokens: 20000",
+        "Password: required",
+        "password = get_password()",
+        'password = os.environ["DB_PASSWORD"]',
+        "password=$DB_PASSWORD",
+        "token=None",
+        "PWD=/home/me/project",
+        "the bearer of good news, and internationalisation",
+        "https://example.org:8080/path@2x.png",
+        "git@github.com:me/repo.git",
+        "我的密码忘了，怎么办？",
+        "the secret is to begin",
+        "你好🌍",
+        "",
+    ],
+)
+def test_leaves_ordinary_text_alone(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_a_configured_key_goes_whatever_it_looks_like_also_escaped() -> None:
+    redactor = Redactor(['plain/words and "quotes"', "short"])
+    given = (
+        'a plain/words and "quotes" b ' + json.dumps('plain/words and "quotes"') + " plain%2Fwords%20and%20%22quotes%22"
+    )
+    clean = redactor.redact(given)
+    assert "words" not in clean
+    assert clean.count("[secret:configured]") == 3
+    assert redactor.redact("short") == "short"
+    assert "plain" not in repr(redactor)
+
+
+def test_a_key_learnt_later_goes_too_and_a_marker_never_grows() -> None:
+    redactor = Redactor(["configured"])
+    redactor.know(["late-comer"])
+    once = redactor.redact("late-comer configured")
+    assert once == "[secret:configured] configured"
+    assert redactor.redact(once) == once
+
+
+def test_json_loses_secret_values_and_keeps_its_shape() -> None:
+    value = {"env": [{"DB_PASSWORD": "x y", "n": 3, "max_tokens": 5}], "note": f"key {KEY}", "token": "t", "ok": None}
+    assert redact_json(value) == {
+        "env": [{"DB_PASSWORD": "[secret:password]", "n": 3, "max_tokens": 5}],
+        "note": "key [secret:key]",
+        "token": "[secret:key]",
+        "ok": None,
+    }
+
+
+def test_json_nested_without_end_is_cut_not_followed() -> None:
+    value: object = KEY
+    for _ in range(DEEPEST * 20):
+        value = [value]
+    assert KEY not in str(redact_json(value))
+
+
+PIECES = st.sampled_from(
+    [KEY, JWT, PEM, PEM[:50], "password", "token", "=", ":", ": ", '"', "'", " ", "\n", "sk-", "eyJ", "Bearer ", "://", "@",
+     "/", "a1b2c3d4e5f6g7h8i9j0", "hunter2", "密码是", "[secret:", "]", "AKIA", "ghp_", "is ", "\\", "x", "."]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES | st.text(max_size=5), max_size=25).map("".join))
+def test_a_second_pass_changes_nothing(text: str) -> None:
+    once = redact(text)
+    assert redact(once) == once
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_a_key_never_survives_whatever_stands_around_it(before: str, after: str) -> None:
+    assert KEY not in redact(f"{before} {KEY} {after}")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["sk-", "eyJ", "eyJaaaaaaaa.", "password", "password=", "a://b:", "Bearer ", "-----BEGIN PRIVATE KEY-----",
+     "token: ", "密码是", "AKIA", "secret_key_", '"token":"', "authorization: basic ", "xoxb-"],
+)  # fmt: skip
+def test_no_input_makes_it_slow(unit: str) -> None:
+    # 400 kB of the worst unit: quadratic work would take minutes, linear takes well under a second.
+    text = unit * (400_000 // len(unit))
+    begun = time.process_time()
+    redact(text)
+    assert time.process_time() - begun < 4
