@@ -1,7 +1,7 @@
 """One base for every error of ours, and few leaves.
 
-An error says what went wrong, where, and what a person can do about it (``hint``).  Foreign errors (apsw, httpx, OSError)
-are mapped to one of these at the border of the room that meets them; nothing above sees the foreign type.
+An error says what went wrong, where, and what a person can do about it (``hint``).  Foreign errors (apsw, httpx,
+OSError) are mapped to one of these at the border of the room that meets them; nothing above sees the foreign type.
 """
 
 from __future__ import annotations
@@ -105,8 +105,6 @@ def _leaves() -> dict[str, type[HomedError]]:
     return found
 
 
-def from_code(
-    code: str, message: str, *, hint: str = "", detail: Mapping[str, object] | None = None
-) -> HomedError:
+def from_code(code: str, message: str, *, hint: str = "", detail: Mapping[str, object] | None = None) -> HomedError:
     """Rebuild an error that crossed the wire; an unknown ``code`` becomes the base class."""
     return _leaves().get(code, HomedError)(message, hint=hint, detail=detail)

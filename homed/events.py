@@ -1,8 +1,7 @@
 """The stream of notices that every watcher reads: page, waiter, status.
 
 The kernel posts and forgets.  A subscriber that falls behind loses the oldest notices and is told how many (``lost``);
-nothing a subscriber does or fails to do slows the kernel.  The shared-memory ring of a later issue replaces the transport
-to plugins, not this interface.
+nothing a subscriber does or fails to do slows the kernel.
 """
 
 from __future__ import annotations
@@ -47,8 +46,8 @@ CONTENT_KEYS = frozenset({"text", "args", "result", "error", "title", "calls", "
 class Notice:
     """One thing that happened.
 
-    ``seq`` grows by one per notice for the life of the daemon; ``at`` is wall-clock UTC seconds; ``thread``, ``turn`` and
-    ``scope`` are empty where they do not apply; ``data`` is small, JSON-able and already redacted.
+    ``seq`` grows by one per notice for the life of the daemon; ``at`` is wall-clock UTC seconds; ``thread``, ``turn``
+    and ``scope`` are empty where they do not apply; ``data`` is small, JSON-able and already redacted.
     """
 
     seq: int
@@ -66,7 +65,7 @@ class Notice:
 
 
 class Subscription:
-    """One reader's place in the stream; iterate it.  ``take_lost()`` says how many notices it missed since last asked."""
+    """One reader's place in the stream; iterate it.  ``take_lost()`` says how many notices it missed."""
 
     def __init__(self, types: frozenset[str] | None, size: int) -> None:
         self._types = types

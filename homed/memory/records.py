@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 
 
-class EventKind(str, Enum):
+class EventKind(StrEnum):
     """What an event is.  A tool call is part of the ``ASSISTANT`` event that made it (``data["calls"]``)."""
 
     USER = "user"
@@ -16,7 +16,7 @@ class EventKind(str, Enum):
     NOTE = "note"
 
 
-class InputState(str, Enum):
+class InputState(StrEnum):
     """Where an accepted input stands.  The last five are terminal: exactly one of them is ever reached."""
 
     ACCEPTED = "accepted"

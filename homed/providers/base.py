@@ -89,9 +89,7 @@ class Usage:
     cached: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.prompt + other.prompt, self.completion + other.completion, self.cached + other.cached
-        )
+        return Usage(self.prompt + other.prompt, self.completion + other.completion, self.cached + other.cached)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +198,7 @@ class Provider(Protocol):
     def stream(self, request: ChatRequest) -> AbstractAsyncContextManager[AsyncIterator[Part]]:
         """Ask, and yield parts as they come; the last is ``Done``.
 
-        Leaving the block (also by cancellation) closes the connection before it returns.  Raises ``ProviderError`` while
-        entering or iterating.
+        Leaving the block (also by cancellation) closes the connection before it returns.  Raises ``ProviderError``
+        while entering or iterating.
         """
         ...

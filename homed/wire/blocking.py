@@ -34,7 +34,9 @@ class BlockingClient:
     def __enter__(self) -> BlockingClient:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._socket.close()
 
     def call(
@@ -47,8 +49,8 @@ class BlockingClient:
     ) -> Any:
         """The result of one call; notifications that come meanwhile go to ``on_notice``.
 
-        ``timeout`` is seconds without a word from the other side; None waits as long as it takes.  Raises the error that
-        was answered, ``Unavailable`` when the other side goes, ``TimedOut``, ``ProtocolError``.
+        ``timeout`` is seconds without a word from the other side; None waits as long as it takes.  Raises the error
+        that was answered, ``Unavailable`` when the other side goes, ``TimedOut``, ``ProtocolError``.
         """
         id_, line = self._peer.request(method, params or {})
         self._socket.settimeout(timeout)

@@ -15,7 +15,7 @@ import pytest
 from homed.errors import NotFound, ProtocolError, TimedOut, Unavailable
 from homed.wire.blocking import BlockingClient
 
-Talk = Callable[[socket.socket], None]
+Talk = Callable[[socket.socket], object]
 
 
 @contextmanager
@@ -82,19 +82,19 @@ def test_an_error_comes_back_as_ours(tmp_path: Path) -> None:
 
 
 def test_nobody_there_is_said_with_the_place(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="gone.sock"):
+    with pytest.raises(Unavailable, match=r"gone\.sock"):
         BlockingClient(tmp_path / "gone.sock")
 
 
 def test_the_other_side_leaving_in_mid_call_is_no_silence(tmp_path: Path) -> None:
-    with listening(tmp_path / "s", lambda c: read_line(c) and None) as path, BlockingClient(path) as client:
-        with pytest.raises(Unavailable, match="before chat was answered"):
-            client.call("chat")
+    gone = pytest.raises(Unavailable, match="before chat was answered")
+    with listening(tmp_path / "s", read_line) as path, BlockingClient(path) as client, gone:
+        client.call("chat")
 
 
 def test_a_silent_other_side_is_given_up_and_the_message_is_truthful(tmp_path: Path) -> None:
     done = threading.Event()
-    with listening(tmp_path / "s", lambda c: done.wait(10) and None) as path, BlockingClient(path) as client:
+    with listening(tmp_path / "s", lambda _: done.wait(10)) as path, BlockingClient(path) as client:
         with pytest.raises(TimedOut, match="may still be running"):
             client.call("chat", timeout=0.05)
         done.set()

@@ -1,0 +1,114 @@
+"""`homed models …`: model sources and their keys, with or without a running daemon."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+from typing import Any
+
+from homed.commands.output import as_json, table
+from homed.commands.reach import ask_or_open
+
+
+def register(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command and its own commands."""
+    parser = commands.add_parser(
+        "models",
+        parents=[common],
+        help="model sources: list, add, use, remove, test",
+        description="A source is an OpenAI-compatible endpoint with a model and, mostly, a key.",
+        epilog="Examples:\n  homed models add deepseek --base-url https://api.deepseek.com/v1 --model deepseek-chat\n"
+        "  homed models test deepseek\n  homed models use deepseek",
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    _add(actions, common, "list", _list, "the sources; never a key")
+    add = _add(actions, common, "add", _add_source, "add a source, or replace the one of that name")
+    add.add_argument("name", metavar="NAME")
+    add.add_argument("--base-url", required=True, metavar="URL", help="like https://api.openai.com/v1")
+    add.add_argument("--model", required=True, metavar="M", help="the model's name at that source")
+    add.add_argument(
+        "--api-key",
+        metavar="K",
+        help="left out on a terminal it is asked for, which keeps it out of the shell's history",
+    )
+    add.add_argument("--adapter", metavar="A", default="openai", help="how it is spoken to (openai)")
+    add.add_argument("--context-window", type=int, metavar="N", help="tokens it can read; 32768 when left out")
+    for name, handler, text in (
+        ("use", _use, "make it the one that answers"),
+        ("remove", _remove, "remove it and its key"),
+        ("test", _test, "ask it one short question: does it answer, stream, take tools, and how fast"),
+    ):
+        _add(actions, common, name, handler, text).add_argument("name", metavar="NAME")
+
+
+def _add(actions: Any, common: argparse.ArgumentParser, name: str, handler: Any, text: str) -> argparse.ArgumentParser:
+    action: argparse.ArgumentParser = actions.add_parser(
+        name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}.",
+        epilog=f"Example:\n  homed models {name}" + ("" if name == "list" else " deepseek"),
+    )  # fmt: skip
+    action.add_argument("--json", action="store_true", help="print JSON")
+    action.set_defaults(handler=handler)
+    return action
+
+
+def _list(args: argparse.Namespace) -> int:
+    sources = ask_or_open(args, "admin.models_list")["sources"]
+    if args.json:
+        as_json(sources)
+    elif not sources:
+        print("No model source yet.\n  Add one: homed models add NAME --base-url URL --model M")
+    else:
+        rows = [
+            ("→" if s["current"] else "", s["name"], s["model"], "yes" if s["has_key"] else "no", s["base_url"])
+            for s in sources
+        ]
+        table(rows, ("", "source", "model", "key", "where"))
+    return 0
+
+
+def _add_source(args: argparse.Namespace) -> int:
+    key = args.api_key
+    if key is None and sys.stdin.isatty():
+        key = getpass.getpass("API key (Enter for none): ") or None
+    given = {"base_url": args.base_url, "model": args.model, "adapter": args.adapter}
+    given |= {"api_key": key} if key is not None else {}
+    given |= {"context_window": args.context_window} if args.context_window is not None else {}
+    source = ask_or_open(args, "admin.models_add", name=args.name, **given)
+    if args.json:
+        as_json(source)
+    else:
+        print(
+            f"{args.name} is in use."
+            if source["current"]
+            else f"{args.name} is added. To use it: homed models use {args.name}"
+        )
+    return 0
+
+
+def _use(args: argparse.Namespace) -> int:
+    return _done(args, ask_or_open(args, "admin.models_use", name=args.name), "answers from now on")
+
+
+def _remove(args: argparse.Namespace) -> int:
+    return _done(args, ask_or_open(args, "admin.models_remove", name=args.name), "is gone, and its key with it")
+
+
+def _done(args: argparse.Namespace, answer: Any, words: str) -> int:
+    if args.json:
+        as_json(answer)
+    else:
+        print(f"{args.name} {words}.")
+    return 0
+
+
+def _test(args: argparse.Namespace) -> int:
+    result = ask_or_open(args, "admin.models_test", name=args.name)
+    if args.json:
+        as_json(result)
+    elif result["ok"]:
+        can = [word for word, able in (("streams", result["streaming"]), ("takes tools", result["tools"])) if able]
+        print(f"{args.name} answered in {result['latency_ms']:.0f} ms{'; it ' + ' and '.join(can) if can else ''}.")
+    else:
+        print(f"{args.name} did not answer: {result['error']}\n  {result['hint']}".rstrip(), file=sys.stderr)
+    return 0 if result["ok"] else 1

@@ -1,0 +1,49 @@
+"""How commands print: tables people can read, JSON on request, errors with what to do."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from homed.errors import HomedError
+
+
+def complain(error: HomedError) -> None:
+    """One line to stderr, and a second that says what to do."""
+    print(f"homed: {error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"  {error.hint}", file=sys.stderr)
+
+
+def as_json(value: object) -> None:
+    """The value as readable JSON on stdout."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def width(text: str) -> int:
+    """Terminal columns of a text: wide East Asian characters take two, combining marks none."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def clean(text: str) -> str:
+    """The text with control characters made visible: what a plugin says must not steer the terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
+
+
+def table(rows: Iterable[Sequence[object]], head: Sequence[str]) -> None:
+    """Columns as wide as their widest cell; the last one runs free."""
+    cells = [list(head), *([clean(str(cell)).replace("\n", " ") for cell in row] for row in rows)]
+    widths = [max(width(row[i]) for row in cells) for i in range(len(head))]
+    for row in cells:
+        padded = [cell + " " * (widths[i] - width(cell)) for i, cell in enumerate(row)]
+        print("  ".join(padded).rstrip())
+
+
+def when(at: float | None) -> str:
+    """Local date and time of UTC seconds."""
+    if not at:
+        return ""
+    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")

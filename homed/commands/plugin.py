@@ -1,0 +1,106 @@
+"""`homed plugin …`: see, start, stop, read logs, make and check."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from typing import Any
+
+from homed.commands.output import as_json, clean, table, when
+from homed.commands.reach import ask
+
+
+def register(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command and its own commands."""
+    parser = commands.add_parser(
+        "plugin",
+        parents=[common],
+        help="see, start and stop plugins, read their logs, make and check one",
+        description="Plugins are processes of their own; homed starts them and brings them back when they crash.",
+        epilog="Examples:\n  homed plugin list\n  homed plugin start shell\n  homed plugin logs webui\n"
+        "  homed plugin new greeter\n  homed plugin check ./greeter",
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    _add(actions, common, "list", _list, "every plugin with its state")
+    for name, handler, text in (
+        ("start", _start, "start it, also after too many crashes or a stop"),
+        ("stop", _stop, "stop it until it is started again"),
+        ("logs", _logs, "the last lines it wrote to stderr, and its last crash"),
+    ):
+        action = _add(actions, common, name, handler, text)
+        action.add_argument("name", metavar="NAME")
+        if name == "logs":
+            action.add_argument("--limit", type=int, default=200, help="how many lines")
+    new = _add(actions, common, "new", _new, "write a new plugin with its test")
+    new.add_argument("name", metavar="NAME")
+    new.add_argument("--dir", default=".", help="where to put its folder")
+    _add(actions, common, "check", _check, "check a plugin's folder by running it").add_argument("dir", metavar="DIR")
+
+
+def _add(actions: Any, common: argparse.ArgumentParser, name: str, handler: Any, text: str) -> argparse.ArgumentParser:
+    action: argparse.ArgumentParser = actions.add_parser(
+        name,
+        parents=[common],
+        help=text,
+        description=f"{text[0].upper()}{text[1:]}.",
+        epilog=f"Example:\n  homed plugin {name}",
+    )
+    action.add_argument("--json", action="store_true", help="print JSON")
+    action.set_defaults(handler=handler)
+    return action
+
+
+def _list(args: argparse.Namespace) -> int:
+    plugins = ask(args, "admin.plugins")["plugins"]
+    if args.json:
+        as_json(plugins)
+    else:
+        rows = [(p["name"], p["state"], p["trust"], len(p["tools"]), p["reason"] or p["description"]) for p in plugins]
+        table(rows, ("plugin", "state", "from", "tools", "reason or what it is"))
+    return 0
+
+
+def _start(args: argparse.Namespace) -> int:
+    return _after(args, ask(args, "admin.plugin_start", name=args.name))
+
+
+def _stop(args: argparse.Namespace) -> int:
+    return _after(args, ask(args, "admin.plugin_stop", name=args.name))
+
+
+def _after(args: argparse.Namespace, plugin: dict[str, Any]) -> int:
+    if args.json:
+        as_json(plugin)
+    else:
+        print(f"{plugin['name']}: {plugin['state']}{': ' + plugin['reason'] if plugin['reason'] else ''}")
+    return 0
+
+
+def _logs(args: argparse.Namespace) -> int:
+    lines = ask(args, "admin.plugin_logs", name=args.name, limit=args.limit)["lines"]
+    if args.json:
+        as_json(lines)
+        return 0
+    for line in lines:
+        print(clean(line))
+    crashes = next(p["crashes"] for p in ask(args, "admin.plugins")["plugins"] if p["name"] == args.name)
+    if crashes:
+        last = crashes[-1]
+        how = f"signal {last['signal']}" if last["signal"] else f"exit code {last['code']}"
+        pending = ", ".join(map(str, last["pending"])) or "none"
+        print(f"-- last crash {when(last['at'])}: {how}; calls then open: {pending}")
+    return 0
+
+
+def _new(args: argparse.Namespace) -> int:
+    return _sdk("new", args.name, "--dir", args.dir)
+
+
+def _check(args: argparse.Namespace) -> int:
+    return _sdk("check", args.dir)
+
+
+def _sdk(*words: str) -> int:
+    """The kit is the SDK's, and the kernel does not import it: run it as the program it is."""
+    return subprocess.call([sys.executable, "-m", "homed.sdk", *words])

@@ -1,0 +1,72 @@
+"""Reaching a running daemon through its socket, or else opening the data folder.
+
+While a daemon runs on the folder nobody else writes to it: a command that can't reach the daemon then fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+from typing import Any
+
+from homed.commands.offline import answer_offline
+from homed.commands.place import paths_of, sockets_of
+from homed.config.lock import holder
+from homed.errors import Unavailable
+from homed.paths import Paths
+from homed.wire.blocking import BlockingClient
+
+_PATIENCE = 120.0
+"""Seconds: a model test may wait for a slow source; everything else answers at once."""
+
+
+def running(paths: Paths) -> int | None:
+    """The pid of the daemon that holds the data folder (0 if it did not say), None when none does."""
+    try:
+        fd = os.open(paths.lock, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return holder(os.pread(fd, 1000, 0))[0]
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+    return None
+
+
+def ask(args: argparse.Namespace, method: str, **params: object) -> Any:
+    """Ask the running daemon.  Raises ``Unavailable`` with what to do when it can't be reached."""
+    for path in sockets_of(args):
+        try:
+            client = BlockingClient(path)
+        except Unavailable:
+            continue
+        with client:
+            return client.call(method, params, timeout=_PATIENCE)
+    raise _unreachable(args)
+
+
+def ask_or_open(args: argparse.Namespace, method: str, **params: object) -> Any:
+    """Ask the running daemon; when none runs, answer from the data folder itself."""
+    try:
+        return ask(args, method, **params)
+    except Unavailable:
+        if args.socket or running(paths_of(args)) is not None:
+            raise
+    return answer_offline(paths_of(args), method, params)
+
+
+def _unreachable(args: argparse.Namespace) -> Unavailable:
+    paths = paths_of(args)
+    if args.socket:
+        return Unavailable(f"Nobody answers at {args.socket}.", hint="Is homed running, and its cli plugin with it?")
+    if running(paths) is not None:
+        return Unavailable(
+            "homed is running, but nobody answers at its socket: it runs with --safe, or the cli plugin is stopped.",
+            hint="Start the cli plugin on the page, or stop homed and start it again without --safe.",
+        )
+    return Unavailable(f"homed is not running on {paths.data}.", hint=f"Start it: homed --data {paths.data}")
