@@ -1,0 +1,78 @@
+"""Events in their table: appended, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from homed.clock import new_id
+from homed.memory.records import Event, EventKind, Input, NewEvent
+from homed.store.rows import Row, Tx, dumps, loads
+
+COLUMNS = "id, seq, scope, thread, turn, channel, peer, kind, text, created_at, data, layer, no_memory"
+"""What ``from_row`` reads, in its order."""
+
+
+def append(tx: Tx, input_: Input, new: NewEvent, *, at: float) -> Event:
+    """Store one event of the turn of ``input_`` and return it with its id and seq.
+
+    A USER event without a peer is the input's peer's.  What belongs to a no_memory input is no_memory itself.
+    """
+    peer = new.peer or (input_.peer if new.kind is EventKind.USER else "")
+    row = tx.one(
+        "INSERT INTO events (id, scope, thread, turn, channel, peer, kind, text, data, created_at, no_memory)"
+        f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {COLUMNS}",
+        (
+            new_id("ev"), input_.scope, input_.thread, input_.turn, input_.channel, peer, new.kind.value, new.text,
+            dumps(dict(new.data)), at, int(new.no_memory or input_.no_memory),
+        ),
+    )  # fmt: skip
+    assert row is not None
+    return from_row(row)
+
+
+def of_turn(tx: Tx, turn: str) -> list[Event]:
+    """Every event of a turn, oldest first."""
+    return [from_row(row) for row in tx.all(f"SELECT {COLUMNS} FROM events WHERE turn = ? ORDER BY seq", (turn,))]
+
+
+def history(tx: Tx, thread: str, *, before: int | None, limit: int) -> tuple[list[Event], bool]:
+    """The last ``limit`` events of a thread with a seq below ``before``, oldest first, of every layer; and whether there
+    are older ones."""
+    rows = tx.all(
+        f"SELECT {COLUMNS} FROM events WHERE thread = ? AND (? IS NULL OR seq < ?) ORDER BY seq DESC LIMIT ?",
+        (thread, before, before, limit + 1),
+    )
+    return [from_row(row) for row in reversed(rows[:limit])], len(rows) > limit
+
+
+def dangling_calls(tx: Tx, turn: str) -> list[Mapping[str, object]]:
+    """Calls of the turn that have no TOOL event, in the order they were made: what a crash left open (A3).
+
+    Each is as it stands in the ASSISTANT event: ``{"id", "name", "arguments", "raw"?}``.
+    """
+    waiting: list[Mapping[str, object]] = []
+    for event in of_turn(tx, turn):
+        if event.kind is EventKind.ASSISTANT:
+            waiting.extend(calls_of(event))
+        elif event.kind is EventKind.TOOL:
+            answered = next((call for call in waiting if call.get("id") == event.data.get("call_id")), None)
+            if answered is not None:
+                waiting.remove(answered)
+    return waiting
+
+
+def calls_of(event: Event) -> list[Mapping[str, object]]:
+    """The tool calls an ASSISTANT event made; none for other kinds."""
+    found = event.data.get("calls")
+    if event.kind is not EventKind.ASSISTANT or not isinstance(found, list):
+        return []
+    return [call for call in found if isinstance(call, Mapping)]
+
+
+def from_row(row: Row) -> Event:
+    """An Event from a row of ``COLUMNS``."""
+    id_, seq, scope, thread, turn, channel, peer, kind, text, created_at, data, layer, no_memory = row
+    return Event(
+        id=id_, seq=seq, scope=scope, thread=thread, turn=turn, channel=channel, peer=peer, kind=EventKind(kind),
+        text=text, created_at=created_at, data=loads(data) or {}, layer=layer, no_memory=bool(no_memory),
+    )  # fmt: skip

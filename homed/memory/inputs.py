@@ -1,0 +1,152 @@
+"""Inputs in their table: accepted before any work, begun, and ended exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from homed.clock import new_id
+from homed.errors import Conflict, InvalidInput, NotFound
+from homed.memory import events, threads
+from homed.memory.records import Event, Input, InputState, NewEvent, NewInput, Outcome
+from homed.store.rows import Row, Tx, dumps, loads
+
+_COLUMNS = (
+    "id, thread, scope, channel, peer, role, text, client_msg_id, no_memory, can_ask, state, attempts, turn,"
+    " accepted_at, outcome"
+)
+
+
+def accept(tx: Tx, new: NewInput, *, at: float) -> tuple[Input, bool]:
+    """Store an input and return it with False; or the earlier one of the same channel, peer and ``client_msg_id`` with
+    True.  Raises NotFound when its thread is not there.  Durable once the transaction is committed."""
+    if new.client_msg_id:
+        row = tx.one(
+            f"SELECT {_COLUMNS} FROM inputs WHERE channel = ? AND peer = ? AND client_msg_id = ?",
+            (new.channel, new.peer, new.client_msg_id),
+        )
+        if row is not None:
+            return _from_row(row), True
+    threads.touch(tx, new.thread, at=at)
+    row = tx.one(
+        "INSERT INTO inputs (id, thread, scope, channel, peer, role, text, client_msg_id, no_memory, can_ask, accepted_at)"
+        f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}",
+        (
+            new_id("in"), new.thread, new.scope, new.channel, new.peer, new.role, new.text, new.client_msg_id,
+            int(new.no_memory), int(new.can_ask), at,
+        ),
+    )  # fmt: skip
+    assert row is not None
+    return _from_row(row), False
+
+
+def get(tx: Tx, input_id: str) -> Input | None:
+    """The input, or None."""
+    row = tx.one(f"SELECT {_COLUMNS} FROM inputs WHERE id = ?", (input_id,))
+    return None if row is None else _from_row(row)
+
+
+def unfinished(tx: Tx) -> list[Input]:
+    """Every input without an outcome, oldest first: what a start must resume or report."""
+    return [_from_row(row) for row in tx.all(f"SELECT {_COLUMNS} FROM inputs WHERE outcome IS NULL ORDER BY seq")]
+
+
+def begin(tx: Tx, input_id: str, *, turn: str, at: float) -> Input:
+    """A run of it begins: RUNNING, one attempt more.  The first run gives it ``turn``; a later one keeps the first's.
+
+    Raises Conflict when it has ended already, NotFound when it is not there.
+    """
+    before = _open(tx, input_id)
+    tx.execute(
+        "UPDATE inputs SET state = 'running', attempts = attempts + 1, turn = ? WHERE id = ?",
+        (before.turn or turn, input_id),
+    )
+    if not before.turn:
+        tx.execute(
+            "INSERT INTO turns (id, thread, input, started_at, state) VALUES (?, ?, ?, ?, 'running')",
+            (turn, before.thread, input_id, at),
+        )
+    return _existing(tx, input_id)
+
+
+def replace_text(tx: Tx, input_id: str, text: str) -> None:
+    """Put what ``on_input`` left in the place of what came.  Raises Conflict when it has ended, NotFound."""
+    _open(tx, input_id)
+    tx.execute("UPDATE inputs SET text = ? WHERE id = ?", (text, input_id))
+
+
+def finish(tx: Tx, input_id: str, outcome: Outcome, new: Sequence[NewEvent], *, at: float) -> list[Event]:
+    """Store the last events of the turn, the one outcome and the end of the turn together, and return those events.
+
+    Raises Conflict when it has ended already (whatever the second outcome is), NotFound, InvalidInput when the outcome's
+    state is not terminal.  A no_memory event is archived here: it never reaches a later prompt.
+    """
+    if not outcome.state.terminal:
+        raise InvalidInput(f"{outcome.state.value} is not an end.")
+    before = _open(tx, input_id)
+    stored = [events.append(tx, before, event, at=at) for event in new]
+    tx.execute(
+        "UPDATE inputs SET state = ?, outcome = ?, ended_at = ? WHERE id = ?",
+        (outcome.state.value, _outcome_json(outcome), at, input_id),
+    )
+    threads.touch(tx, before.thread, at=at)
+    if before.turn:
+        tx.execute(
+            "UPDATE turns SET ended_at = ?, state = ?, usage = ? WHERE id = ?",
+            (at, outcome.state.value, dumps(dict(outcome.usage)), before.turn),
+        )
+        tx.execute(
+            "UPDATE events SET layer = 'archived' WHERE turn = ? AND no_memory = 1 AND layer = 'context'", (before.turn,)
+        )
+    return stored
+
+
+def mark_sent(tx: Tx, input_id: str, sent: str) -> None:
+    """Note how far the answer's delivery got: sending, ok, queued, unconfirmed or failed.  Raises NotFound."""
+    tx.execute("UPDATE inputs SET sent = ? WHERE id = ?", (sent, input_id))
+    if tx.changes() == 0:
+        raise _not_found(input_id)
+
+
+def sent(tx: Tx, input_id: str) -> str:
+    """How far the answer's delivery got; empty when it was never tried.  Raises NotFound."""
+    found = tx.value("SELECT sent FROM inputs WHERE id = ?", (input_id,))
+    if not isinstance(found, str):
+        raise _not_found(input_id)
+    return found
+
+
+def _open(tx: Tx, input_id: str) -> Input:
+    found = _existing(tx, input_id)
+    if found.state.terminal:
+        raise Conflict(f"Input {input_id} has already ended: {found.state.value}.", detail={"state": found.state.value})
+    return found
+
+
+def _existing(tx: Tx, input_id: str) -> Input:
+    found = get(tx, input_id)
+    if found is None:
+        raise _not_found(input_id)
+    return found
+
+
+def _not_found(input_id: str) -> NotFound:
+    return NotFound(f"There is no input {input_id}.")
+
+
+def _outcome_json(outcome: Outcome) -> str:
+    return dumps({**asdict(outcome), "state": outcome.state.value})
+
+
+def _outcome(text: str | None) -> Outcome | None:
+    found = loads(text)
+    return None if found is None else Outcome(**{**found, "state": InputState(found["state"])})
+
+
+def _from_row(row: Row) -> Input:
+    (id_, thread, scope, channel, peer, role, text, client_msg_id, no_memory, can_ask, state, attempts, turn, at, ended) = row
+    return Input(
+        id=id_, thread=thread, scope=scope, channel=channel, peer=peer, role=role, text=text,
+        client_msg_id=client_msg_id, no_memory=bool(no_memory), can_ask=bool(can_ask), state=InputState(state),
+        attempts=attempts, turn=turn, accepted_at=at, outcome=_outcome(ended),
+    )  # fmt: skip

@@ -1,0 +1,114 @@
+"""A bounded pool of reading connections, one borrower at a time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import apsw
+import outcome
+import trio
+
+from homed.store import problems
+from homed.store.connection import Transaction
+from homed.store.executors import Executor
+from homed.store.rows import Tx
+
+T = TypeVar("T")
+
+READERS = 3
+"""Connections in the pool: a page, a turn and a status question at once; more would only contend for two cores."""
+
+_INTERRUPT_SECONDS = 2.0
+_INTERRUPT_AGAIN = 0.01
+
+
+class ReaderPool:
+    """Lends each connection to one read at a time; a read beyond that waits its turn."""
+
+    def __init__(self, connections: list[apsw.Connection], path: Path, executor: Executor) -> None:
+        self._path = path
+        self._executor = executor
+        self._count = len(connections)
+        # As many places as connections: giving one back never waits.
+        self._give, self._take = trio.open_memory_channel[apsw.Connection](self._count)
+        for connection in connections:
+            self._give.send_nowait(connection)
+        self._closed = False
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        """See ``Store.read``."""
+        async with self._borrowed() as connection:
+            reading = _Reading(connection, self._path, fn)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(reading.interrupt_on_cancel)
+                try:
+                    answer = await self._executor.run(reading.run)
+                finally:
+                    reading.over = True
+                    nursery.cancel_scope.cancel()
+        return answer.unwrap()
+
+    @asynccontextmanager
+    async def _borrowed(self) -> AsyncIterator[apsw.Connection]:
+        if self._closed:
+            raise problems.closed()
+        connection = await self._take.receive()
+        try:
+            yield connection
+        finally:
+            self._give.send_nowait(connection)
+
+    async def aclose(self) -> None:
+        """Close every connection that is home.  Callers have ended by now, so all are."""
+        self._closed = True
+        for _ in range(self._count):
+            connection = await self._take.receive()
+            await self._executor.run(connection.close)
+
+
+class _Reading(Generic[T]):
+    """One read: runs in the executor, and is interrupted from the Trio side when its caller is cancelled."""
+
+    def __init__(self, connection: apsw.Connection, path: Path, fn: Callable[[Tx], T]) -> None:
+        self._connection = connection
+        self._path = path
+        self._fn = fn
+        self._cancelled = False
+        self.over = False
+
+    def run(self) -> outcome.Maybe[T]:
+        """Run the function on one snapshot: everything it reads is of one moment."""
+        return outcome.capture(self._snapshot)
+
+    def _snapshot(self) -> T:
+        tx = Transaction(self._connection, self._path, cancelled=lambda: self._cancelled)
+        with problems.translated(self._path):
+            self._connection.execute("BEGIN")
+        try:
+            return self._fn(tx)
+        finally:
+            tx.end()
+            self.over = True  # before the rollback, so that no late interrupt hits that
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        while self._connection.in_transaction:
+            with suppress(apsw.InterruptError):
+                self._connection.execute("ROLLBACK")
+
+    async def interrupt_on_cancel(self) -> None:
+        """Wait to be cancelled.  If the read still runs then, interrupt it until it has ended.
+
+        Again and again, because an interrupt that falls between two statements is forgotten.
+        """
+        try:
+            await trio.sleep_forever()
+        finally:
+            with trio.move_on_after(_INTERRUPT_SECONDS, shield=True):
+                while not self.over:
+                    self._cancelled = True
+                    self._connection.interrupt()
+                    await trio.sleep(_INTERRUPT_AGAIN)

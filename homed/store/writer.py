@@ -1,0 +1,132 @@
+"""The one writer: transactions are queued, run in batches, and answered after COMMIT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import apsw
+import outcome
+import trio
+
+from homed.failpoints import Failpoints
+from homed.store import problems
+from homed.store.connection import Transaction
+from homed.store.executors import Executor
+from homed.store.rows import Tx
+
+T = TypeVar("T")
+
+MAX_BATCH = 64
+"""Most transactions in one COMMIT: one fsync is shared by so many, and a crash before it takes back no more.  The queue is
+as long, so that the next batch can gather while one is being committed; when it is full ``write`` waits (backpressure)."""
+
+
+class _Job(Generic[T]):
+    __slots__ = ("answer", "done", "fn", "started", "withdrawn")
+
+    def __init__(self, fn: Callable[[Tx], T]) -> None:
+        self.fn = fn
+        self.done = trio.Event()
+        self.answer: outcome.Maybe[T] = outcome.Error(problems.closed())
+        self.started = False
+        self.withdrawn = False
+
+
+class Writer:
+    """Owns the writing connection.  ``run`` is its task; it returns when the queue is closed and empty."""
+
+    def __init__(self, connection: apsw.Connection, path: Path, executor: Executor, failpoints: Failpoints) -> None:
+        self._connection = connection
+        self._path = path
+        self._executor = executor
+        self._failpoints = failpoints
+        self._send, self._receive = trio.open_memory_channel[_Job[Any]](MAX_BATCH)
+
+    async def write(self, fn: Callable[[Tx], T]) -> T:
+        """See ``Store.write``."""
+        job = _Job(fn)
+        try:
+            await self._send.send(job)
+        except (trio.ClosedResourceError, trio.BrokenResourceError):
+            raise problems.closed() from None
+        try:
+            await job.done.wait()
+        except trio.Cancelled:
+            job.withdrawn = not job.started
+            raise
+        return job.answer.unwrap()
+
+    def close(self) -> None:
+        """Take no more; ``run`` commits what is queued and returns."""
+        self._send.close()
+
+    async def run(self) -> None:
+        """Commit batches until closed.  Cancelled: the batch in hand is finished, what is queued is answered "closed"."""
+        try:
+            async for job in self._receive:
+                await self._commit([job, *self._queued(MAX_BATCH - 1)])
+        finally:
+            for job in self._queued(None):
+                job.done.set()
+            self._receive.close()
+
+    def _queued(self, most: int | None) -> list[_Job[Any]]:
+        jobs: list[_Job[Any]] = []
+        while most is None or len(jobs) < most:
+            try:
+                jobs.append(self._receive.receive_nowait())
+            except (trio.WouldBlock, trio.EndOfChannel):
+                break
+        return jobs
+
+    async def _commit(self, jobs: Sequence[_Job[Any]]) -> None:
+        batch = [job for job in jobs if not job.withdrawn]
+        if not batch:
+            return
+        for job in batch:
+            job.started = True
+        try:
+            answers = await self._executor.run(lambda: self._transact([job.fn for job in batch]))
+            for job, answer in zip(batch, answers, strict=True):
+                job.answer = answer
+        finally:
+            for job in batch:
+                job.done.set()
+
+    def _transact(self, fns: Sequence[Callable[[Tx], Any]]) -> list[outcome.Maybe[Any]]:
+        """Run the functions, each in a SAVEPOINT, and COMMIT.  One answer for each; if the COMMIT fails, all are that error."""
+        committed = outcome.capture(self._run_all, fns)
+        if isinstance(committed, outcome.Value):
+            return committed.value
+        if not isinstance(committed.error, Exception):
+            raise committed.error
+        return [outcome.Error(problems.rolled_back(self._path, committed.error)) for _ in fns]
+
+    def _run_all(self, fns: Sequence[Callable[[Tx], Any]]) -> list[outcome.Maybe[Any]]:
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            answers = [self._run_one(fn) for fn in fns]
+            self._failpoints.reach("store.before_commit")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        self._failpoints.reach("store.after_commit")
+        return answers
+
+    def _run_one(self, fn: Callable[[Tx], Any]) -> outcome.Maybe[Any]:
+        connection = self._connection
+        tx = Transaction(connection, self._path)
+        connection.execute("SAVEPOINT job")
+        answer = outcome.capture(fn, tx)
+        tx.end()
+        if not connection.in_transaction:  # SQLite took the whole transaction back: disk full, damage
+            raise answer.error if isinstance(answer, outcome.Error) else RuntimeError("the transaction was ended inside")
+        if isinstance(answer, outcome.Error):
+            connection.execute("ROLLBACK TO job")
+        connection.execute("RELEASE job")
+        return answer
