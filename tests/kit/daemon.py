@@ -1,0 +1,195 @@
+"""A real ``homed`` on a folder of its own, as a person would start it; and the processes that belong to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 60.0
+"""Seconds that a shared, noisy machine may take for what normally takes two."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A finished command."""
+
+    code: int
+    out: str
+    err: str
+
+
+def until(condition: Any, *, within: float = PATIENCE, what: str = "") -> Any:
+    """Poll until ``condition()`` is true and return it.  For other processes only, whose events we cannot wait on."""
+    deadline = time.monotonic() + within
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {within:g} s: {what or condition}")
+        time.sleep(0.02)
+    return value
+
+
+class Daemon:
+    """``homed run`` in a child process.  ``start`` returns when the login link was printed (or, with ``--safe``, not)."""
+
+    def __init__(self, data: Path, *options: str, env: Mapping[str, str] | None = None) -> None:
+        self.data = data
+        self.options = options
+        self.env = {**os.environ, "PYTHONWARNINGS": "default", **(env or {})}
+        self.process: subprocess.Popen[bytes] | None = None
+        self.log = data.parent / f"{data.name}.out"
+
+    def __enter__(self) -> Daemon:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def start(self, *, link: bool = True) -> Daemon:
+        """Start it, and wait for the login link (``link=False``: for the word that it is up)."""
+        command = [sys.executable, "-m", "homed", "run", "--data", str(self.data), *self.options]
+        if not any(option.startswith("--listen") for option in self.options):
+            command += ["--listen", "127.0.0.1:0"]
+        with self.log.open("ab") as out:
+            self.log_start = out.tell()
+            self.process = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, env=self.env)
+        until(lambda: (self.link if link else "homed is up" in self.said) or self.exited, what="a login link")
+        if self.exited:
+            raise AssertionError(f"homed left with {self.process.returncode}:\n{self.said}")
+        return self
+
+    @property
+    def said(self) -> str:
+        """What it printed since its last start."""
+        return self.log.read_bytes()[self.log_start :].decode("utf-8", "replace")
+
+    @property
+    def link(self) -> str:
+        """The login link it printed; empty before."""
+        found = re.search(r"http://\S+/login#\S+", self.said)
+        return found[0] if found else ""
+
+    @property
+    def url(self) -> str:
+        """Where the page is, without a slash at the end."""
+        return self.link.split("/login#")[0]
+
+    @property
+    def socket(self) -> Path:
+        """The terminal socket."""
+        return self.data / "run" / "cli.sock"
+
+    @property
+    def pid(self) -> int:
+        """The daemon's own pid."""
+        assert self.process is not None
+        return self.process.pid
+
+    @property
+    def exited(self) -> bool:
+        """Whether it has gone."""
+        return self.process is not None and self.process.poll() is not None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Stop it as systemd would and return its exit code."""
+        self.signal(number)
+        return self.wait()
+
+    def kill(self) -> None:
+        """kill -9."""
+        self.signal(signal.SIGKILL)
+        self.wait()
+
+    def wait(self, within: float = PATIENCE) -> int:
+        """Wait for its end."""
+        assert self.process is not None
+        return self.process.wait(within)
+
+    def end(self) -> None:
+        """Whatever happened, leave nothing behind."""
+        if self.process is not None and not self.exited:
+            self.signal(signal.SIGTERM)
+            try:
+                self.wait(20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        for pid in self.descendants():
+            os.kill(pid, signal.SIGKILL)
+
+    def descendants(self) -> list[int]:
+        """Every living process that this daemon, or one of its children, ever started."""
+        return sorted({pid for pid in _pids() if pid != self.pid and str(self.data) in _environ(pid)})
+
+    def run(self, *words: str, stdin: str | None = None, timeout: float = PATIENCE) -> Ran:
+        """``homed WORDS --data …`` as a separate process."""
+        return run_homed(*words, "--data", str(self.data), stdin=stdin, timeout=timeout, env=self.env)
+
+    def json(self, *words: str) -> Any:
+        """The JSON that ``homed WORDS --json`` prints."""
+        ran = self.run(*words, "--json")
+        assert ran.code == 0, ran
+        return json.loads(ran.out)
+
+    def plugin(self, name: str) -> dict[str, Any]:
+        """One plugin as the CLI shows it."""
+        return next(p for p in self.json("plugin", "list") if p["name"] == name)
+
+
+def run_homed(
+    *words: str, stdin: str | None = None, timeout: float = PATIENCE, env: Mapping[str, str] | None = None
+) -> Ran:
+    """Any ``homed`` command."""
+    return run_command([sys.executable, "-m", "homed", *words], stdin=stdin, timeout=timeout, env=env)
+
+
+def run_command(
+    argv: Sequence[str], *, stdin: str | None = None, timeout: float = PATIENCE, env: Mapping[str, str] | None = None
+) -> Ran:
+    """Any command, to its end."""
+    ran = subprocess.run(
+        argv,
+        input=(stdin or "").encode(),
+        capture_output=True,
+        timeout=timeout,
+        env=dict(env or os.environ),
+        check=False,
+    )
+    return Ran(ran.returncode, ran.stdout.decode("utf-8"), ran.stderr.decode("utf-8"))
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _environ(pid: int) -> str:
+    """A process's environment; a zombie, which has none any more, counts by its parent instead."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def zombies_of(pid: int) -> list[int]:
+    """Zombie children of a living process."""
+    found = []
+    for child in _pids():
+        try:
+            fields = Path(f"/proc/{child}/stat").read_text("ascii", "replace").rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if fields[0] == "Z" and int(fields[1]) == pid:
+            found.append(child)
+    return found
