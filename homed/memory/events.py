@@ -36,8 +36,10 @@ def of_turn(tx: Tx, turn: str) -> list[Event]:
 
 
 def history(tx: Tx, thread: str, *, before: int | None, limit: int) -> tuple[list[Event], bool]:
-    """The last ``limit`` events of a thread with a seq below ``before``, oldest first, of every layer; and whether there
-    are older ones."""
+    """The last ``limit`` events of a thread with a seq below ``before``, and whether there are older ones.
+
+    Oldest first, of every layer.
+    """
     rows = tx.all(
         f"SELECT {COLUMNS} FROM events WHERE thread = ? AND (? IS NULL OR seq < ?) ORDER BY seq DESC LIMIT ?",
         (thread, before, before, limit + 1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from homed.clock import new_id
 from homed.errors import Conflict, InvalidInput, NotFound
@@ -11,15 +11,16 @@ from homed.memory import events, threads
 from homed.memory.records import Event, Input, InputState, NewEvent, NewInput, Outcome
 from homed.store.rows import Row, Tx, dumps, loads
 
-_COLUMNS = (
-    "id, thread, scope, channel, peer, role, text, client_msg_id, no_memory, can_ask, state, attempts, turn,"
-    " accepted_at, outcome"
-)
+_FIELDS = tuple(field.name for field in fields(Input))
+_COLUMNS = ", ".join(_FIELDS)
 
 
 def accept(tx: Tx, new: NewInput, *, at: float) -> tuple[Input, bool]:
-    """Store an input and return it with False; or the earlier one of the same channel, peer and ``client_msg_id`` with
-    True.  Raises NotFound when its thread is not there.  Durable once the transaction is committed."""
+    """Store an input and return it with False; or with True the earlier one of the same ``client_msg_id``.
+
+    The same means: of the same channel and peer.  Raises NotFound when its thread is not there.  Durable once the
+    transaction is committed.
+    """
     if new.client_msg_id:
         row = tx.one(
             f"SELECT {_COLUMNS} FROM inputs WHERE channel = ? AND peer = ? AND client_msg_id = ?",
@@ -29,8 +30,8 @@ def accept(tx: Tx, new: NewInput, *, at: float) -> tuple[Input, bool]:
             return _from_row(row), True
     threads.touch(tx, new.thread, at=at)
     row = tx.one(
-        "INSERT INTO inputs (id, thread, scope, channel, peer, role, text, client_msg_id, no_memory, can_ask, accepted_at)"
-        f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}",
+        "INSERT INTO inputs (id, thread, scope, channel, peer, role, text, client_msg_id, no_memory, can_ask,"
+        f" accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}",
         (
             new_id("in"), new.thread, new.scope, new.channel, new.peer, new.role, new.text, new.client_msg_id,
             int(new.no_memory), int(new.can_ask), at,
@@ -78,8 +79,8 @@ def replace_text(tx: Tx, input_id: str, text: str) -> None:
 def finish(tx: Tx, input_id: str, outcome: Outcome, new: Sequence[NewEvent], *, at: float) -> list[Event]:
     """Store the last events of the turn, the one outcome and the end of the turn together, and return those events.
 
-    Raises Conflict when it has ended already (whatever the second outcome is), NotFound, InvalidInput when the outcome's
-    state is not terminal.  A no_memory event is archived here: it never reaches a later prompt.
+    Raises Conflict when it has ended already (whatever the second outcome is), NotFound, and InvalidInput when the
+    outcome's state is not terminal.  A no_memory event is archived here: it never reaches a later prompt.
     """
     if not outcome.state.terminal:
         raise InvalidInput(f"{outcome.state.value} is not an end.")
@@ -96,7 +97,8 @@ def finish(tx: Tx, input_id: str, outcome: Outcome, new: Sequence[NewEvent], *, 
             (at, outcome.state.value, dumps(dict(outcome.usage)), before.turn),
         )
         tx.execute(
-            "UPDATE events SET layer = 'archived' WHERE turn = ? AND no_memory = 1 AND layer = 'context'", (before.turn,)
+            "UPDATE events SET layer = 'archived' WHERE turn = ? AND no_memory = 1 AND layer = 'context'",
+            (before.turn,),
         )
     return stored
 
@@ -144,9 +146,7 @@ def _outcome(text: str | None) -> Outcome | None:
 
 
 def _from_row(row: Row) -> Input:
-    (id_, thread, scope, channel, peer, role, text, client_msg_id, no_memory, can_ask, state, attempts, turn, at, ended) = row
-    return Input(
-        id=id_, thread=thread, scope=scope, channel=channel, peer=peer, role=role, text=text,
-        client_msg_id=client_msg_id, no_memory=bool(no_memory), can_ask=bool(can_ask), state=InputState(state),
-        attempts=attempts, turn=turn, accepted_at=at, outcome=_outcome(ended),
-    )  # fmt: skip
+    found = dict(zip(_FIELDS, row, strict=True))
+    found["no_memory"], found["can_ask"] = bool(found["no_memory"]), bool(found["can_ask"])
+    found["state"], found["outcome"] = InputState(found["state"]), _outcome(found["outcome"])
+    return Input(**found)

@@ -32,8 +32,8 @@ def list_(
 ) -> tuple[list[Thread], bool]:
     """Threads of these scopes and no others, last used first; and whether there are more.
 
-    ``query`` is looked for in titles and in what was said, case-insensitively for ASCII; ``before`` is the ``updated_at``
-    of the last one already seen.
+    ``query`` is looked for in titles and in what was said, without regard to ASCII case; ``before`` is the
+    ``updated_at`` of the last one already seen.
     """
     marks = ", ".join("?" * len(scopes))
     found = "instr(lower(title), lower(?)) OR EXISTS (SELECT 1 FROM events e WHERE e.thread = t.id AND e.kind IN"

@@ -84,7 +84,7 @@ class Transaction:
 
 
 def open_writer(path: Path) -> apsw.Connection:
-    """Open or create the database: checked, migrated, in WAL.  A file that is damaged, foreign or newer is not changed."""
+    """Open or create the database: checked, migrated, in WAL.  A damaged, foreign or newer file is not changed."""
     with problems.translated(path):
         _refuse_strangers(path)
         _create_private(path)

@@ -38,11 +38,11 @@ class Store:
         """Run ``fn`` in a SAVEPOINT of its own and return its result once it is committed and on the disk.
 
         If ``fn`` raises, what it did is rolled back and the exception comes here; others of the batch are not touched.
-        Raises StorageError when the batch cannot be committed: then nothing of it is stored.  Writes are done in the order
-        they were asked for.
+        Raises StorageError when the batch cannot be committed: then nothing of it is stored.  Writes are done in the
+        order they were asked for.
 
-        Cancelled while still queued: it is withdrawn and never runs.  Cancelled once it has started: it may be committed
-        though the caller is gone.
+        Cancelled while still queued: it is withdrawn and never runs.  Cancelled once it has started: it may be
+        committed though the caller is gone.
         """
         return await self._writer.write(fn)
 
@@ -60,14 +60,15 @@ async def open_store(
 ) -> AsyncIterator[Store]:
     """Open, create or migrate the database at ``path`` for the length of the block.
 
-    Raises StorageError, with the file left as it was, when it is damaged, not a database, another program's, of a newer
-    schema, or cannot be written.  At the end, also when cancelled, what is queued is still committed (``FLUSH_SECONDS``).
+    Raises StorageError, with the file left as it was, when it is damaged, not a database, another program's, of a
+    newer schema, or cannot be written.  At the end, also when cancelled, what is queued is still committed, within
+    ``FLUSH_SECONDS``.
     """
     runs = executor or ThreadExecutor(1 + READERS)
     connections = await runs.run(lambda: _open_all(path))
     writer = Writer(connections[0], path, runs, failpoints or NoFailpoints())
     readers = ReaderPool(connections[1:], path, runs)
-    # Cancelling what surrounds the store must not stop its writer before the block has ended: last words come through it.
+    # Cancelling what surrounds the store must not stop its writer before the block has ended: last words need it.
     flush = trio.CancelScope(shield=True)
     try:
         async with trio.open_nursery() as nursery:

@@ -14,8 +14,10 @@ class Executor(Protocol):
     """Runs one blocking function to its end."""
 
     async def run(self, fn: Callable[[], T]) -> T:
-        """Run ``fn`` and return its result.  A checkpoint.  Cancelled before ``fn`` began: it never runs.  Once begun it
-        runs to its end whatever the cancellation, and the result is returned."""
+        """Run ``fn`` and return its result.  A checkpoint.
+
+        Cancelled before ``fn`` began: it never runs.  Once begun it runs to its end, and the result is returned.
+        """
         ...
 
 

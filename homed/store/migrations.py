@@ -1,4 +1,7 @@
-"""Ordered changes of the schema.  ``PRAGMA user_version`` says how many were made; each runs in one transaction with it."""
+"""Ordered changes of the schema.
+
+``PRAGMA user_version`` says how many were made; it changes in the same transaction as the schema.
+"""
 
 from __future__ import annotations
 

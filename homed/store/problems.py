@@ -25,7 +25,7 @@ def corrupt(path: Path, what: str = "") -> StorageError:
     return _error(
         "corrupt",
         f"The database {path} is damaged{found}.",
-        f"Nothing was changed. Stop homed, keep a copy of {path.name} and {path.name}-wal, then put a backup in its place;"
+        f"Nothing was changed. Keep a copy of {path.name} and {path.name}-wal, then put a backup in its place;"
         f" `sqlite3 {path.name} .recover` can often save most of it.",
         path,
     )

@@ -19,8 +19,10 @@ from homed.store.rows import Tx
 T = TypeVar("T")
 
 MAX_BATCH = 64
-"""Most transactions in one COMMIT: one fsync is shared by so many, and a crash before it takes back no more.  The queue is
-as long, so that the next batch can gather while one is being committed; when it is full ``write`` waits (backpressure)."""
+"""Most transactions in one COMMIT: so many share one fsync, and a crash before it takes back no more.
+
+The queue is as long, so that a batch can gather while one is committed; when it is full ``write`` waits (backpressure).
+"""
 
 
 class _Job(Generic[T]):
@@ -63,7 +65,7 @@ class Writer:
         self._send.close()
 
     async def run(self) -> None:
-        """Commit batches until closed.  Cancelled: the batch in hand is finished, what is queued is answered "closed"."""
+        """Commit batches until closed.  Cancelled: the batch in hand is finished, what waits is answered "closed"."""
         try:
             async for job in self._receive:
                 await self._commit([job, *self._queued(MAX_BATCH - 1)])
@@ -96,8 +98,8 @@ class Writer:
                 job.done.set()
 
     def _transact(self, fns: Sequence[Callable[[Tx], Any]]) -> list[outcome.Maybe[Any]]:
-        """Run the functions, each in a SAVEPOINT, and COMMIT.  One answer for each; if the COMMIT fails, all are that error."""
-        committed = outcome.capture(self._run_all, fns)
+        """Run the functions, each in a SAVEPOINT, and COMMIT.  One answer for each; all errors if the COMMIT fails."""
+        committed: outcome.Maybe[list[outcome.Maybe[Any]]] = outcome.capture(self._run_all, fns)
         if isinstance(committed, outcome.Value):
             return committed.value
         if not isinstance(committed.error, Exception):
@@ -122,10 +124,10 @@ class Writer:
         connection = self._connection
         tx = Transaction(connection, self._path)
         connection.execute("SAVEPOINT job")
-        answer = outcome.capture(fn, tx)
+        answer: outcome.Maybe[Any] = outcome.capture(fn, tx)
         tx.end()
         if not connection.in_transaction:  # SQLite took the whole transaction back: disk full, damage
-            raise answer.error if isinstance(answer, outcome.Error) else RuntimeError("the transaction was ended inside")
+            raise answer.error if isinstance(answer, outcome.Error) else RuntimeError("it ended its transaction")
         if isinstance(answer, outcome.Error):
             connection.execute("ROLLBACK TO job")
         connection.execute("RELEASE job")
