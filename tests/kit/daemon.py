@@ -38,7 +38,7 @@ def until(condition: Any, *, within: float = PATIENCE, what: str = "") -> Any:
 
 
 class Daemon:
-    """``homed run`` in a child process.  ``start`` returns when the login link was printed (or, with ``--safe``, not)."""
+    """``homed run`` in a child process.  ``start`` returns when it is up."""
 
     def __init__(self, data: Path, *options: str, env: Mapping[str, str] | None = None) -> None:
         self.data = data
@@ -98,19 +98,19 @@ class Daemon:
         """Whether it has gone."""
         return self.process is not None and self.process.poll() is not None
 
-    def signal(self, number: signal.Signals) -> None:
+    def send(self, number: signal.Signals) -> None:
         """Send a signal."""
         assert self.process is not None
         self.process.send_signal(number)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Stop it as systemd would and return its exit code."""
-        self.signal(number)
+        self.send(number)
         return self.wait()
 
     def kill(self) -> None:
         """kill -9."""
-        self.signal(signal.SIGKILL)
+        self.send(signal.SIGKILL)
         self.wait()
 
     def wait(self, within: float = PATIENCE) -> int:
@@ -121,7 +121,7 @@ class Daemon:
     def end(self) -> None:
         """Whatever happened, leave nothing behind."""
         if self.process is not None and not self.exited:
-            self.signal(signal.SIGTERM)
+            self.send(signal.SIGTERM)
             try:
                 self.wait(20)
             except subprocess.TimeoutExpired:
