@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,6 +13,9 @@ from datetime import UTC, datetime
 from homed.clock import WallClock, system_wall_clock
 from homed.errors import Conflict, StorageError
 from homed.paths import Paths
+
+_RETRIES = (0.02, 0.05, 0.1)
+"""Seconds: `homed status` and the like hold the lock for a moment to see whether a daemon does."""
 
 
 @contextmanager
@@ -27,17 +31,25 @@ def data_lock(paths: Paths, *, wall: WallClock = system_wall_clock) -> Iterator[
     except OSError as error:
         raise _unlockable(paths, error) from error
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _held(paths, fd) from None
-        except OSError as error:
-            raise _unlockable(paths, error) from error
+        _acquire(paths, fd)
         _sign(paths, fd, wall())
         yield
         os.ftruncate(fd, 0)
     finally:
         os.close(fd)  # the file stays: removing it would let two daemons lock two files of one name
+
+
+def _acquire(paths: Paths, fd: int) -> None:
+    for wait in (*_RETRIES, None):
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if wait is None:
+                raise _held(paths, fd) from None
+            time.sleep(wait)
+        except OSError as error:
+            raise _unlockable(paths, error) from error
+    return None
 
 
 def _sign(paths: Paths, fd: int, at: float) -> None:

@@ -1,0 +1,69 @@
+"""``auth.*``: logging in to the web page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from homed.api.method import Call, Method, Params, plain
+from homed.identity.logins import Session
+
+
+class OfSecret(Params):
+    """``auth.redeem``"""
+
+    secret: str = Field(min_length=1, max_length=256)
+
+
+class OfPassword(Params):
+    """``auth.login``"""
+
+    password: str = Field(min_length=1, max_length=1024)
+
+
+class OfSession(Params):
+    """``auth.check``, ``auth.logout``"""
+
+    session: str = Field(min_length=1, max_length=256)
+
+
+async def state(call: Call[Params]) -> Mapping[str, object]:
+    """Whether a password can be used at all."""
+    return {"password_set": call.ports.logins.password_set}
+
+
+async def redeem(call: Call[OfSecret]) -> Mapping[str, object]:
+    """A session for the secret of a login link."""
+    return _session(await call.ports.logins.redeem(call.params.secret))
+
+
+async def login(call: Call[OfPassword]) -> Mapping[str, object]:
+    """A session for the password."""
+    return _session(await call.ports.logins.login(call.params.password))
+
+
+async def check(call: Call[OfSession]) -> Mapping[str, object]:
+    """Whose session this is.  The role is looked up each time: a session does not keep one that was taken away."""
+    session = await call.ports.logins.check(call.params.session)
+    who = await call.ports.directory.identify(session.peer.partition(":")[0], session.peer)
+    return {"peer": who.peer, "role": who.role.value, "expires_at": session.expires_at}
+
+
+async def logout(call: Call[OfSession]) -> Mapping[str, object]:
+    """End a session."""
+    await call.ports.logins.logout(call.params.session)
+    return {}
+
+
+def _session(session: Session) -> dict[str, object]:
+    return {"session": session.secret, "peer": session.peer, "expires_at": session.expires_at}
+
+
+METHODS: dict[str, Method] = {
+    "auth.state": plain(Params, state),
+    "auth.redeem": plain(OfSecret, redeem),
+    "auth.login": plain(OfPassword, login),
+    "auth.check": plain(OfSession, check),
+    "auth.logout": plain(OfSession, logout),
+}

@@ -1,0 +1,80 @@
+"""``core.*``: what every plugin may do: log, say where it is reached, read and write its own settings."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from homed.api.method import Call, Method, Params, plain
+
+MAX_LOGGED = 8192
+"""Characters of one log message; longer ones are cut, with a mark."""
+
+
+class Log(Params):
+    """``core.log``"""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    message: str
+
+
+class Announce(Params):
+    """``core.announce``"""
+
+    kind: Literal["url", "socket"]
+    address: str = Field(min_length=1, max_length=1024)
+
+
+class SettingGet(Params):
+    """``core.settings_get``"""
+
+    key: str = Field(min_length=1, max_length=128)
+
+
+class SettingSet(SettingGet):
+    """``core.settings_set``"""
+
+    value: object
+
+
+async def log(call: Call[Log]) -> Mapping[str, object]:
+    """Write a line to the daemon's log, under the plugin's name."""
+    text = call.params.message
+    if len(text) > MAX_LOGGED:
+        text = f"{text[:MAX_LOGGED]} … ({len(text)} characters)"
+    level = logging.getLevelNamesMapping()[call.params.level.upper()]
+    logging.getLogger(f"plugin.{call.caller.plugin}").log(level, "%s", text)
+    return {}
+
+
+async def announce(call: Call[Announce]) -> Mapping[str, object]:
+    """Note where people reach the plugin."""
+    call.caller.announce(call.params.kind, call.params.address)
+    return {}
+
+
+async def settings_get(call: Call[SettingGet]) -> Mapping[str, object]:
+    """A setting of the plugin's own."""
+    return {"value": call.ports.settings.get(_own(call.caller.plugin, call.params.key))}
+
+
+async def settings_set(call: Call[SettingSet]) -> Mapping[str, object]:
+    """Change a setting of the plugin's own."""
+    await call.ports.settings.set(_own(call.caller.plugin, call.params.key), call.params.value)
+    return {}
+
+
+def _own(plugin: str, key: str) -> str:
+    # the prefix is put before whatever is asked for, so no key can reach another namespace
+    return f"plugin.{plugin}.{key}"
+
+
+METHODS: dict[str, Method] = {
+    "core.log": plain(Log, log),
+    "core.announce": plain(Announce, announce),
+    "core.settings_get": plain(SettingGet, settings_get),
+    "core.settings_set": plain(SettingSet, settings_set),
+}

@@ -1,0 +1,64 @@
+"""From a request on the wire to the function behind it, past every check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from homed.api import admin, auth, core, events, io
+from homed.api.method import Call, Method, PeerCall, PeerParams, parse
+from homed.api.ports import ApiPorts, Caller
+from homed.errors import Denied, InvalidInput
+from homed.host.grants import require
+from homed.identity.roles import Identity, Role
+
+METHODS: dict[str, Method] = {**core.METHODS, **io.METHODS, **events.METHODS, **auth.METHODS, **admin.METHODS}
+"""Every method a plugin may call; kept equal to ``wire.methods.TO_KERNEL`` by a test."""
+
+
+class ApiDispatcher:
+    """The host's ``Dispatcher``.
+
+    In this order: the method exists, the plugin has its capability, the parameters are right, the peer is the plugin's
+    own (or the call token valid for it), the peer's role suffices.  Only then the handler runs, with that identity.
+    """
+
+    def __init__(self, ports: ApiPorts) -> None:
+        self._ports = ports
+
+    async def dispatch(self, caller: Caller, method: str, params: Mapping[str, object]) -> object:
+        """Answer one request; raises a ``HomedError`` that says what is wrong.  Cancellation reaches the handler."""
+        require(caller.plugin, caller.capabilities, method)
+        entry = METHODS[method]
+        parsed = parse(method, entry.params, params)
+        if not isinstance(parsed, PeerParams):
+            return await entry.handler(Call(self._ports, caller, parsed, caller.plugin))
+        if entry.in_person and parsed.call:
+            raise Denied(
+                f"{method} is for a person to say; a call token does not do.",
+                hint=f"Name the peer who decides: {caller.plugin}:ID.",
+            )
+        who, channel = await self._identify(caller, method, parsed)
+        if entry.owner and who.role is not Role.OWNER:
+            raise Denied(
+                f"{method} is for owners; {who.peer} is a {who.role.value} here.",
+                hint="An owner can give the role.",
+                detail={"method": method, "role": who.role.value},
+            )
+        return await entry.handler(PeerCall(self._ports, caller, parsed, channel, who))
+
+    async def _identify(self, caller: Caller, method: str, params: PeerParams) -> tuple[Identity, str]:
+        """Who the request is of, and the channel it came by."""
+        peer = params.peer
+        if params.call:
+            lent = self._ports.tokens.resolve(caller.plugin, params.call)
+            if peer is not None and peer.id != lent.identity.peer:
+                raise Denied(
+                    f"The call token given to {caller.plugin} stands for another peer than {peer.id!r}.",
+                    hint="Leave out peer, or the token.",
+                )
+            return lent.identity, lent.channel
+        if peer is None:
+            raise InvalidInput(f"{method}: peer is missing.", hint=f'Give the peer as "{caller.plugin}:ID".')
+        group = params.group if isinstance(params, io.Inject) else ""
+        who = await self._ports.directory.identify(caller.plugin, peer.id, name=peer.name, group=group)
+        return who, caller.plugin

@@ -1,0 +1,41 @@
+"""``events.*``: following what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from homed.api.method import Call, Method, Params, plain
+from homed.errors import Denied, InvalidInput
+from homed.events import TYPES
+from homed.wire.methods import CONTENT
+
+
+class Subscribe(Params):
+    """``events.subscribe``"""
+
+    types: list[str] | None = Field(default=None, max_length=64)
+    content: bool = False
+
+
+async def subscribe(call: Call[Subscribe]) -> Mapping[str, object]:
+    """Send the plugin notices from now on."""
+    types, caller = call.params.types, call.caller
+    if unknown := sorted(set(types or ()) - TYPES):
+        raise InvalidInput(
+            f"events.subscribe: there is no notice type {', '.join(unknown)}.",
+            hint=f"There are {', '.join(sorted(TYPES))}.",
+        )
+    if call.params.content and CONTENT not in caller.capabilities:
+        has = ", ".join(sorted(caller.capabilities))
+        raise Denied(
+            f"The plugin {caller.plugin} may not call events.subscribe with content: it lacks the capability {CONTENT}"
+            f" (it has {has}).",
+            hint="Without content it gets types, ids and states.",
+            detail={"plugin": caller.plugin, "capability": CONTENT, "has": sorted(caller.capabilities)},
+        )
+    return {"seq": caller.subscribe(types, content=call.params.content)}
+
+
+METHODS: dict[str, Method] = {"events.subscribe": plain(Subscribe, subscribe)}

@@ -1,0 +1,113 @@
+"""One method of the kernel's: what it takes, who may call it, and the function behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from homed.api.ports import ApiPorts, Caller
+from homed.errors import InvalidInput
+from homed.identity.roles import Identity
+
+MAX_NAME = 256
+
+
+class Params(BaseModel):
+    """Parameters of a method.  ``call``: the token of the invocation that the plugin works for, if it does."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+
+    call: str = Field(default="", max_length=MAX_NAME)
+
+
+class PeerRef(BaseModel):
+    """A peer in the plugin's own namespace."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    id: str = Field(min_length=1, max_length=MAX_NAME)
+    name: str = Field(default="", max_length=1024)
+
+
+class PeerParams(Params):
+    """Parameters of a method that somebody uses through the plugin: that peer, or whoever ``call`` stands for."""
+
+    peer: PeerRef | None = None
+
+    @field_validator("peer", mode="before")
+    @classmethod
+    def _just_the_id(cls, value: object) -> object:
+        return {"id": value} if isinstance(value, str) else value
+
+
+P = TypeVar("P", bound=Params)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[P]):
+    """One request, its parameters checked.  ``channel`` is where answers belong."""
+
+    ports: ApiPorts
+    caller: Caller
+    params: P
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class PeerCall(Call[P]):
+    """A request of somebody's."""
+
+    who: Identity
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """An entry of the dispatcher's table.
+
+    ``owner``: only for peers whose role is owner.  ``in_person``: a call token does not do, a person has to say it.
+    """
+
+    params: type[Params]
+    handler: Callable[[Any], Awaitable[object]]
+    owner: bool = False
+    in_person: bool = False
+
+
+def plain(params: type[P], handler: Callable[[Call[P]], Awaitable[object]]) -> Method:
+    """A method of the plugin's own."""
+    return Method(params, handler)
+
+
+def personal(
+    params: type[PP], handler: Callable[[PeerCall[PP]], Awaitable[object]], *, in_person: bool = False
+) -> Method:
+    """A method that a peer uses."""
+    return Method(params, handler, in_person=in_person)
+
+
+def administrative(params: type[PP], handler: Callable[[PeerCall[PP]], Awaitable[object]]) -> Method:
+    """A method for owners."""
+    return Method(params, handler, owner=True)
+
+
+PP = TypeVar("PP", bound=PeerParams)
+
+
+def parse(method: str, model: type[P], params: Mapping[str, object]) -> P:
+    """Check parameters; ``InvalidInput`` names every field that is wrong, never its value (it may be a password)."""
+    try:
+        return model.model_validate(params)
+    except ValidationError as error:
+        faults = [_fault(item["loc"], item["msg"]) for item in error.errors(include_input=False, include_url=False)]
+        raise InvalidInput(
+            f"{method}: {'; '.join(faults)}.",
+            hint="docs/wire.md lists the parameters.",
+            detail={"method": method, "faults": faults},
+        ) from None
+
+
+def _fault(place: tuple[int | str, ...], message: str) -> str:
+    return f"{'.'.join(map(str, place))}: {message[:1].lower()}{message[1:]}"

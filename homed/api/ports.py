@@ -1,0 +1,291 @@
+"""What the kernel's methods need of the rooms below, so that ``app.py`` wires it and a test replaces it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from homed.host.states import PluginStatus, Trust
+from homed.identity.logins import Session
+from homed.identity.roles import Identity
+from homed.identity.tokens import CallIdentity
+from homed.memory.records import Input, Thread
+from homed.providers.base import Source
+from homed.settings.registry import Applied, SettingView
+
+
+class Caller(Protocol):
+    """The plugin that calls: one running process of it, as the host knows it."""
+
+    @property
+    def plugin(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def trust(self) -> Trust:
+        """Where it was installed from."""
+        ...
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What it was granted."""
+        ...
+
+    def subscribe(self, types: Collection[str] | None, *, content: bool) -> int:
+        """Send it notices of these types (None: all) from now on; returns the number of the last one posted."""
+        ...
+
+    def announce(self, kind: str, address: str) -> None:
+        """Note where people reach it."""
+        ...
+
+
+class HostPort(Protocol):
+    """``homed.host.Host``."""
+
+    @property
+    def addresses(self) -> Mapping[str, tuple[str, str]]:
+        """Plugin → (kind, address) that it announced."""
+        ...
+
+    def statuses(self) -> Sequence[PluginStatus]:
+        """Every plugin there is."""
+        ...
+
+    async def start(self, name: str) -> PluginStatus:
+        """Start one and clear its history of crashes."""
+        ...
+
+    async def stop(self, name: str) -> PluginStatus:
+        """Stop one until a person starts it."""
+        ...
+
+    def logs(self, name: str, limit: int) -> Sequence[str]:
+        """The last lines of its stderr."""
+        ...
+
+
+class SettingsPort(Protocol):
+    """``homed.settings.Settings``."""
+
+    def get(self, key: str) -> object:
+        """The value in force."""
+        ...
+
+    def view(self, key: str) -> SettingView:
+        """As it may be shown."""
+        ...
+
+    def list_(self, prefix: str = "", *, hidden: bool = False) -> Sequence[SettingView]:
+        """Those whose key begins with ``prefix``."""
+        ...
+
+    async def set(self, key: str, value: object) -> Applied:
+        """Check and store."""
+        ...
+
+
+class Receipt(Protocol):
+    """What became of an injected message."""
+
+    @property
+    def input(self) -> Input:
+        """The durable input; the first one if this was a repetition."""
+        ...
+
+    @property
+    def thread(self) -> Thread:
+        """The thread it went to."""
+        ...
+
+    @property
+    def duplicate(self) -> bool:
+        """True for a repetition of a ``client_msg_id``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A message as a plugin gives it.  No ``thread``: a new one; ``can_ask``: the peer can be asked for approval."""
+
+    text: str
+    channel: str
+    thread: str = ""
+    client_msg_id: str = ""
+    no_memory: bool = False
+    can_ask: bool = False
+
+
+class ConversationsPort(Protocol):
+    """``homed.agent.Conversations``.  What ``who`` may not see is ``NotFound``."""
+
+    async def inject(self, who: Identity, message: Incoming) -> Receipt:
+        """Accept a message durably."""
+        ...
+
+    async def wait(self, who: Identity, input_id: str) -> Input:
+        """The input once it has its outcome."""
+        ...
+
+    async def stop(self, who: Identity, thread: str) -> bool:
+        """Stop the turn that runs in a thread; False if none did."""
+        ...
+
+    async def threads(self, who: Identity, query: str, limit: int, before: float | None) -> Mapping[str, object]:
+        """The result of ``io.threads``."""
+        ...
+
+    async def history(self, who: Identity, thread: str, before: int | None, limit: int) -> Mapping[str, object]:
+        """The result of ``io.history``."""
+        ...
+
+    async def rename(self, who: Identity, thread: str, title: str) -> None:
+        """Give a thread another title."""
+        ...
+
+    async def approvals(self, who: Identity) -> Sequence[Mapping[str, object]]:
+        """What waits for a decision of ``who``."""
+        ...
+
+    async def approve(self, who: Identity, approval: str, *, allow: bool, remember: str) -> None:
+        """Decide; ``remember`` is once or thread."""
+        ...
+
+
+class Trial(Protocol):
+    """How a model source did when it was tried."""
+
+    @property
+    def ok(self) -> bool:
+        """It answered."""
+        ...
+
+    @property
+    def latency_ms(self) -> float:
+        """To the end of the answer."""
+        ...
+
+    @property
+    def streaming(self) -> bool:
+        """It came in pieces."""
+        ...
+
+    @property
+    def tools(self) -> bool:
+        """It called a tool when asked to."""
+        ...
+
+    @property
+    def error(self) -> str:
+        """What went wrong."""
+        ...
+
+    @property
+    def hint(self) -> str:
+        """What to do."""
+        ...
+
+
+class SourcesPort(Protocol):
+    """``homed.providers.registry.Sources``."""
+
+    def list(self) -> Sequence[Source]:
+        """Every configured source."""
+        ...
+
+    def current(self) -> Source | None:
+        """The one in use."""
+        ...
+
+    def has_key(self, name: str) -> bool:
+        """True if a key is stored for it."""
+        ...
+
+    async def add(self, source: Source, api_key: str | None) -> Source:
+        """Add or replace; an ``api_key`` of None keeps the stored one."""
+        ...
+
+    async def remove(self, name: str) -> None:
+        """Forget it and its key."""
+        ...
+
+    async def use(self, name: str) -> None:
+        """Make it the current one."""
+        ...
+
+    async def test(self, name: str) -> Trial:
+        """Try it."""
+        ...
+
+
+class LoginsPort(Protocol):
+    """``homed.identity.logins.Logins``."""
+
+    @property
+    def password_set(self) -> bool:
+        """True if there is a password."""
+        ...
+
+    async def make_link(self) -> tuple[str, float]:
+        """A secret that logs in once, and when it expires."""
+        ...
+
+    async def redeem(self, secret: str) -> Session:
+        """A session for a link's secret."""
+        ...
+
+    async def login(self, password: str) -> Session:
+        """A session for the password."""
+        ...
+
+    async def check(self, secret: str) -> Session:
+        """The session of this secret."""
+        ...
+
+    async def logout(self, secret: str) -> None:
+        """End a session."""
+        ...
+
+    async def end_all(self) -> None:
+        """End every session and link."""
+        ...
+
+
+class DirectoryPort(Protocol):
+    """``homed.identity.peers.Directory``."""
+
+    async def identify(self, plugin: str, peer_id: str, *, name: str = "", group: str = "") -> Identity:
+        """Who a peer of this plugin's is."""
+        ...
+
+
+class TokensPort(Protocol):
+    """``homed.identity.tokens.CallTokens``."""
+
+    def resolve(self, plugin: str, token: str) -> CallIdentity:
+        """What a call token stands for."""
+        ...
+
+
+class StatusPort(Protocol):
+    """Whoever can tell how the daemon is doing; the app."""
+
+    async def status(self) -> Mapping[str, object]:
+        """The result of ``admin.status``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiPorts:
+    """Everything the methods touch; built once by the app."""
+
+    directory: DirectoryPort
+    tokens: TokensPort
+    logins: LoginsPort
+    conversations: ConversationsPort
+    host: HostPort
+    settings: SettingsPort
+    sources: SourcesPort
+    status: StatusPort
