@@ -1,0 +1,80 @@
+"""An event shown head and tail, for the view only: the stored one stays whole.  Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+from homed.memory.records import Event, EventKind
+
+Estimate = Callable[[str], int]
+
+MESSAGE_TOKENS = 4
+"""What role marks and separators of one message cost."""
+
+
+def event_tokens(event: Event, estimate: Estimate) -> int:
+    """What the event costs in a prompt: its text, a tool's result whole, calls with their arguments, reasoning."""
+    total = MESSAGE_TOKENS + estimate(event.text)
+    if event.kind is EventKind.ASSISTANT:
+        total += sum(_call_tokens(call, estimate) for call in _calls(event))
+        reasoning = event.data.get("reasoning")
+        total += estimate(reasoning) if isinstance(reasoning, str) else 0
+    return total
+
+
+def shorten(event: Event, limit: int, estimate: Estimate) -> Event | None:
+    """The event at no more than ``limit`` tokens, or None when not even its frame fits.
+
+    Reasoning goes first, and whole; then text and the arguments of calls are cut to head and tail.
+    """
+    if event_tokens(event, estimate) <= limit:
+        return event
+    if event.data.get("reasoning"):
+        event = replace(event, data={**event.data, "reasoning": ""})
+    calls = _calls(event)
+    pieces = 1 + len(calls)
+    share = max(0, limit - MESSAGE_TOKENS) // pieces
+    if calls:
+        cut = [_shorten_call(call, share, event.id, estimate) for call in calls]
+        event = replace(event, data={**event.data, "calls": cut})
+    spent = event_tokens(replace(event, text=""), estimate)
+    event = replace(event, text=head_and_tail(event.text, limit - spent, event.id, estimate))
+    return event if event_tokens(event, estimate) <= limit else None
+
+
+def head_and_tail(text: str, limit: int, name: str, estimate: Estimate) -> str:
+    """``text`` at no more than ``limit`` tokens if that can be: its head, a mark of what is missing, its tail."""
+    if estimate(text) <= limit:
+        return text
+    keep = len(text)
+    while keep > 0:
+        keep = min(keep - 1, int(keep * max(0.1, min(0.9, limit / max(1, estimate(text[:keep]))))))
+        head, tail = keep - keep // 3, keep // 3
+        mark = f"\n[… {len(text) - keep} characters are not shown here; they are stored whole in {name} …]\n"
+        shown = text[:head] + mark + (text[-tail:] if tail else "")
+        if estimate(shown) <= limit:
+            return shown
+    return f"[… {len(text)} characters]" if text else text
+
+
+def _calls(event: Event) -> list[dict[str, object]]:
+    calls = event.data.get("calls")
+    return [dict(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+
+
+def _call_tokens(call: dict[str, object], estimate: Estimate) -> int:
+    return MESSAGE_TOKENS + estimate(str(call.get("name", ""))) + estimate(_arguments(call))
+
+
+def _arguments(call: dict[str, object]) -> str:
+    return json.dumps(call.get("arguments", {}), ensure_ascii=False)
+
+
+def _shorten_call(call: dict[str, object], limit: int, name: str, estimate: Estimate) -> dict[str, object]:
+    if _call_tokens(call, estimate) <= limit:
+        return call
+    room = limit - MESSAGE_TOKENS - estimate(str(call.get("name", ""))) - estimate('{"not_whole": ""}')
+    shown = head_and_tail(_arguments(call), room, name, estimate)
+    return {**{k: v for k, v in call.items() if k != "raw"}, "arguments": {"not_whole": shown}}

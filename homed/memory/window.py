@@ -1,0 +1,161 @@
+"""Which events a prompt shows.  ``recent`` reads them; ``plan`` is pure and never leaves a call without its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from homed.memory import events as table
+from homed.memory.records import Event, EventKind
+from homed.memory.shorten import Estimate, event_tokens, shorten
+from homed.memory.tokens import estimate_tokens
+from homed.store.rows import Tx
+
+__all__ = ["estimate_tokens", "plan", "recent"]
+
+
+def recent(tx: Tx, *, scope: str, thread: str, limit: int) -> list[Event]:
+    """The last ``limit`` events of this thread that are in the context layer, oldest first.
+
+    A little more when the cut would fall between a call and its results.  What is no_memory is in the context layer
+    only while its own turn runs (``inputs.finish`` archives it), so another turn's never comes.
+    """
+    where = "thread = ? AND scope = ? AND layer = 'context'"
+    found = _select(tx, f"{where} ORDER BY seq DESC LIMIT ?", (thread, scope, limit))[::-1]
+    if found and found[0].kind is EventKind.TOOL:
+        first = found[0]
+        start = tx.value(
+            "SELECT max(seq) FROM events WHERE turn = ? AND seq < ? AND kind = 'assistant'", (first.turn, first.seq)
+        )
+        if start is not None:
+            earlier = f"{where} AND turn = ? AND seq >= ? AND seq < ? ORDER BY seq"
+            found = _select(tx, earlier, (thread, scope, first.turn, start, first.seq)) + found
+    return found
+
+
+def _select(tx: Tx, rest: str, params: Sequence[str | int]) -> list[Event]:
+    return [table.from_row(row) for row in tx.all(f"SELECT {table.COLUMNS} FROM events WHERE {rest}", params)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """What is shown or left out as one: an event, or an ASSISTANT event with all its TOOL events."""
+
+    events: tuple[Event, ...]
+    tokens: int
+
+
+def plan(events: Sequence[Event], *, budget_tokens: int, estimate: Estimate = estimate_tokens) -> list[Event]:
+    """The newest events that fit ``budget_tokens``, in the order given (oldest first).
+
+    An ASSISTANT event with calls and all its TOOL events are one unit.  The question of the newest turn and the newest
+    unit come before all others, shortened to head and tail if they must share; an older unit larger than the whole
+    budget is shown so too.  The stored events stay whole.  A TOOL event without its call is left out, a call without
+    its result is taken out of its event: whatever comes in, every call that goes out has its result.
+    """
+    units = _units(events, estimate)
+    if sum(unit.tokens for unit in units) <= budget_tokens:
+        chosen = dict(enumerate(units))
+    else:
+        chosen = _newest(units, budget_tokens, estimate)
+    shown = [event for index in sorted(chosen) for event in chosen[index].events]
+    return sorted(shown, key=lambda event: event.seq)
+
+
+def _newest(units: Sequence[_Unit], budget: int, estimate: Estimate) -> dict[int, _Unit]:
+    chosen = _first(units, budget, estimate)
+    left = budget - sum(unit.tokens for unit in chosen.values())
+    for index in range(len(units) - 1, -1, -1):
+        if index in chosen:
+            continue
+        unit = units[index]
+        if unit.tokens > budget and left >= budget // 4:
+            unit = _cut(unit, budget // 4, estimate) or unit
+        if unit.tokens > left:
+            break
+        chosen[index] = unit
+        left -= unit.tokens
+    return chosen
+
+
+def _first(units: Sequence[_Unit], budget: int, estimate: Estimate) -> dict[int, _Unit]:
+    """The question of the newest turn and the newest unit, made to fit together."""
+    last = len(units) - 1
+    question = _question(units)
+    if question is None or question == last:
+        return _fitting({last: units[last]}, {last: budget}, estimate)
+    asked, newest = units[question], units[last]
+    share = min(asked.tokens, max(budget // 2, budget - newest.tokens))
+    return _fitting({question: asked, last: newest}, {question: share, last: budget - share}, estimate)
+
+
+def _question(units: Sequence[_Unit]) -> int | None:
+    turn = units[-1].events[0].turn
+    asked = [
+        index
+        for index, unit in enumerate(units)
+        if unit.events[0].kind is EventKind.USER and unit.events[0].turn == turn
+    ]
+    return asked[-1] if asked else None
+
+
+def _fitting(units: dict[int, _Unit], limits: dict[int, int], estimate: Estimate) -> dict[int, _Unit]:
+    cut = {index: _cut(unit, limits[index], estimate) for index, unit in units.items()}
+    return {index: unit for index, unit in cut.items() if unit is not None}
+
+
+def _cut(unit: _Unit, limit: int, estimate: Estimate) -> _Unit | None:
+    """The unit at no more than ``limit`` tokens: whole, or each event at a fair share of it; None when it cannot be."""
+    if unit.tokens <= limit:
+        return unit
+    sizes = [event_tokens(event, estimate) for event in unit.events]
+    shorter = [shorten(e, share, estimate) for e, share in zip(unit.events, _shares(sizes, limit), strict=True)]
+    events = tuple(event for event in shorter if event is not None)
+    if len(events) < len(unit.events):
+        return None
+    return _Unit(events, sum(event_tokens(event, estimate) for event in events))
+
+
+def _shares(sizes: Sequence[int], limit: int) -> list[int]:
+    """Divide ``limit``: the small get what they need, the large share the rest evenly."""
+    shares = [0] * len(sizes)
+    left = limit
+    by_size = sorted(range(len(sizes)), key=lambda index: sizes[index])
+    for place, index in enumerate(by_size):
+        shares[index] = min(sizes[index], left // (len(sizes) - place))
+        left -= shares[index]
+    return shares
+
+
+def _units(events: Sequence[Event], estimate: Estimate) -> list[_Unit]:
+    """Group calls with their results; what has no other half is taken out."""
+    groups: list[list[Event]] = []
+    waiting: dict[tuple[str, object], list[Event]] = {}
+    for event in events:
+        if event.kind is EventKind.TOOL:
+            group = waiting.pop((event.turn, event.data.get("call_id")), None)
+            if group is not None:
+                group.append(event)
+            continue
+        groups.append([event])
+        for call in table.calls_of(event):
+            waiting[event.turn, call.get("id")] = groups[-1]
+    complete = [kept for group in groups if (kept := _answered(group))]
+    return [_Unit(tuple(group), sum(event_tokens(e, estimate) for e in group)) for group in complete]
+
+
+def _answered(group: list[Event]) -> list[Event]:
+    """The group with the calls that have a result; nothing when that leaves nothing to show."""
+    head, *results = group
+    calls = table.calls_of(head)
+    if len(calls) == len(results):
+        return group
+    done = [result.data.get("call_id") for result in results]
+    kept = []
+    for call in calls:
+        if call.get("id") in done:
+            done.remove(call.get("id"))  # an id used twice is answered once
+            kept.append(call)
+    if not kept and not head.text:
+        return []
+    return [replace(head, data={**head.data, "calls": kept}), *results]
