@@ -1,0 +1,184 @@
+"""Run one plugin process for one life: start, handshake, init, start; then the ladder; nothing left behind."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+from homed.errors import ConfigError, Conflict, HomedError, TimedOut, Unavailable
+from homed.host.life import Cause, Ending, Fate, Life, Plan
+from homed.host.session import Session, SessionPorts
+from homed.host.states import Trust
+from homed.proc import Child, Command, Exit, spawn, stop_ladder
+from homed.wire import methods, version
+
+_log = logging.getLogger(__name__)
+
+HANDSHAKE_LIMIT = 10.0
+START_LIMIT = 30.0
+"""Seconds for ``plugin.init`` and ``plugin.start`` together: a web server may import for a while on a slow machine."""
+_LAST_WORDS = 0.5
+_UNTALKABLE_GRACE = 1.0
+"""Seconds between EOF and SIGTERM for a plugin whose conversation is over: it cannot be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPorts:
+    """What launching needs.  ``env`` is all that a child inherits of ours; ``family`` begins all its marks."""
+
+    family: str
+    env: Mapping[str, str]
+    config_for: Callable[[str], Mapping[str, object]]
+    data_dir: Callable[[str], Path]
+    session: Callable[[str], SessionPorts]
+
+
+class ProcessLauncher:
+    """The launcher of real processes."""
+
+    def __init__(self, ports: LaunchPorts) -> None:
+        self._ports = ports
+
+    async def __call__(self, life: Life) -> Ending:
+        """Run ``life`` to its end.  Cancelled, it kills the group at once and reaps before it raises."""
+        name = life.plan.name
+        ports = self._ports.session(name)
+        ports.log.begin()
+        try:
+            data_dir = await trio.to_thread.run_sync(self._ports.data_dir, name)
+            command = self._command(life.plan, data_dir)
+            async with spawn(command, mark=f"{self._ports.family}:{name}:{secrets.token_hex(4)}") as child:
+                life.started(child.pid)
+                return await self._live(life, child, Session(life, child, ports), data_dir)
+        except ConfigError as error:
+            return Ending(None, None, str(error), refused=True)
+        except HomedError as error:
+            return Ending(None, None, str(error))
+
+    def _command(self, plan: Plan, data_dir: Path) -> Command:
+        argv = plan.manifest.argv(plan.folder)
+        packaged = plan.trust is Trust.PACKAGED
+        if packaged and argv[0] == sys.executable:
+            # -P: a file in the working folder must not stand in for a module.
+            argv = (argv[0], "-P", *argv[1:])
+        env = {**self._ports.env, "HOMED_PLUGIN": plan.name, "HOMED_PARENT": str(os.getpid())}
+        return Command(argv, data_dir if packaged else plan.folder, env)
+
+    async def _live(self, life: Life, child: Child, session: Session, data_dir: Path) -> Ending:
+        drained = trio.Event()
+
+        async def drain() -> None:
+            await session.ports.log.drain(child.stderr)
+            drained.set()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(drain)
+            nursery.start_soon(session.converse)
+            nursery.start_soon(_watch, life, child)
+            nursery.start_soon(self._rise, life, session, data_dir)
+            fate = await life.doomed()
+            exit_ = await _end(fate, child, session)
+            with trio.move_on_after(_LAST_WORDS):
+                await drained.wait()
+            nursery.cancel_scope.cancel()
+        return _ending(fate, exit_, session)
+
+    async def _rise(self, life: Life, session: Session, data_dir: Path) -> None:
+        """Bring the plugin to ready and keep pinging it; a failure dooms the life with its reason."""
+        try:
+            await self._introduce(life.plan, session, data_dir)
+        except TimedOut as error:
+            life.doom(Cause.FAILED, f"it did not come up: {error.message}")
+        except (ConfigError, Conflict) as error:
+            life.doom(Cause.REFUSED, str(error))
+        except Unavailable as error:
+            _log.debug("%s went away during its start: %s", life.plan.name, error)
+        except HomedError as error:
+            life.doom(Cause.FAILED, f"it could not start: {error}")
+        else:
+            life.ready(session)
+            await session.ping()
+
+    async def _introduce(self, plan: Plan, session: Session, data_dir: Path) -> None:
+        hello = {"protocol": version.PROTOCOL, "core_version": version.CORE, "name": plan.name, "areas": {}}
+        _check_protocol(plan.name, await session.ask(methods.HANDSHAKE, hello, timeout=HANDSHAKE_LIMIT))
+        with trio.move_on_after(START_LIMIT) as limit:
+            init = {"config": dict(self._ports.config_for(plan.name)), "data_dir": str(data_dir)}
+            check_registration(plan, await session.ask(methods.INIT, init))
+            await session.ask(methods.START, {})
+        if limit.cancelled_caught:
+            raise TimedOut(f"It did not start within {START_LIMIT:g} s.")
+
+
+def _check_protocol(name: str, answer: object) -> None:
+    theirs = answer.get("protocol") if isinstance(answer, dict) else None
+    if theirs != version.PROTOCOL:
+        raise ConfigError(
+            f"The plugin {name} speaks protocol {theirs!r}, homed {version.CORE} speaks {version.PROTOCOL}.",
+            hint="Install a version of the plugin made for this homed, or update homed.",
+        )
+
+
+def check_registration(plan: Plan, answer: object) -> None:
+    """Refuse a plugin whose process does not register exactly what its manifest declares; `ConfigError` names both."""
+    got = answer if isinstance(answer, dict) else {}
+    manifest = plan.manifest
+    declared = {
+        "tools": {t.name for t in manifest.tools}, "stages": {s.stage for s in manifest.stages},
+        "outputs": {o.name for o in manifest.outputs}, "inputs": set(manifest.inputs),
+    }  # fmt: skip
+    for kind, names in declared.items():
+        registered = {_registered_name(item) for item in got.get(kind) or ()}
+        for name in sorted(names - registered):
+            raise ConfigError(
+                f"The manifest of {plan.name} lists {name!r} under {kind}, but the plugin does not register it.",
+                hint="Write plugin.json anew: python -m homed.sdk manifest DIR.",
+            )
+        for name in sorted(registered - names):
+            raise ConfigError(
+                f"The plugin {plan.name} registers {name!r} under {kind}, which its manifest does not list.",
+                hint="Write plugin.json anew: python -m homed.sdk manifest DIR.",
+            )
+
+
+def _registered_name(item: object) -> str:
+    if isinstance(item, dict):
+        return str(item.get("name", item.get("stage", "")))
+    return str(item)
+
+
+async def _watch(life: Life, child: Child) -> None:
+    exit_ = await child.wait()
+    life.doom(Cause.EXITED, str(exit_))
+
+
+async def _end(fate: Fate, child: Child, session: Session) -> Exit:
+    if fate.cause is Cause.EXITED:
+        return await child.wait()
+    if fate.cause is Cause.HUNG:
+        child.signal_group(signal.SIGKILL)
+        return await child.wait()
+    if fate.cause is Cause.BROKEN:
+        return await stop_ladder(child, ask=session.ask_to_stop, grace=_UNTALKABLE_GRACE)
+    return await stop_ladder(child, ask=session.ask_to_stop)
+
+
+def _ending(fate: Fate, exit_: Exit, session: Session) -> Ending:
+    return Ending(
+        code=None if exit_.signal else exit_.code,
+        signal=exit_.signal or None,
+        reason=fate.reason,
+        stderr=session.ports.log.tail(),
+        pending=session.lost,
+        asked_for=fate.cause is Cause.ASKED,
+        refused=fate.cause is Cause.REFUSED,
+        failed=exit_.failed if fate.cause is Cause.EXITED else fate.cause is not Cause.ASKED,
+    )

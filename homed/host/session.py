@@ -1,0 +1,309 @@
+"""The conversation with one running plugin: calls to it, its calls to the kernel, notices, pings."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import trio
+
+from homed.errors import Denied, HomedError, PluginFailed, ProtocolError, TimedOut, Unavailable
+from homed.events import SYSTEM, TYPES, Bus, Notice, Subscription
+from homed.host import grants
+from homed.host.life import Cause, Life
+from homed.host.pluginlog import PluginLog
+from homed.host.states import Trust
+from homed.host.throttle import Bucket, Throttle
+from homed.proc import Child
+from homed.wire import methods
+from homed.wire.stream import Connection, Limits
+
+_log = logging.getLogger(__name__)
+
+PING_EVERY = 15.0
+PING_MISSES = 3
+STOP_ANSWER = 3.0
+"""Seconds that ``plugin.stop`` may take before stdin is closed as well; both are within the ladder's grace."""
+_CALLS_A_SECOND, _CALLS_BURST = 1000.0, 4000.0
+"""What a plugin may ask of the kernel.  A page with a hundred readers stays far below; a runaway loop does not."""
+_LONGEST_LINE = 64 << 20
+"""Bytes without a newline after which a plugin is given up; what is over 1 MiB was skipped already."""
+_NOTICES = 1024
+
+
+class Dispatcher(Protocol):
+    """What answers a plugin's calls; the capability has been checked before."""
+
+    async def dispatch(self, caller: Caller, method: str, params: Mapping[str, object]) -> object:
+        """A JSON-able result, or a `HomedError`.  Cancelled when the plugin withdraws the call or dies."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPorts:
+    """What a conversation needs of the kernel."""
+
+    bus: Bus
+    dispatcher: Dispatcher
+    log: PluginLog
+
+
+class Caller:
+    """A plugin as the kernel's methods see it: who calls, with which rights, and what it may ask of its host."""
+
+    def __init__(self, session: Session, plugin: str, trust: Trust, capabilities: frozenset[str]) -> None:
+        self._session = session
+        self.plugin, self.trust, self.capabilities = plugin, trust, capabilities
+
+    def subscribe(self, types: frozenset[str] | None, *, content: bool) -> int:
+        """Send notices of these types (None: all) from here on; replaces an earlier subscription.
+
+        Returns the number of the last notice before it.  ``content`` needs ``events.content``, else `Denied`.
+        """
+        if content and methods.CONTENT not in self.capabilities:
+            raise Denied(
+                f"The plugin {self.plugin} may not read the content of events: it lacks {methods.CONTENT}.",
+                detail={"plugin": self.plugin, "capability": methods.CONTENT},
+            )
+        return self._session.subscribe(types, content=content)
+
+    def announce(self, kind: str, address: str) -> None:
+        """Say where people reach this plugin (``url`` or ``socket``); forgotten when it ends."""
+        self._session.address = (kind, address)
+        data = {"code": "announced", "plugin": self.plugin, "kind": kind, "message": address}
+        self._session.ports.bus.post(SYSTEM, data=data)
+
+    async def log(self, level: str, message: str) -> None:
+        """Add a line to this plugin's own log."""
+        await self._session.ports.log.note(f"{level}: {message}")
+
+
+class Session:
+    """Runs a conversation over a child's pipes.  It dooms the life when the plugin breaks the rules or hangs."""
+
+    def __init__(self, life: Life, child: Child, ports: SessionPorts) -> None:
+        plan = life.plan
+        self.ports = ports
+        self.pid = child.pid
+        self.address: tuple[str, str] | None = None
+        self.lost: tuple[str, ...] = ()
+        """Calls that had no answer when the conversation ended."""
+        self._life, self._child, self._name = life, child, plan.name
+        self._caller = Caller(self, plan.name, plan.trust, plan.capabilities)
+        self._connection = Connection(
+            _Metered(child.stdout), child.stdin, self, limits=Limits(),
+            on_broken=self._broken, on_unanswered=self._unanswered,
+        )  # fmt: skip
+        self._calls: dict[object, str] = {}
+        slots = plan.manifest.in_flight
+        self._tools, self._others = trio.Semaphore(slots), trio.Semaphore(slots)
+        self._bucket = Bucket(rate=_CALLS_A_SECOND, burst=_CALLS_BURST, now=trio.current_time())
+        self._complaints = Throttle(count=5, window=60.0)
+        self._settings: dict[str, object] = {}
+        self._settings_wake = trio.Event()
+        self._subscribed: trio.CancelScope | None = None
+        self._nursery: trio.Nursery | None = None
+
+    async def converse(self) -> None:
+        """Talk until either side ends it."""
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                nursery.start_soon(self._tell_settings)
+                await self._connection.run()
+                nursery.cancel_scope.cancel()
+        except* ProtocolError as group:
+            self._life.doom(Cause.BROKEN, f"it broke the protocol: {_first(group)}")
+        finally:
+            self._nursery = None
+            self.lost = tuple(self._calls.values())
+        with trio.move_on_after(1.0):
+            await self._child.wait()
+        self._life.doom(Cause.BROKEN, "it closed its stdout, yet went on running")
+
+    # The plugin's calls to the kernel.
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> object:
+        """Answer a call of the plugin."""
+        if not self._bucket.take(trio.current_time()):
+            self._life.doom(Cause.BROKEN, f"it floods homed with calls (over {_CALLS_A_SECOND:g} a second)")
+            raise Unavailable("Too many calls.")
+        grants.require(self._name, self._caller.capabilities, method)
+        return await self.ports.dispatcher.dispatch(self._caller, method, params)
+
+    def notification(self, method: str, params: Mapping[str, Any]) -> None:  # noqa: ARG002 - the port says so
+        """No notification from a plugin means anything yet: complain, and count it."""
+        self._complain(f"unknown notification {method[:80]!r}")
+        if not self._bucket.take(trio.current_time()):
+            self._life.doom(Cause.BROKEN, "it floods homed with notifications")
+
+    def subscribe(self, types: frozenset[str] | None, *, content: bool) -> int:
+        """As `Caller.subscribe`."""
+        if self._nursery is None:
+            raise Unavailable("The plugin is leaving.")
+        if self._subscribed is not None:
+            self._subscribed.cancel()
+        self._subscribed = trio.CancelScope()
+        wanted = None if types is None else types & TYPES
+        stack = ExitStack()  # entered here, so that no notice falls between this call and the task's first step
+        notices = stack.enter_context(self.ports.bus.subscribe(wanted, size=_NOTICES))
+        self._nursery.start_soon(self._forward, stack, notices, content, self._subscribed)
+        return self.ports.bus.seq
+
+    # The kernel's calls to the plugin.
+
+    async def call(self, method: str, params: Mapping[str, object], *, timeout: float) -> object:
+        """Call the plugin; see `Host.call` for errors.  ``timeout`` (seconds) includes waiting for a free slot."""
+        begun = trio.current_time()
+        slots = self._tools if method == methods.TOOL_INVOKE else self._others
+        with trio.move_on_after(timeout) as waiting:
+            await slots.acquire()
+        if waiting.cancelled_caught:
+            raise TimedOut(
+                f"{self._name} was busy with other calls for {timeout:g} s; this one was not started.",
+                detail={"ended": True},
+            )
+        try:
+            with self._counted(_label(method, params)):
+                left = max(0.001, begun + timeout - trio.current_time())
+                return await self._connection.request(method, params, timeout=left)
+        except HomedError as error:
+            raise self._explain(error, _label(method, params), timeout) from error
+        finally:
+            slots.release()
+
+    async def ask(self, method: str, params: Mapping[str, object], *, timeout: float | None = None) -> Any:
+        """A call of the host's own (handshake, init, start), outside the in-flight limit."""
+        with self._counted(method):
+            return await self._connection.request(method, params, timeout=timeout)
+
+    async def ask_to_stop(self) -> None:
+        """``plugin.stop``, then EOF on its stdin."""
+        try:
+            await self._connection.request(methods.STOP, timeout=STOP_ANSWER)
+        finally:
+            await trio.aclose_forcefully(self._child.stdin)
+
+    async def ping(self) -> None:
+        """Ping for ever; dooms the life after three misses in a row."""
+        missed = 0
+        while missed < PING_MISSES:
+            next_one = trio.current_time() + PING_EVERY
+            try:
+                await self._connection.request(methods.PING, timeout=PING_EVERY - 1)
+                missed = 0
+            except TimedOut:
+                missed += 1
+                _log.warning("%s did not answer ping %d of %d", self._name, missed, PING_MISSES)
+            except Unavailable:
+                return
+            except HomedError as error:
+                _log.debug("%s answers pings with an error: %s", self._name, error)
+            await trio.sleep_until(next_one)
+        self._life.doom(Cause.HUNG, f"it hung: {PING_MISSES} pings without an answer")
+
+    def settings_changed(self, key: str, value: object) -> None:
+        """Queue a changed setting; a later value of the same key replaces one not yet sent."""
+        self._settings[key] = value
+        self._settings_wake.set()
+
+    async def _tell_settings(self) -> None:
+        while True:
+            await self._settings_wake.wait()
+            self._settings_wake = trio.Event()
+            waiting, self._settings = self._settings, {}
+            for key, value in waiting.items():
+                await self._connection.notify(methods.SETTINGS_CHANGED, {"key": key, "value": value})
+
+    async def _forward(self, stack: ExitStack, notices: Subscription, content: bool, scope: trio.CancelScope) -> None:
+        with stack, scope:
+            async for notice in notices:
+                if lost := notices.take_lost():
+                    await self._connection.notify(methods.EVENT_LOST, {"count": lost})
+                await self._connection.notify(methods.EVENT, _wire(notice if content else notice.without_content()))
+
+    @contextmanager
+    def _counted(self, label: str) -> Iterator[None]:
+        key = object()
+        self._calls[key] = label
+        try:
+            yield
+        finally:
+            del self._calls[key]
+
+    def _explain(self, error: HomedError, label: str, timeout: float) -> HomedError:
+        """The same error in words that are true for whoever called."""
+        if isinstance(error, TimedOut) and "ended" in error.detail:
+            if error.detail["ended"]:
+                text = f"{label} took longer than {timeout:g} s and was stopped."
+            else:
+                text = (
+                    f"{label} took longer than {timeout:g} s and did not stop when told to; the plugin {self._name}"
+                    " is being ended (up to 8 s), until then it may still be running."
+                )
+            return TimedOut(text, detail=error.detail)
+        if isinstance(error, Unavailable) and self._connection.closed.is_set():
+            return Unavailable(
+                f"The plugin {self._name} ended during {label}; how much of it was done is not known.",
+                hint="It starts again by itself unless it needs attention.",
+            )
+        if type(error) is HomedError:
+            return PluginFailed(f"{self._name}: {error.message}", hint=error.hint, detail=error.detail)
+        return error
+
+    def _unanswered(self, method: str) -> None:
+        if method not in (methods.PING, methods.STOP):
+            self._life.doom(Cause.UNANSWERED, f"it did not stop {method} when told to")
+
+    def _broken(self, reason: str) -> None:
+        self._complain(f"unreadable output: {reason}")
+
+    def _complain(self, what: str) -> None:
+        silenced = self._complaints.admit(trio.current_time())
+        if silenced is not None:
+            more = f" (and {silenced} more before)" if silenced else ""
+            _log.warning("plugin %s: %s%s", self._name, what[:300], more)
+
+
+class _Metered(trio.abc.ReceiveStream):
+    """A plugin's stdout, given up when a line never ends."""
+
+    def __init__(self, stream: trio.abc.ReceiveStream) -> None:
+        self._stream = stream
+        self._line = 0
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        """The next bytes; `ProtocolError` once a line is far beyond what could still be an accident."""
+        data = bytes(await self._stream.receive_some(max_bytes))
+        newline = data.rfind(b"\n")
+        self._line = self._line + len(data) if newline < 0 else len(data) - newline - 1
+        if self._line > _LONGEST_LINE:
+            raise ProtocolError(f"A line of over {_LONGEST_LINE >> 20} MiB.")
+        return data
+
+    async def aclose(self) -> None:
+        """Close the pipe."""
+        await self._stream.aclose()
+
+
+def _first(group: BaseExceptionGroup[ProtocolError]) -> str:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error)
+
+
+def _label(method: str, params: Mapping[str, object]) -> str:
+    """``tool.invoke cmd_run``: what a person would call this call."""
+    what = next((params[key] for key in ("tool", "stage", "output") if key in params), "")
+    return f"{method} {what}".strip()
+
+
+def _wire(notice: Notice) -> dict[str, object]:
+    return {
+        "seq": notice.seq, "at": notice.at, "type": notice.type, "thread": notice.thread, "turn": notice.turn,
+        "scope": notice.scope, "data": dict(notice.data),
+    }  # fmt: skip

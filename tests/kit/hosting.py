@@ -1,0 +1,93 @@
+"""A host over real children or fakes, in one ``async with``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from homed.events import Bus
+from homed.host.discover import Broken, Installed, discover
+from homed.host.host import Host, HostPorts
+from homed.host.session import Caller
+from homed.store.db import open_store
+
+CHILD = Path(__file__).parent / "children" / "child.py"
+ECHO = {"name": "echo", "description": "Says it back.", "class": "read"}
+
+
+def manifest(name: str, mode: str = "good", **more: Any) -> dict[str, Any]:
+    """The manifest of the raw child in some mode; ``more`` replaces fields."""
+    tool = {**ECHO, "name": "echo"}
+    return {"name": name, "version": "1.0", "entry": f"python {CHILD} {mode}", "tools": [tool], **more}
+
+
+def install(place: Path, *manifests: Mapping[str, Any]) -> None:
+    """Write each manifest into a folder of its own below ``place``."""
+    for one in manifests:
+        folder = place / str(one["name"])
+        folder.mkdir(parents=True)
+        (folder / "plugin.json").write_text(json.dumps(one), "utf-8")
+
+
+class RecordingDispatcher:
+    """Answers every call that passed the capability check, and remembers it."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str, Mapping[str, object]]] = []
+
+    async def dispatch(self, caller: Caller, method: str, params: Mapping[str, object]) -> object:
+        await trio.lowlevel.checkpoint()
+        self.calls.append((caller.plugin, method, params))
+        if method == "events.subscribe":
+            return {"seq": caller.subscribe(None, content=bool(params.get("content")))}
+        if method == "core.announce":
+            caller.announce(str(params["kind"]), str(params["address"]))
+        return {}
+
+
+@asynccontextmanager
+async def hosting(
+    tmp_path: Path,
+    *manifests: Mapping[str, Any],
+    found: list[Installed | Broken] | None = None,
+    bus: Bus | None = None,
+    redact: Callable[[str], str] = str,
+    config: Mapping[str, object] | None = None,
+    **host_options: Any,
+) -> AsyncIterator[Host]:
+    """A running host of these packaged plugins on ``tmp_path``; its dispatcher is ``host.dispatcher`` in tests."""
+    place = tmp_path / "packaged"
+    install(place, *(m for m in manifests if not (place / str(m["name"])).exists()))
+    data = tmp_path / "data"
+    data.mkdir(exist_ok=True)
+    dispatcher = RecordingDispatcher()
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    async with open_store(data / "homed.db") as store:
+        ports = HostPorts(
+            store=store, bus=bus or Bus(), dispatcher=dispatcher, config_for=lambda name: dict(config or {}),
+            child_env=env, data=data, redact=redact,
+        )  # fmt: skip
+        host = Host(discover(place, data / "plugins") if found is None else found, ports, **host_options)
+        host.dispatcher = dispatcher  # type: ignore[attr-defined]
+        async with trio.open_nursery() as nursery:
+            await nursery.start(host.run)
+            yield host
+            nursery.cancel_scope.cancel()
+
+
+async def invoke(host: Host, plugin: str, timeout: float = 10, **args: object) -> Any:
+    """Call the plugin's tool ``echo`` and return its content."""
+    params = {"tool": "echo", "args": args, "call": "t", "timeout": timeout, "context": {}}
+    result = await host.call(plugin, "tool.invoke", params, timeout=timeout)
+    assert isinstance(result, dict)
+    return result["content"]
+
+
+PYTHON = sys.executable
