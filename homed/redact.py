@@ -60,7 +60,8 @@ _SPOKEN = r"[!-Z\\^-~]"  # printable ASCII but the brackets of our marker
 _NOT_CODE = r"(?![(\[.])"
 _HARMLESS = r"(?!(?:none|null|nil|true|false|undefined|required|optional|string|str)\b)"
 _ASSIGNED = re.compile(
-    rf"((?P<word>{_PASSWORD}|{_NAMED})[\"']?[ \t]{{0,4}}=[ \t]{{0,4}}[\"']?)(?![/$]){_HARMLESS}{_VALUE}{{4,}}+{_NOT_CODE}",
+    rf"((?P<word>{_PASSWORD}|{_NAMED})[\"']?[ \t]{{0,4}}=[ \t]{{0,4}}[\"']?)"
+    rf"(?![/$]){_HARMLESS}{_VALUE}{{4,}}+{_NOT_CODE}",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(

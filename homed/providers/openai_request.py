@@ -1,0 +1,74 @@
+"""The canonical history as an OpenAI chat request.  Pure.
+
+Options of a source read here: ``reasoning`` (auto, echo, strip), ``stream`` (true), ``stream_usage`` (true),
+``max_tokens_field`` ("max_tokens"), ``system_role`` ("system"), ``extra`` (an object merged into the body).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from homed.providers.base import Assistant, ChatRequest, Message, Source, System, ToolCall, ToolResult, ToolSpec, User
+
+
+def build(source: Source, request: ChatRequest) -> dict[str, object]:
+    """The request body; ``request.messages`` have passed ``pairing.repair``."""
+    options = source.options
+    body: dict[str, object] = {"model": source.model, "messages": _messages(source, request.messages)}
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.max_tokens is not None:
+        body[str(options.get("max_tokens_field") or "max_tokens")] = request.max_tokens
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if options.get("stream", True):
+        body["stream"] = True
+        if options.get("stream_usage", True):
+            body["stream_options"] = {"include_usage": True}
+    extra = options.get("extra")
+    return {**body, **extra} if isinstance(extra, Mapping) else body
+
+
+def _messages(source: Source, messages: Sequence[Message]) -> list[dict[str, object]]:
+    reasoning = str(source.options.get("reasoning") or "auto")
+    system_role = str(source.options.get("system_role") or "system")
+    out: list[dict[str, object]] = []
+    for message in messages:
+        match message:
+            case System(text):
+                out.append({"role": system_role, "content": text})
+            case User(text):
+                out.append({"role": "user", "content": text})
+            case Assistant():
+                out.append(_assistant(message, reasoning))
+            case ToolResult(call_id, _, text):
+                out.append({"role": "tool", "tool_call_id": call_id, "content": text})
+    return out
+
+
+def _assistant(message: Assistant, reasoning: str) -> dict[str, object]:
+    """Tool-call turns bring their reasoning back where the source wants it (A10), and never where it refuses it (A11).
+
+    ``auto`` sends back what the source itself had sent; ``echo`` sends the field also when there was none (a history
+    from another source); ``strip`` never sends it.
+    """
+    out: dict[str, object] = {"role": "assistant", "content": message.text}
+    if not message.calls:
+        return out
+    out["content"] = message.text or None
+    out["tool_calls"] = [_call(call) for call in message.calls]
+    if reasoning == "echo" or (reasoning == "auto" and message.reasoning):
+        out["reasoning_content"] = message.reasoning
+    return out
+
+
+def _call(call: ToolCall) -> dict[str, object]:
+    # Undecodable arguments are not sent back: strict servers parse them.  The result behind says what was wrong.
+    arguments = json.dumps(dict(call.arguments or {}), ensure_ascii=False)
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+def _tool(tool: ToolSpec) -> dict[str, object]:
+    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": function}
