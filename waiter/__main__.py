@@ -1,0 +1,137 @@
+"""``waiter``: from the command line to an exit status."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from homed.errors import HomedError, InvalidInput
+
+from . import show
+from .asking import Asking, Left, Message, Outcome
+from .endpoint import places
+from .keyboard import Interrupts, Keyboard
+from .link import dial
+from .options import Options, parse
+from .session import Session
+from .terminal import Terminal, json_line, wants_colour
+
+ANSWERED, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run waiter and return its exit status."""
+    options = parse(sys.argv[1:] if argv is None else argv)
+    # With --json the object is all that stands on stdout.
+    out = io.BytesIO() if options.json else sys.stdout.buffer
+    terminal = Terminal(out, sys.stderr.buffer, wants_colour(os.environ, tty=sys.stderr.isatty()))
+    try:
+        return _run(options, terminal)
+    except InvalidInput as error:
+        terminal.note(show.error_lines(f"waiter: {error.message}", error.hint), dim=False)
+        return USAGE
+    except HomedError as error:
+        _failed(options, terminal, error)
+        return FAILED
+    except (KeyboardInterrupt, Left):
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: leave without a traceback
+        return FAILED
+
+
+def _run(options: Options, terminal: Terminal) -> int:
+    typed = sys.stdin is not None and sys.stdin.isatty()
+    text = _message(options, typed=typed)
+    where = places(os.environ, socket=options.socket, data=options.data)
+    with Interrupts() as interrupts:
+        session = Session(
+            lambda: dial(where),
+            terminal,
+            interrupts,
+            Keyboard(sys.stdin.fileno()) if typed and sys.stderr.isatty() else None,
+            stream=_streams(options),
+            quiet=options.quiet or options.json,
+            talking=text is None,
+        )
+        try:
+            thread = _latest(session) if options.go_on else options.thread
+            if text is None:
+                return _talk(session, thread)
+            outcome = Asking(session, Message(text, thread)).outcome()
+            status = _report(options, terminal, outcome)
+            return INTERRUPTED if interrupts.count and outcome.state == "stopped" else status
+        finally:
+            session.close()
+
+
+def _message(options: Options, *, typed: bool) -> str | None:
+    """The message to ask; None to talk line by line.  Without ``-chat`` a stdin that is no terminal is the message."""
+    if options.chat not in (None, "-"):
+        text = options.chat
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput("The message is not valid UTF-8.") from None
+    elif typed and options.chat is None:
+        return None
+    else:
+        text = _from_stdin()
+    if not text.strip():
+        raise InvalidInput("The message is empty.", hint="Write it after -chat, or pipe it in.")
+    return text
+
+
+def _from_stdin() -> str:
+    try:
+        return sys.stdin.buffer.read().decode() if sys.stdin is not None else ""
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"stdin is not valid UTF-8 (byte {error.start}).") from None
+
+
+def _streams(options: Options) -> bool:
+    if options.json:
+        return False
+    return sys.stdout.isatty() if options.stream is None else options.stream
+
+
+def _latest(session: Session) -> str:
+    """The thread that was last spoken in over this channel; empty (a new one) if there is none."""
+    found = session.call("threads", {"limit": 50}).get("threads") or []
+    return next((str(thread["id"]) for thread in found if thread.get("channel") == "cli"), "")
+
+
+def _talk(session: Session, thread: str) -> int:
+    from .lines import talk  # a single question does not pay for importing it
+
+    return talk(session, thread)
+
+
+def _report(options: Options, terminal: Terminal, outcome: Outcome) -> int:
+    answered = outcome.state == "answered"
+    if options.json:
+        _print_json({"ok": answered, **asdict(outcome)})
+    elif not answered:
+        message = outcome.error or f"homed ended this as {outcome.state}."
+        terminal.note(show.error_lines(f"waiter: {message}", outcome.hint), dim=False)
+    return ANSWERED if answered else FAILED
+
+
+def _failed(options: Options, terminal: Terminal, error: HomedError) -> None:
+    terminal.end_line()
+    if options.json:
+        _print_json({"ok": False, "state": "failed", "text": "", "error": error.message, "hint": error.hint})
+    else:
+        terminal.note(show.error_lines(f"waiter: {error.message}", error.hint), dim=False)
+
+
+def _print_json(value: Mapping[str, object]) -> None:
+    sys.stdout.buffer.write(json_line(value))
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

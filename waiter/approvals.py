@@ -1,0 +1,28 @@
+"""Asking a person whether a tool may run.  Pure."""
+
+from __future__ import annotations
+
+import json
+
+from .progress import Ask
+
+PROMPT = "[y] once  [t] in this thread from now on  [n] no: "
+
+
+def question(ask: Ask) -> str:
+    """What is asked.  The arguments stand there whole, as JSON, so that no line in them can pose as ours."""
+    args = json.dumps(ask.args, ensure_ascii=False, indent=2)
+    reason = f" ({ask.reason})" if ask.reason else ""
+    return f"May {ask.tool} of the plugin {ask.plugin} run? It is of the class {ask.tool_class}.{reason}\n{args}"
+
+
+def answer_of(line: str) -> tuple[str, str] | None:
+    """``(decision, remember)`` of a typed line; None if it is no answer.  An empty line is a no."""
+    word = line.strip().lower()
+    if word in ("y", "yes", "是", "好"):
+        return "allow", "once"
+    if word in ("t", "thread"):
+        return "allow", "thread"
+    if word in ("n", "no", "", "否", "不"):
+        return "deny", "once"
+    return None

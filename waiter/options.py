@@ -1,0 +1,68 @@
+"""The command line of waiter."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+EXAMPLES = """\
+examples:
+  waiter                                talk, line by line
+  waiter -chat "What is due today?"     one question; the answer on stdout
+  git diff | waiter -chat -             the message comes from stdin
+  waiter -chat "and then?" --continue   go on with the last conversation
+  waiter -chat "list my notes" --json   one JSON object instead of text
+
+exit status: 0 answered, 1 failed, 2 wrong usage, 130 interrupted
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked for.  ``chat`` is None when no message stands on the command line."""
+
+    chat: str | None
+    json: bool
+    socket: str
+    data: str
+    thread: str
+    go_on: bool
+    stream: bool | None
+    quiet: bool
+
+
+def parser() -> argparse.ArgumentParser:
+    """The definition that ``--help`` (and later man page and completions) is made from."""
+    made = argparse.ArgumentParser(
+        prog="waiter",
+        description="Talk to homed from a terminal.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument(
+        "-chat", "--chat", metavar="TEXT", help="ask TEXT (- reads it from stdin), print the answer, leave"
+    )
+    made.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
+    made.add_argument("--thread", default="", metavar="ID", help="speak in this conversation")
+    made.add_argument("--continue", dest="go_on", action="store_true", help="speak in the latest conversation")
+    made.add_argument(
+        "--stream",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="print the answer as it comes (the default on a terminal) or once it is complete (elsewhere)",
+    )
+    made.add_argument("--quiet", action="store_true", help="do not tell which tools run")
+    made.add_argument("--socket", default="", metavar="PATH", help="the socket of homed")
+    made.add_argument("-data", "--data", default="", metavar="DIR", help="the data folder of homed")
+    return made
+
+
+def parse(argv: Sequence[str]) -> Options:
+    """Read the command line; leaves with status 2 and a message when it is wrong, with 0 after ``--help``."""
+    made = parser()
+    found = Options(**vars(made.parse_args(argv)))
+    if found.thread and found.go_on:
+        made.error("--thread and --continue exclude each other")
+    return found
