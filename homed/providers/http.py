@@ -6,6 +6,7 @@ An adapter says what to send and how to read what comes (pure); this module move
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import random
 from collections import deque
@@ -273,16 +274,18 @@ class _Exchange:
     async def _close(self) -> None:
         if self._response is None:
             return
-        try:
-            if self._chunks is not None and self.finished:
+        with contextlib.suppress(httpx2.HTTPError, httpx2.StreamError):
+            if self.finished:
                 with trio.move_on_after(DRAIN_LIMIT):
-                    async for _ in self._chunks:
-                        pass
-            if self._chunks is not None:
-                await self._chunks.aclose()  # type: ignore[attr-defined]
+                    await self._run_out()
             await self._response.aclose()
-        except httpx2.HTTPError as error:
-            log.debug("closing the connection to %s: %s", self._source.name, type(error).__name__)
+            # httpx2 leaves its inner generators suspended; run against the closed connection they end in order.
+            await self._run_out()
+
+    async def _run_out(self) -> None:
+        if self._chunks is not None:
+            async for _ in self._chunks:
+                pass
 
     def _build(self, request: ChatRequest) -> httpx2.Request:
         key = (self._ports.key() or "").strip()

@@ -162,7 +162,7 @@ class _Calls:
             known = self._places.get(index)
             if known is None:
                 place = index if index not in self._ids else self._next()
-            elif name and known in self._named and id_ != (had := self._ids.get(known)) and (id_ or not had):
+            elif name and known in self._named and self._is_another(known, id_):
                 place = self._next()  # a second call under an index already taken
             else:
                 return known
@@ -171,6 +171,11 @@ class _Calls:
         if id_ and not name and id_ in self._ids.values():
             return next(place for place, known_id in self._ids.items() if known_id == id_)
         return self._next() if name or self._last < 0 else self._last
+
+    def _is_another(self, place: int, id_: str) -> bool:
+        """Whether a fragment that brings a name again begins another call; one that repeats the id does not."""
+        had = self._ids.get(place)
+        return not had or bool(id_ and id_ != had)
 
     def _next(self) -> int:
         return max(self._ids, default=-1) + 1

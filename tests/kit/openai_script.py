@@ -249,7 +249,7 @@ def events(reply: Reply, body: Json, number: int) -> Iterator[bytes]:
         if reply.keepalive:
             yield b": keep-alive\r\n\r\n" if reply.crlf else b": keep-alive\n\n"
         frame = _frame(reply, {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
-        yield frame.replace(b'"delta"', b'"delta', 1) if reply.broken_json and n == 1 else frame
+        yield frame.replace(b'"delta"', b'"delta', 1) if reply.broken_json and n == 2 else frame
     yield _frame(reply, {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": _finish(reply)}]})
     if with_usage:
         yield _frame(reply, {**base, "choices": [], "usage": usage_of(reply, body)})
