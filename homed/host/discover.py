@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
+from homed.errors import ConfigError
 from homed.host.states import Trust
 from homed.wire.manifest import FILE_NAME, Manifest, read_manifest
 
@@ -31,6 +33,14 @@ class Broken:
     folder: Path
     trust: Trust
     errors: tuple[str, ...]
+
+
+def packaged_folder() -> Path:
+    """Where the built-in plugins are installed.  Raises `ConfigError` when they are not."""
+    found = importlib.util.find_spec("homed_plugins")
+    if found is None or not found.submodule_search_locations:
+        raise ConfigError("The built-in plugins are not installed.", hint="Run `make install`.")
+    return Path(next(iter(found.submodule_search_locations)))
 
 
 def discover(packaged: Path, external: Path) -> list[Installed | Broken]:

@@ -1,0 +1,71 @@
+"""How the daemon is doing, put together from the rooms that know: the result of ``admin.status``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from homed.api.ports import HostPort, SourcesPort
+from homed.store.rows import Tx
+from homed.wire.version import CORE
+
+T = TypeVar("T")
+
+NO_MODEL = "Add a source on the Models page, or: homed models add NAME --base-url URL --model M"
+
+
+class CountsPort(Protocol):
+    """``homed.agent.Conversations``, as far as it is used here."""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """``{busy, queued}``."""
+        ...
+
+
+class Reading(Protocol):
+    """``homed.store.Store``, as far as it is used here."""
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` on a reading connection."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """Answers ``status()``.  ``started_at`` is UTC seconds."""
+
+    data: Path
+    safe: bool
+    started_at: float
+    host: HostPort
+    sources: SourcesPort
+    conversations: CountsPort
+    store: Reading
+
+    async def status(self) -> Mapping[str, object]:
+        """As ``docs/wire.md`` shows it."""
+        return {
+            "version": CORE,
+            "pid": os.getpid(),
+            "started_at": self.started_at,
+            "data_dir": str(self.data),
+            "safe": self.safe,
+            "model": self._model(),
+            "plugins": [plugin.wire() for plugin in self.host.statuses()],
+            "threads": dict(self.conversations.counts),
+            "counts": await self.store.read(_counts),
+        }
+
+    def _model(self) -> dict[str, object]:
+        source = self.sources.current()
+        if source is None:
+            return {"configured": False, "source": "", "model": "", "hint": NO_MODEL}
+        return {"configured": True, "source": source.name, "model": source.model, "hint": ""}
+
+
+def _counts(tx: Tx) -> dict[str, int]:
+    return {table: int(tx.value(f"SELECT count(*) FROM {table}")) for table in ("events", "threads", "inputs")}

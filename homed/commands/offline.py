@@ -1,0 +1,67 @@
+"""Settings and models on a data folder that no daemon holds: the kernel's own methods, without a daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import trio
+
+from homed.api.admin import METHODS
+from homed.api.method import PeerCall, PeerParams, parse
+from homed.api.ports import ApiPorts
+from homed.config.environment import read_environment
+from homed.config.lock import data_lock
+from homed.config.secrets import Secrets
+from homed.errors import Unavailable
+from homed.host.discover import Installed, discover, packaged_folder
+from homed.identity.logins import Logins
+from homed.identity.roles import Identity, Role, scope_of
+from homed.paths import Paths
+from homed.providers.registry import Sources
+from homed.redact import Redactor
+from homed.settings.plugin import definitions_of
+from homed.settings.registry import Settings, open_settings
+from homed.store.db import Store, open_store
+from homed.wire.stream import homed_error
+
+PEER = "cli:owner"
+"""Who can open the folder is its owner: the file system has checked it."""
+
+
+class NotRunning:
+    """Stands where a running daemon's part would be; whatever is asked of it says that there is none."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise Unavailable("That needs a running homed.", hint="Start it: homed")
+
+
+def answer_offline(paths: Paths, method: str, params: Mapping[str, object]) -> Any:
+    """The result of an ``admin.config_*`` or ``admin.models_*`` method; holds the folder's lock meanwhile."""
+    paths.create()
+    with data_lock(paths):
+        try:
+            return trio.run(_answer, paths, method, dict(params))
+        except BaseExceptionGroup as group:
+            raise homed_error(group) or group from None
+
+
+async def _answer(paths: Paths, method: str, params: dict[str, object]) -> object:
+    environment = read_environment(paths.config)
+    secrets = Secrets(paths.secrets, environment.secrets)
+    async with open_store(paths.db) as store, open_settings(store, environment.overrides, secrets) as settings:
+        for found in discover(packaged_folder(), paths.plugins):
+            settings.define(definitions_of(found.manifest) if isinstance(found, Installed) else ())
+        entry = METHODS[method]
+        ports = _ports(store, settings, Sources(settings, secrets, redact=Redactor(secrets.known()).redact))
+        who = Identity(PEER, "cli", "", Role.OWNER, scope_of(PEER, Role.OWNER, plugin="cli"))
+        checked = cast(PeerParams, parse(method, entry.params, params))
+        return await entry.handler(PeerCall(ports, cast(Any, NotRunning()), checked, "cli", who))
+
+
+def _ports(store: Store, settings: Settings, sources: Sources) -> ApiPorts:
+    absent = cast(Any, NotRunning())
+    return ApiPorts(
+        directory=absent, tokens=absent, logins=Logins(store, settings), conversations=absent, host=absent,
+        settings=settings, sources=sources, status=absent,
+    )  # fmt: skip

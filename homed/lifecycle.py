@@ -1,0 +1,70 @@
+"""What runs beside the work from start to stop: signals, settings that take effect live, the first words."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import trio
+
+from homed.config.definitions import LOG_LEVEL
+from homed.events import PLUGIN_STATE, SYSTEM, Bus
+from homed.host.host import Host
+from homed.identity.logins import Logins
+from homed.log import set_level
+from homed.settings.plugin import split_key
+from homed.settings.registry import Settings
+
+_log = logging.getLogger(__name__)
+
+Say = Callable[[str], None]
+
+
+class Redactor(Protocol):
+    """``homed.redact.Redactor``, as far as it is used here."""
+
+    def know(self, secrets: Iterable[str]) -> None:
+        """Take these values out of every text from now on."""
+        ...
+
+
+async def watch_signals(stop: trio.Event, host: Host, *, task_status: trio.TaskStatus[None]) -> None:
+    """The first SIGTERM or SIGINT sets ``stop``; the second kills every plugin and ends everything now."""
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as received:
+        task_status.started()
+        async for number in received:
+            name = signal.Signals(number).name
+            if stop.is_set():
+                _log.warning("%s again: ending now", name)
+                host.kill_now()
+                raise KeyboardInterrupt
+            _log.info("%s: stopping", name)
+            stop.set()
+
+
+async def follow_settings(
+    settings: Settings, host: Host, redactor: Redactor, known: Callable[[], Iterable[str]]
+) -> None:
+    """Bring changed settings to their readers until cancelled: the log, the redactor (new keys), plugins."""
+    with settings.watch() as changes:
+        async for key, value in changes:
+            redactor.know(known())
+            if key == LOG_LEVEL:
+                set_level(str(value))
+            elif (found := split_key(key)) is not None:
+                host.settings_changed(*found, value)
+
+
+async def greet(bus: Bus, logins: Logins, say: Say) -> None:
+    """Say a login link once a page is reachable, and when a plugin needs the person; until cancelled."""
+    with bus.subscribe(frozenset({SYSTEM, PLUGIN_STATE})) as notices:
+        async for notice in notices:
+            data = notice.data
+            if data.get("code") == "announced" and data.get("kind") == "url":
+                secret, _ = await logins.make_link()
+                say(f"\n  Open  {data['message']}/login#{secret}\n")
+                say("  It works once, for five minutes; `homed link` makes another.\n")
+            elif data.get("state") == "stopped" and "attention" in str(data.get("reason")):
+                say(f"Plugin {data['plugin']} is stopped: {data['reason']}")

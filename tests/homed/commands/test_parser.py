@@ -1,0 +1,36 @@
+"""The command line: options before or after the command, 2 for wrong usage, nothing guessed."""
+
+from __future__ import annotations
+
+import pytest
+
+from homed.commands import config, run, status
+from homed.commands.parser import build
+
+
+def test_without_a_command_it_runs_the_daemon() -> None:
+    args = build().parse_args(["--listen", "127.0.0.1:9", "--safe"])
+    assert (args.handler, args.listen, args.safe) == (run.run, "127.0.0.1:9", True)
+
+
+@pytest.mark.parametrize("words", [["--data", "d", "status"], ["status", "--data", "d"], ["-data", "d", "status"]])
+def test_the_folder_may_stand_before_or_after(words: list[str]) -> None:
+    args = build().parse_args(words)
+    assert (args.handler, args.data) == (status.run, "d")
+
+
+def test_the_later_one_wins() -> None:
+    assert build().parse_args(["--data", "a", "config", "get", "k", "--data", "b"]).data == "b"
+
+
+@pytest.mark.parametrize("words", [["nosuch"], ["config"], ["config", "get"], ["--log-level", "loud"], ["--dat", "x"]])
+def test_wrong_usage_leaves_with_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        build().parse_args(words)
+    assert caught.value.code == 2
+    assert "--help" in capsys.readouterr().err
+
+
+def test_a_value_that_begins_with_a_dash_can_be_set() -> None:
+    args = build().parse_args(["config", "set", "k", "--", "-5"])
+    assert (args.handler, args.value) == (config._set, "-5")

@@ -1,0 +1,48 @@
+"""Who runs, who can be reached, and what a command says otherwise."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from homed.commands.reach import ask, ask_or_open, running
+from homed.config.lock import data_lock
+from homed.errors import Unavailable
+from homed.paths import Paths
+
+
+def args(data: Path) -> argparse.Namespace:
+    return argparse.Namespace(data=str(data), profile=None, socket=None)
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    paths = Paths(tmp_path / "data")
+    paths.create()
+    return paths
+
+
+def test_nobody_runs_on_a_folder_that_is_not_there_or_not_locked(paths: Paths) -> None:
+    assert running(Paths(paths.data / "none")) is None
+    paths.lock.write_text('{"pid": 1, "started": 1}')
+    assert running(paths) is None
+
+
+def test_asking_for_the_lock_does_not_take_it(paths: Paths) -> None:
+    with data_lock(paths):
+        assert running(paths) is not None
+        assert running(paths) is not None
+
+
+def test_no_daemon_is_said_with_how_to_start_one(paths: Paths) -> None:
+    with pytest.raises(Unavailable, match="is not running") as caught:
+        ask(args(paths.data), "admin.status")
+    assert "homed --data" in caught.value.hint
+
+
+def test_a_running_daemon_without_a_socket_is_never_written_beside(paths: Paths) -> None:
+    with data_lock(paths), pytest.raises(Unavailable, match="--safe"):
+        ask_or_open(args(paths.data), "admin.config_set", key="core.agent.max_tool_turns", value=3)
+    assert not paths.db.exists()
