@@ -1,0 +1,106 @@
+"""Questions to a person: may this tool run?  Asked by a notice, answered by ``io.approve``, denied by silence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import trio
+
+from homed import events as notices
+from homed.agent.ports import AgentPorts
+from homed.agent.turn import Turn
+from homed.clock import new_id
+from homed.errors import Denied, NotFound
+from homed.host.registry import ToolEntry
+from homed.identity.permissions import DANGEROUS, Decision, Rule
+from homed.identity.roles import Identity, Role, visible_scopes
+
+
+@dataclass(slots=True)
+class Asked:
+    """A question that waits for its answer."""
+
+    id: str
+    turn: Turn
+    entry: ToolEntry
+    args: Mapping[str, object]
+    reason: str
+    expires_at: float
+    allowed: bool = False
+    answered: trio.Event = field(default_factory=trio.Event)
+
+    def view(self) -> dict[str, object]:
+        """As in ``io.approvals``."""
+        return {
+            "approval": self.id, "thread": self.turn.input.thread, "turn": self.turn.id, "tool": self.entry.name,
+            "plugin": self.entry.plugin, "class": self.entry.tool_class, "args": dict(self.args),
+            "reason": self.reason, "expires_at": self.expires_at,
+        }  # fmt: skip
+
+
+class Approvals:
+    """The questions that are open."""
+
+    def __init__(self, ports: AgentPorts) -> None:
+        self._ports = ports
+        self._open: dict[str, Asked] = {}
+
+    async def ask(self, turn: Turn, entry: ToolEntry, args: Mapping[str, object], reason: str) -> str:
+        """Wait for a person; the reason of a denial, or empty if it was allowed.
+
+        Cancelled (a stop): the question is withdrawn and shown as cancelled.
+        """
+        if not turn.input.can_ask:
+            return f"{reason} Nobody can be asked in this channel, so it was not run."
+        limit = self._ports.settings.float("core.agent.approval_timeout")
+        asked = Asked(new_id("ap"), turn, entry, args, reason, self._ports.wall() + limit)
+        self._open[asked.id] = asked
+        self._tell(asked, "asked")
+        status = "cancelled"
+        try:
+            with trio.move_on_after(limit) as scope:
+                await asked.answered.wait()
+            answer = "allowed" if asked.allowed else "denied"
+            status = "expired" if scope.cancelled_caught else answer
+        finally:
+            del self._open[asked.id]
+            self._tell(asked, status)
+        if status == "expired":
+            return f"Nobody answered within {limit:.0f} s, so it was not run."
+        return "" if status == "allowed" else "The person said no."
+
+    def list_(self, who: Identity, thread: str = "") -> list[dict[str, object]]:
+        """The open questions this peer may see, oldest first."""
+        visible = visible_scopes(who)
+        return [
+            a.view()
+            for a in self._open.values()
+            if a.turn.input.scope in visible and thread in ("", a.turn.input.thread)
+        ]
+
+    async def answer(self, who: Identity, approval: str, *, allow: bool, remember: str) -> None:
+        """Answer one.  ``remember`` "thread" also keeps a rule for this tool in this conversation.
+
+        Raises NotFound for one that is over or not this peer's to see, Denied for who may not decide it.
+        """
+        asked = self._open.get(approval)
+        if asked is None or asked.turn.input.scope not in visible_scopes(who):
+            raise NotFound("There is no such open question.", hint="It may have been answered, or have expired.")
+        needs_owner = asked.entry.confirm or asked.entry.tool_class == DANGEROUS
+        if who.role is Role.GUEST or (needs_owner and who.role is not Role.OWNER):
+            raise Denied(f"The role {who.role.value} may not decide about {asked.entry.name}.")
+        asked.allowed = allow
+        asked.answered.set()
+        if remember == "thread" and who.role is Role.OWNER:
+            decision = Decision.ALLOW if allow else Decision.DENY
+            await self._ports.rules.add(Rule(decision, tool=asked.entry.name, thread=asked.turn.input.thread))
+
+    def _tell(self, asked: Asked, status: str) -> None:
+        given = asked.turn.input
+        data = asked.view() | {"status": status}
+        for name in ("thread", "turn"):
+            data.pop(name)
+        self._ports.bus.post(
+            notices.APPROVAL, thread=given.thread, turn=asked.turn.id, scope=given.scope, data=data
+        )

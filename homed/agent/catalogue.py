@@ -1,0 +1,70 @@
+"""Every tool there is, from one list: what is sent to the model, shown to people and called (E31, E32)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from homed.agent.outputs import Outputs
+from homed.agent.ports import AgentPorts, BuiltinTool
+from homed.agent.turn import Turn
+from homed.host.registry import ToolEntry
+from homed.host.states import Trust
+from homed.identity.permissions import Decision, Request, Rule, Verdict, decide
+
+KERNEL = "kernel"
+"""The owner of builtin tools, as notices and lists show it."""
+
+
+class Catalogue:
+    """The kernel's own tools and those of the plugins that are ready, at this moment."""
+
+    def __init__(self, ports: AgentPorts, outputs: Outputs) -> None:
+        self._ports = ports
+        self._outputs = outputs
+        self._builtins: dict[str, BuiltinTool] = {tool.entry.name: tool for tool in ports.builtins}
+
+    def entries(self) -> Mapping[str, ToolEntry]:
+        """Tool name → declaration.  The kernel's own names can not be taken by a plugin."""
+        own = {name: tool.entry for name, tool in self._builtins.items()}
+        return {**self._ports.host.registry.tools(), **self._outputs.entries(), **own}
+
+    def builtin(self, name: str) -> BuiltinTool | None:
+        """The kernel's own tool of that name."""
+        return self._builtins.get(name)
+
+    async def offered(self, turn: Turn) -> list[ToolEntry]:
+        """The tools this turn's person may use (or be asked about), by name."""
+        rules = await self._ports.rules.list_()
+        entries = self.entries()
+        return [
+            entries[name]
+            for name in sorted(entries)
+            if self.verdict(turn, entries[name], rules).decision is not Decision.DENY
+        ]
+
+    def verdict(self, turn: Turn, entry: ToolEntry, rules: Sequence[Rule]) -> Verdict:
+        """The permission policy's word on this tool in this turn."""
+        given = turn.input
+        return decide(
+            Request(
+                tool=entry.name,
+                plugin=entry.plugin,
+                tool_class=entry.tool_class,
+                guest=entry.guest,
+                packaged=entry.trust is Trust.PACKAGED,
+                confirm=entry.confirm,
+                role=turn.who.role,
+                channel=given.channel,
+                peer=given.peer,
+                thread=given.thread,
+                tainted=turn.tainted,
+            ),
+            rules,
+        )
+
+    def lines(self, entries: Sequence[ToolEntry]) -> list[str]:
+        """One line a plugin for the system prompt: its name and its tools."""
+        by_plugin: dict[str, list[str]] = {}
+        for entry in entries:
+            by_plugin.setdefault(entry.plugin, []).append(entry.name)
+        return [f"- {plugin}: {', '.join(names)}" for plugin, names in sorted(by_plugin.items())]

@@ -1,0 +1,322 @@
+"""Conversations: take a message in, wait for its outcome, stop it, look back.  What the kernel's io methods call."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import trio
+
+from homed import events as notices
+from homed.agent import views
+from homed.agent.lanes import Lanes
+from homed.agent.loop import Loop
+from homed.agent.ports import AgentPorts
+from homed.agent.recovery import recover
+from homed.agent.turn import Turn
+from homed.clock import new_id
+from homed.errors import HomedError, InvalidInput, NotFound, StorageError, Unavailable
+from homed.identity.roles import Identity, Role, visible_scopes
+from homed.memory import events, inputs, threads
+from homed.memory.records import Event, Input, NewInput, Thread
+from homed.store.rows import Tx
+
+log = logging.getLogger(__name__)
+
+LONGEST = 256 * 1024
+"""UTF-8 bytes of one message; longer text belongs in a file."""
+
+ACCEPT_LIMIT = 10.0
+"""Seconds that storing an accepted message may take, shielded: a caller who goes away must not lose it half-way."""
+
+START_LIMIT = 30.0
+"""Seconds a message waits, right after the start, until unfinished ones have been taken up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message on its way in.  An empty ``thread`` opens a new one; ``can_ask``: its channel can show questions."""
+
+    text: str
+    channel: str
+    thread: str = ""
+    client_msg_id: str = ""
+    no_memory: bool = False
+    can_ask: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was accepted; ``duplicate`` if the same ``client_msg_id`` had been, and this is that one."""
+
+    input: Input
+    thread: Thread
+    duplicate: bool
+
+
+class Conversations:
+    """All conversations.  Works while ``run`` does."""
+
+    def __init__(self, ports: AgentPorts) -> None:
+        self._ports = ports
+        self._loop = Loop(ports)
+        self._lanes = Lanes(self._make, self._work)
+        self._ready = trio.Event()
+        self._ended: dict[str, trio.Event] = {}
+        self._closed = False
+
+    # -- lifetime --------------------------------------------------------------------------------------------------
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Take up what an earlier run left unfinished, then work until cancelled.
+
+        Cancelled: turns that run are left unfinished in the store, and the next start resumes them.
+        """
+        async with trio.open_nursery() as nursery:
+            self._lanes.open(nursery)
+            for input_ in await recover(self._ports):
+                self._lanes.put(input_)
+            self._ready.set()
+            task_status.started()
+            await trio.sleep_forever()
+
+    def close_intake(self) -> None:
+        """Accept nothing more and begin no further turn; what was accepted is resumed at the next start."""
+        self._closed = True
+        self._lanes.closed = True
+
+    async def wait_idle(self) -> None:
+        """Wait until no turn runs; after ``close_intake`` that stays so."""
+        await self._lanes.wait_idle()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """``{busy, queued}``: turns that run, inputs that wait."""
+        busy, queued = self._lanes.counts
+        return {"busy": busy, "queued": queued}
+
+    # -- in --------------------------------------------------------------------------------------------------------
+
+    async def inject(self, who: Identity, msg: Message) -> Receipt:
+        """Accept a message durably and queue it.
+
+        Raises InvalidInput for text that is empty or too long, NotFound for a thread this peer may not see, Unavailable
+        when homed is stopping or 256 wait already.  Cancelled: it is either not accepted at all, or accepted and done.
+        """
+        text = self._checked(msg.text)
+        await self._intake()
+        with self._lanes.place(msg.thread):
+            receipt = await self._accept(who, msg, self._ports.redactor.redact(text))
+            if not receipt.duplicate:
+                self._tell(receipt, new_thread=not msg.thread)
+                self._lanes.put(receipt.input)
+        self._ports.failpoints.reach("accept.after_commit")
+        return receipt
+
+    def _checked(self, text: str) -> str:
+        if not text.strip():
+            raise InvalidInput("The message is empty.")
+        try:
+            size = len(text.encode())
+        except UnicodeEncodeError:
+            raise InvalidInput("The message is not valid Unicode text.") from None
+        if size > LONGEST:
+            raise InvalidInput(
+                f"The message is too long: {size} bytes; {LONGEST} is the limit.", hint="Put it into a file."
+            )
+        return text.replace("\x00", "")
+
+    async def _intake(self) -> None:
+        if not self._ready.is_set():
+            with trio.move_on_after(START_LIMIT):
+                await self._ready.wait()
+        if self._closed or not self._ready.is_set():
+            state = "stopping" if self._closed else "still starting"
+            raise Unavailable(f"homed is {state} and takes no messages now.", hint="Try again in a moment.")
+
+    async def _accept(self, who: Identity, msg: Message, text: str) -> Receipt:
+        at = self._ports.wall()
+
+        def write(tx: Tx) -> Receipt:
+            thread = self._thread(tx, who, msg, at)
+            new = NewInput(
+                thread.id, thread.scope, msg.channel, who.peer, who.role.value, text, msg.client_msg_id, msg.no_memory,
+                msg.can_ask,
+            )  # fmt: skip
+            accepted, duplicate = inputs.accept(tx, new, at=at)
+            if duplicate and accepted.thread != thread.id:
+                thread = threads.get(tx, accepted.thread) or thread
+            self._ports.failpoints.reach("accept.before_commit")
+            return Receipt(accepted, thread, duplicate)
+
+        with trio.move_on_after(ACCEPT_LIMIT, shield=True):
+            return await self._ports.store.write(write)
+        raise StorageError("The message could not be stored in time.", hint="Is the disk full or hanging?")
+
+    def _thread(self, tx: Tx, who: Identity, msg: Message, at: float) -> Thread:
+        if msg.thread:
+            return _visible(tx, who, msg.thread)
+        if msg.client_msg_id:
+            known = tx.value(
+                "SELECT thread FROM inputs WHERE channel = ? AND peer = ? AND client_msg_id = ?",
+                (msg.channel, who.peer, msg.client_msg_id),
+            )
+            if known is not None:
+                return _visible(tx, who, str(known))
+        return threads.create(tx, scope=who.scope, channel=msg.channel, title="", at=at)
+
+    def _tell(self, receipt: Receipt, *, new_thread: bool) -> None:
+        given, bus = receipt.input, self._ports.bus
+        if new_thread:
+            data: dict[str, object] = {"title": receipt.thread.title, "channel": given.channel, "created": True}
+            bus.post(notices.THREAD, thread=given.thread, scope=given.scope, data=data)
+        data = {"input": given.id, "text": given.text, "peer": given.peer, "client_msg_id": given.client_msg_id}
+        bus.post(notices.RAW_INPUT, thread=given.thread, scope=given.scope, data=data)
+
+    def _make(self, input_: Input, gate: trio.Lock) -> Turn:
+        role = Role(input_.role)
+        who = Identity(input_.peer, input_.peer.partition(":")[0], "", role, input_.scope)
+        return Turn(input_.turn or new_id("turn"), input_, who, gate=gate)
+
+    async def _work(self, turn: Turn) -> None:
+        try:
+            await self._loop.run(turn)
+        except Exception as error:
+            # the store failed under the turn: its input stays unfinished, and the next start takes it up again
+            log.exception("turn %s could not be stored", turn.id)
+            told = error if isinstance(error, HomedError) else HomedError("Something in homed itself went wrong.")
+            data = {"input": turn.input.id, "error": told.message, "hint": told.hint}
+            self._ports.bus.post(
+                notices.AGENT_ERROR, thread=turn.input.thread, turn=turn.id, scope=turn.input.scope, data=data
+            )
+        finally:
+            ended = self._ended.pop(turn.input.id, None)
+            if ended is not None:
+                ended.set()
+
+    # -- out -------------------------------------------------------------------------------------------------------
+
+    async def wait(self, who: Identity, input_id: str) -> Input:
+        """The input once it has its outcome.  Cancelled: nothing is left behind.
+
+        Raises NotFound for one this peer may not see, and Unavailable when its turn ended without a stored outcome
+        because homed is stopping or the store failed: the next start takes it up.
+        """
+        for last in (False, True):
+            ended = self._ended.setdefault(input_id, trio.Event())
+            found = await self._ports.store.read(lambda tx: inputs.get(tx, input_id))
+            if found is None or found.scope not in visible_scopes(who):
+                self._forget(input_id, ended)
+                raise NotFound(f"There is no input {input_id}.")
+            if found.state.terminal:
+                self._forget(input_id, ended)
+                return found
+            if last:
+                self._forget(input_id, ended)
+                break
+            await ended.wait()
+        raise Unavailable(
+            "homed stopped working on this message before it was answered.", hint="It is taken up at the next start."
+        )
+
+    def _forget(self, input_id: str, ended: trio.Event) -> None:
+        if self._ended.get(input_id) is ended and not ended.statistics().tasks_waiting:
+            del self._ended[input_id]
+
+    async def stop(self, who: Identity, thread: str) -> bool:
+        """Stop the turn that runs in a thread, at once.  False if none does.  Raises NotFound."""
+        await self._see(who, thread)
+        lane = self._lanes.get(thread)
+        return bool(lane and lane.current and lane.current.stop())
+
+    # -- back ------------------------------------------------------------------------------------------------------
+
+    async def threads(
+        self, who: Identity, query: str = "", limit: int = 50, before: float | None = None
+    ) -> dict[str, object]:
+        """This peer's threads, last used first; as ``io.threads``."""
+        scopes = visible_scopes(who)
+        found, more = await self._ports.store.read(
+            lambda tx: threads.list_(tx, scopes, query, max(1, min(limit, 500)), before)
+        )
+        listed = [views.thread_view(thread, busy=self._busy(thread.id)) for thread in found]
+        return {"threads": listed, "more": more}
+
+    async def history(
+        self, who: Identity, thread: str, before: int | None = None, limit: int = 50
+    ) -> dict[str, object]:
+        """A page of a thread and what runs in it now; as ``io.history``.
+
+        Taken between two writes of the turn, so that ``seq`` is exact: notices after it are news, those before are in.
+        """
+        asked = max(1, min(limit, 500))
+        while True:
+            lane = self._lanes.get(thread)
+            async with lane.gate if lane else trio.Lock():
+                found, page, more, sent = await self._page(who, thread, before, asked)
+                if self._lanes.get(thread) is lane:
+                    break
+        turn = lane.current if lane else None
+        shown, cut = views.bounded(views.shown(page, unsent=turn.id if turn else "", sent=sent))
+        waiting = [turn.input] if turn and not turn.heard else []
+        waiting += lane.waiting if lane else []
+        return {
+            "thread": views.thread_view(found, busy=turn is not None),
+            "events": shown,
+            "more": more or cut,
+            "live": views.live_view(turn),
+            "queued": views.queued_view(waiting),
+            "approvals": self._loop.approvals.list_(who, thread),
+            "seq": self._ports.bus.seq,
+        }
+
+    async def _page(
+        self, who: Identity, thread: str, before: int | None, limit: int
+    ) -> tuple[Thread, list[Event], bool, dict[str, str]]:
+        def read(tx: Tx) -> tuple[Thread, list[Event], bool, dict[str, str]]:
+            found = _visible(tx, who, thread)
+            page, more = events.history(tx, thread, before=before, limit=limit)
+            # what was sent instead of an answer stands right behind it, which may be on the next page
+            sent = views.sent_texts([*page, *(events.of_turn(tx, page[-1].turn) if page else [])])
+            return found, page, more, sent
+
+        return await self._ports.store.read(read)
+
+    async def rename(self, who: Identity, thread: str, title: str) -> None:
+        """Give a thread another title, one line of at most 200 characters."""
+        clean = self._ports.redactor.redact(" ".join(title.split())[:200])
+        if not clean:
+            raise InvalidInput("The title is empty.")
+
+        def write(tx: Tx) -> Thread:
+            found = _visible(tx, who, thread)
+            threads.rename(tx, thread, clean)
+            return found
+
+        found = await self._ports.store.write(write)
+        data = {"title": clean, "channel": found.channel, "created": False}
+        self._ports.bus.post(notices.THREAD, thread=thread, scope=found.scope, data=data)
+
+    def approvals(self, who: Identity) -> list[dict[str, object]]:
+        """The open questions this peer may see."""
+        return self._loop.approvals.list_(who)
+
+    async def approve(self, who: Identity, approval: str, *, allow: bool, remember: str = "once") -> None:
+        """Answer one.  Raises NotFound, Denied, or InvalidInput for an unknown ``remember``."""
+        if remember not in ("once", "thread"):
+            raise InvalidInput(f"remember is once or thread, not {remember!r}.")
+        await self._loop.approvals.answer(who, approval, allow=allow, remember=remember)
+
+    def _busy(self, thread: str) -> bool:
+        lane = self._lanes.get(thread)
+        return bool(lane and lane.current)
+
+    async def _see(self, who: Identity, thread: str) -> Thread:
+        return await self._ports.store.read(lambda tx: _visible(tx, who, thread))
+
+
+def _visible(tx: Tx, who: Identity, thread: str) -> Thread:
+    found = threads.get(tx, thread)
+    if found is None or found.scope not in visible_scopes(who):
+        raise NotFound("There is no such conversation.")
+    return found

@@ -1,0 +1,119 @@
+"""What is shown of an answer while it streams: without secrets, in few notices, each with the place where it belongs.
+
+``StreamRedactor`` is pure.  A secret may come in pieces, so the last run of characters that a key could consist of is
+held back until something else follows; Chinese, and every finished word, goes out at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import trio
+
+BEAT = 0.03
+"""Seconds between two notices of one stream: about 33 a second reads as continuous."""
+
+BUFFER = 4096
+"""Characters that may wait for the beat; more goes out at once."""
+
+LONGEST_LINE = 8192
+"""Characters of one line kept as context for redaction; a longer line starts a new one at a safe place."""
+
+_TAIL = re.compile(r"[A-Za-z0-9_\-+/=.:@~%&?#!$^*]{1,4096}\Z")
+_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_KEY_END = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
+
+
+def _common(a: str, b: str) -> int:
+    size = min(len(a), len(b))
+    for at in range(size):
+        if a[at] != b[at]:
+            return at
+    return size
+
+
+class StreamRedactor:
+    """Feed it pieces, take what may be shown.  What it gave can not be taken back: it gives late rather than wrong."""
+
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        self._redact = redact
+        self._line = ""
+        self._shown = ""
+
+    def feed(self, piece: str) -> str:
+        """More raw text in; more clean text out, possibly none."""
+        self._line += piece
+        return self._take(self._safe())
+
+    def finish(self) -> str:
+        """The rest, once nothing more comes."""
+        return self._take(len(self._line))
+
+    def _safe(self) -> int:
+        """How much of the line can not become part of a secret any more."""
+        safe = len(self._line)
+        if tail := _TAIL.search(self._line):
+            safe = tail.start()
+        begins = [m.start() for m in _KEY_BEGIN.finditer(self._line)]
+        if begins and not _KEY_END.search(self._line, begins[-1]):
+            safe = min(safe, begins[-1])
+        return safe
+
+    def _take(self, safe: int) -> str:
+        clean = self._redact(self._line[:safe])
+        more = clean[_common(clean, self._shown) :]
+        self._shown = clean
+        cut = self._line.rfind("\n", 0, safe) + 1
+        if not cut and safe > LONGEST_LINE:
+            cut = safe
+        if cut:
+            self._line = self._line[cut:]
+            self._shown = self._redact(self._line[: safe - cut])
+        return more
+
+
+class Coalescer:
+    """Gathers small pieces into a notice about every 30 ms.
+
+    ``show(at, text)`` is called with the offset in characters of this stream.  The first piece goes out at once.
+    """
+
+    def __init__(self, redact: Callable[[str], str], show: Callable[[int, str], None]) -> None:
+        self._clean = StreamRedactor(redact)
+        self._show = show
+        self._waiting = ""
+        self._at = 0
+        self._last = -BEAT
+        self._wake = trio.Event()
+
+    def feed(self, piece: str) -> None:
+        """Take a piece of the stream.  Sync: never waits."""
+        self._waiting += self._clean.feed(piece)
+        if not self._waiting:
+            return
+        if len(self._waiting) >= BUFFER or trio.current_time() - self._last >= BEAT:
+            self.flush()
+        else:
+            self._wake.set()
+
+    def flush(self) -> None:
+        """Show what waits."""
+        if self._waiting:
+            text, self._waiting = self._waiting, ""
+            self._show(self._at, text)
+            self._at += len(text)
+            self._last = trio.current_time()
+
+    def finish(self) -> None:
+        """Show everything; the stream has ended."""
+        self._waiting += self._clean.finish()
+        self.flush()
+
+    async def beat(self) -> None:
+        """Show what waits, 30 ms after it came.  Runs until cancelled; what waits then is not shown."""
+        while True:
+            await self._wake.wait()
+            self._wake = trio.Event()
+            await trio.sleep(BEAT)
+            self.flush()

@@ -1,0 +1,172 @@
+"""The durable side of a turn: every write, and the notices that follow from it.
+
+A commit is shielded (a stop must not tear the record of what was already done) and has a limit of its own.  Each write
+and the notices it causes happen under the turn's gate, so that a history read under the same gate sees both or neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import trio
+
+from homed import events as notices
+from homed.agent.ports import AgentPorts
+from homed.agent.turn import Ending, Turn
+from homed.errors import StorageError
+from homed.memory import events, inputs, threads
+from homed.memory.records import Event, EventKind, Input, NewEvent
+from homed.store.rows import Tx
+
+T = TypeVar("T")
+
+COMMIT_LIMIT = 10.0
+"""Seconds a commit may take, shielded, before the turn is told that the disk does not answer."""
+
+INTERRUPTED = "interrupted, no result: homed ended while this tool was running; it may or may not have had an effect"
+STOPPED = "interrupted, no result: the person stopped this; it may or may not have had an effect"
+
+CONTENT = frozenset({notices.CONTENT_DELTA, notices.REASONING_DELTA, notices.TOOL_CALL, notices.AGENT_LLM_CHAIN})
+"""What nobody sees any more once the person has pressed stop."""
+
+
+class Journal:
+    """Writes a turn's events and tells the watchers."""
+
+    def __init__(self, ports: AgentPorts) -> None:
+        self._ports = ports
+
+    def post(self, turn: Turn, type_: str, data: Mapping[str, object]) -> None:
+        """Tell the watchers, unless the person has stopped this turn and it is more of its content."""
+        if turn.stopping and type_ in CONTENT and data.get("status") != "interrupted":
+            return
+        given = turn.input
+        self._ports.bus.post(type_, thread=given.thread, turn=turn.id, scope=given.scope, data=data)
+
+    def reach(self, name: str) -> None:
+        """Pass a failpoint."""
+        self._ports.failpoints.reach(name)
+
+    async def commit(self, turn: Turn, fn: Callable[[Tx], T], after: Callable[[T], None]) -> T:
+        """Write, then run ``after`` (sync, no failing), both under the gate.  Raises StorageError past the limit."""
+        with trio.move_on_after(COMMIT_LIMIT, shield=True):
+            async with turn.gate:
+                result = await self._ports.store.write(fn)
+                after(result)
+                return result
+        raise StorageError("The database did not answer in time.", hint="Is the disk full or hanging?")
+
+    async def begin(self, turn: Turn) -> bool:
+        """Mark the input as running and close calls that a crash left open.  False if it already has its outcome."""
+        at = self._ports.wall()
+
+        def write(tx: Tx) -> tuple[Input, list[Event]] | None:
+            known = inputs.get(tx, turn.input.id)
+            if known is None or known.state.terminal:
+                return None
+            begun = inputs.begin(tx, known.id, turn=turn.id, at=at)
+            for call in events.dangling_calls(tx, begun.turn):
+                events.append(tx, begun, interrupted(call), at=at)
+            return begun, events.of_turn(tx, begun.turn)
+
+        def after(result: tuple[Input, list[Event]] | None) -> None:
+            if result is None:
+                return
+            turn.input, turn.events = result[0], result[1]
+            turn.id = turn.input.turn
+            turn.resume()
+            turn.began = trio.current_time()
+            data = {"phase": "start", "input": turn.input.id, "state": turn.input.state.value}
+            self.post(turn, notices.TURN, data)
+
+        found = await self.commit(turn, write, after)
+        self.reach("turn.begun")
+        return found is not None
+
+    async def heard(self, turn: Turn, text: str, *, no_memory: bool, title: str) -> None:
+        """Replace the accepted text by what ``on_input`` left, and put it into the window; name a new thread by it."""
+        at = self._ports.wall()
+        given = turn.input
+
+        def write(tx: Tx) -> tuple[Event, bool]:
+            inputs.replace_text(tx, given.id, text)
+            new = NewEvent(EventKind.USER, text, {"input": given.id}, peer=given.peer, no_memory=no_memory)
+            thread = threads.get(tx, given.thread)
+            named = thread is not None and not thread.title
+            if named:
+                threads.rename(tx, given.thread, title)
+            return events.append(tx, given, new, at=at), named
+
+        def after(result: tuple[Event, bool]) -> None:
+            turn.events.append(result[0])
+            if result[1]:
+                self.post(turn, notices.THREAD, {"title": title, "channel": given.channel, "created": False})
+
+        await self.commit(turn, write, after)
+
+    async def add(self, turn: Turn, new: NewEvent, after: Callable[[], None] = lambda: None) -> Event:
+        """Store one event of the turn, then tell the watchers by ``after``."""
+        at = self._ports.wall()
+
+        def done(event: Event) -> None:
+            turn.events.append(event)
+            after()
+
+        return await self.commit(turn, lambda tx: events.append(tx, turn.input, new, at=at), done)
+
+    async def finish(self, turn: Turn, ending: Ending) -> None:
+        """Store the one outcome and what comes with it, then tell; a second outcome is refused by the store."""
+        turn.committing = True
+        self.reach("turn.before_finish")
+        at = self._ports.wall()
+
+        def write(tx: Tx) -> list[Event]:
+            why = STOPPED if turn.stopping else INTERRUPTED
+            left = [interrupted(call, why) for call in events.dangling_calls(tx, turn.id)]
+            return inputs.finish(tx, turn.input.id, ending.outcome, [*left, *ending.events], at=at)
+
+        def after(stored: Sequence[Event]) -> None:
+            turn.events.extend(stored)
+            self._tell_interrupted(turn)
+            self._tell_end(turn, ending)
+
+        await self.commit(turn, write, after)
+
+    def _tell_interrupted(self, turn: Turn) -> None:
+        for call in turn.live.calls:
+            if call.status == "running":
+                call.status, call.result = "interrupted", STOPPED if turn.stopping else INTERRUPTED
+                self.post(turn, notices.TOOL_CALL, call.view() | {"step": turn.live.step, "class": "", "ms": 0})
+
+    def _tell_end(self, turn: Turn, ending: Ending) -> None:
+        outcome, given = ending.outcome, turn.input
+        self.reach("turn.finished")
+        self.reach("output.before_send")
+        if outcome.text:
+            self.post(
+                turn, notices.AGENT_OUTPUT, {"input": given.id, "text": outcome.text, "state": outcome.state.value}
+            )
+        if outcome.error:
+            self.post(
+                turn, notices.AGENT_ERROR, {"input": given.id, "error": outcome.error, "hint": outcome.hint}
+            )
+        took = round((trio.current_time() - turn.began) * 1000)
+        self.post(
+            turn,
+            notices.TURN,
+            {
+                "phase": "end", "input": given.id, "state": outcome.state.value, "error": outcome.error,
+                "hint": outcome.hint, "usage": dict(outcome.usage), "ms": took,
+            },
+        )  # fmt: skip
+        self.reach("output.sent")
+
+
+def interrupted(call: Mapping[str, object], why: str = INTERRUPTED) -> NewEvent:
+    """The synthetic result of a call that never got one (A3)."""
+    data = {
+        "call_id": str(call.get("id", "")), "name": str(call.get("name", "")), "status": "interrupted",
+        "args": call.get("arguments") or {},
+    }  # fmt: skip
+    return NewEvent(EventKind.TOOL, why, data)

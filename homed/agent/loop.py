@@ -1,0 +1,308 @@
+"""One turn: an input on its way through the stages, the model and the tools to its one outcome."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+
+from homed import events as notices
+from homed.agent.approvals import Approvals
+from homed.agent.catalogue import Catalogue
+from homed.agent.context import Context
+from homed.agent.dispatch import Dispatch
+from homed.agent.journal import Journal
+from homed.agent.model import Broken, Model, Said
+from homed.agent.outputs import Outputs
+from homed.agent.ports import AgentPorts
+from homed.agent.prompt import load_texts
+from homed.agent.results import shown_arguments
+from homed.agent.stages import Staged, Stages
+from homed.agent.turn import Ended, Ending, Turn, usage_dict
+from homed.errors import HomedError
+from homed.memory.records import EventKind, InputState, NewEvent
+from homed.providers.base import ErrorKind, Provider, ToolCall
+
+log = logging.getLogger(__name__)
+
+WITHHELD = "[withheld: {plugin} could not check it]"
+CONTEXT_RETRIES = 2
+"""Times a turn may shrink its window after the source called it too long (E6)."""
+
+
+class Loop:
+    """Runs turns; holds nothing of any of them."""
+
+    def __init__(self, ports: AgentPorts) -> None:
+        self._ports = ports
+        self._journal = Journal(ports)
+        self._stages = Stages(ports, self._journal)
+        outputs = Outputs(ports, self._stages)
+        catalogue = Catalogue(ports, outputs)
+        self._dispatch = Dispatch(ports, catalogue, self._stages, outputs, self._journal)
+        self._model = Model(ports, self._journal)
+        self._texts = load_texts()
+        self._context = Context(ports, catalogue, self._texts)
+
+    @property
+    def approvals(self) -> Approvals:
+        """The questions that are open."""
+        return self._dispatch.approvals
+
+    async def run(self, turn: Turn) -> None:
+        """Take the input to its outcome and store it.
+
+        Raises nothing but StorageError.  Cancelled from outside (homed is stopping): the input stays unfinished in the
+        store, and the next start resumes it.  Stopped by the person: the outcome is ``stopped``.
+        """
+        if not await self._journal.begin(turn):
+            return
+        ending = await self._ending(turn)
+        await self._journal.finish(turn, ending)
+        await self._afterwards(turn, ending)
+
+    async def _ending(self, turn: Turn) -> Ending:
+        try:
+            with turn.scope:
+                return await self._answer(turn)
+        except HomedError as error:
+            return self._failed(turn, error.message, error.hint)
+        except Exception:
+            log.exception("turn %s failed", turn.id)
+            return self._failed(turn, "Something in homed itself went wrong.", "The log has the details.")
+        return self._stopped(turn)
+
+    def _stopped(self, turn: Turn) -> Ending:
+        said = turn.live.text
+        event = NewEvent(EventKind.ASSISTANT, said, {"partial": True, "final": True}, no_memory=self._no_memory(turn))
+        return Ending(turn.outcome(InputState.STOPPED, said), (event,))
+
+    def _failed(self, turn: Turn, error: str, hint: str, partial: str = "") -> Ending:
+        kind = EventKind.ASSISTANT if partial else EventKind.NOTE
+        data = {"partial": True, "final": True} if partial else {"code": "no_answer"}
+        event = NewEvent(kind, partial or error, data, no_memory=self._no_memory(turn))
+        return Ending(turn.outcome(InputState.FAILED, partial, error=error, hint=hint), (event,))
+
+    async def _answer(self, turn: Turn) -> Ending:
+        try:
+            if not turn.heard:
+                await self._hear(turn)
+            if turn.answer is None:
+                await self._prepare(turn)
+                await self._converse(turn)
+            return await self._put_out(turn)
+        except Ended as jump:
+            return jump.ending
+
+    # -- before the model ------------------------------------------------------------------------------------------
+
+    async def _hear(self, turn: Turn) -> None:
+        """``on_input``; then the input stands in the window as that stage left it."""
+        given = turn.input
+        turn.fields.update(user_id=given.peer, group_id=_group(given.scope), no_memory=given.no_memory)
+        turn.fields["extra"] = {"channel": given.channel}
+        staged = await self._stages.run(turn, "on_input", {"raw_message": given.text})
+        text = WITHHELD.format(plugin=staged.closed) if staged.closed else staged.text("raw_message")
+        text = self._ports.redactor.redact(text)
+        await self._journal.heard(turn, text, no_memory=self._no_memory(turn), title=title_of(text))
+        if staged.closed:
+            error = f"The message was not taken: {staged.closed}, which must check it first, could not."
+            raise Ended(Ending(turn.outcome(InputState.REFUSED, error=error, hint=_start(staged.closed))))
+        self._jump(turn, staged)
+
+    async def _prepare(self, turn: Turn) -> None:
+        """Select what of the conversation is shown, and let ``pre_action`` add to it."""
+        given = turn.input
+        turn.fields.update(user_id=given.peer, group_id=_group(given.scope))
+        turn.fields.setdefault("no_memory", given.no_memory)
+        turn.withheld = bool(checker := self._stages.withheld_by())
+        if turn.withheld:
+            data = {"code": "withheld", "message": f"The answer is shown when {checker} has checked it."}
+            self._journal.post(turn, notices.SYSTEM, data)
+        await self._context.select(turn)
+        staged = await self._stages.run(
+            turn, "pre_action", {"raw_message": given.text, "context_msgs": self._context.as_fields(turn)}
+        )
+        if staged.closed:
+            error = f"Not answered: {staged.closed}, which must prepare each answer, failed."
+            raise Ended(self._failed(turn, error, _start(staged.closed)))
+        self._jump(turn, staged)
+        self._context.apply(turn, staged)
+
+    # -- model and tools -------------------------------------------------------------------------------------------
+
+    async def _converse(self, turn: Turn) -> None:
+        """Model and tools in turns, until the model answers in text."""
+        limit = self._ports.settings.int("core.agent.max_tool_turns")
+        note = ""
+        while True:
+            if not note and turn.rounds >= limit:
+                note = self._context.limit_note(limit)
+                await self._tell_limit(turn, limit)
+            turn.step = sum(1 for e in turn.events if e.kind is EventKind.ASSISTANT)
+            said = await self._ask(turn, note)
+            staged = await self._post_action(turn, said, last=bool(note))
+            calls = [] if note else _calls(staged)
+            await self._say(turn, staged, said, calls)
+            if not calls:
+                return
+            some_ran = await self._dispatch.round(turn, calls)
+            if turn.jump is not None:
+                raise Ended(self._responded(turn, turn.jump))
+            if not some_ran:
+                note = self._texts.all_denied
+
+    async def _ask(self, turn: Turn, note: str) -> Said:
+        while True:
+            provider = self._ports.sources.provider()
+            request = await self._context.request(turn, provider, note)
+            self._journal.reach("turn.before_model")
+            try:
+                said = await self._model.ask(turn, provider, request)
+            except Broken as broken:
+                note = self._recover(turn, provider, broken, note)
+                continue
+            self._journal.reach("turn.after_model")
+            return said
+
+    def _recover(self, turn: Turn, provider: Provider, broken: Broken, note: str) -> str:
+        """The note to try again with; raises Ended when this failure is final."""
+        error, said = broken.error, broken.said
+        if not (said.text or said.calls or error.partial):
+            if error.kind is ErrorKind.CONTEXT_FULL and turn.counters.context_full < CONTEXT_RETRIES:
+                turn.counters.context_full += 1
+                return note
+            if _unparsed(error.message) and not turn.counters.unparsed:
+                turn.counters.unparsed += 1
+                return self._context.unparsed_note(error.message)
+        partial = self._ports.redactor.redact(said.text) if not turn.withheld else ""
+        hint = error.hint
+        if error.kind is ErrorKind.CONTEXT_FULL:
+            name = provider.source.name
+            hint = hint or f"Set a smaller context_window for the source {name}, or start a new conversation."
+        raise Ended(self._failed(turn, self._ports.redactor.redact(error.message), hint, partial))
+
+    async def _post_action(self, turn: Turn, said: Said, *, last: bool) -> Staged:
+        redact = self._ports.redactor
+        fields = {
+            "llm_text": redact.redact(said.text),
+            "reasoning": redact.redact(said.reasoning),
+            "token_usage": dict(usage_dict(turn.usage)),
+            "tool_calls": [] if last else [_call_fields(call) for call in said.calls],
+        }
+        staged = await self._stages.run(turn, "post_action", fields)
+        if staged.closed:
+            error = f"The answer was withheld: {staged.closed}, which must check it first, could not."
+            raise Ended(self._failed(turn, error, _start(staged.closed)))
+        self._jump(turn, staged)
+        return staged
+
+    async def _say(self, turn: Turn, staged: Staged, said: Said, calls: list[ToolCall]) -> None:
+        """Store what the model said, with the calls it made, before any of them runs."""
+        redact = self._ports.redactor
+        text, reasoning = staged.text("llm_text"), staged.text("reasoning")
+        if not text.strip() and not calls:
+            why = "its limit of tokens was reached" if said.reason == "length" else "no text and no tool call came"
+            raise Ended(self._failed(turn, f"The model gave no answer: {why}.", "Ask again, or choose another model."))
+        shown = [
+            {"id": c.id, "name": c.name, "arguments": redact.redact_json(c.arguments), "raw": _raw(c, redact.redact)}
+            for c in calls
+        ]
+        data = {"calls": shown, "reasoning": reasoning, "partial": False, "final": not calls, "step": turn.step}
+        event = NewEvent(EventKind.ASSISTANT, text, data, no_memory=self._no_memory(turn))
+
+        def tell() -> None:
+            hidden = turn.withheld and not calls
+            chain = {
+                "step": turn.step,
+                "text": "" if hidden else text,
+                "reasoning": reasoning,
+                "calls": [{"call": c["id"], "tool": c["name"], "args": c["arguments"]} for c in shown],
+                "usage": dict(usage_dict(said.usage)),
+            }
+            self._journal.post(turn, notices.AGENT_LLM_CHAIN, chain)
+
+        await self._journal.add(turn, event, tell)
+        self._journal.reach("turn.call_stored")
+
+    async def _tell_limit(self, turn: Turn, limit: int) -> None:
+        done = self._context.done_so_far(turn)
+        text = f"The limit of {limit} rounds of tool calls for one message was reached. Done so far: {done}."
+        data = {"code": "tool_limit", "message": text}
+        note = NewEvent(EventKind.NOTE, text, {"code": "tool_limit"})
+        await self._journal.add(turn, note, lambda: self._journal.post(turn, notices.SYSTEM, data))
+
+    # -- the way out -----------------------------------------------------------------------------------------------
+
+    async def _put_out(self, turn: Turn) -> Ending:
+        """``before_output`` on the stored answer; what goes out instead of it is stored beside it."""
+        answer = turn.answer
+        text = answer.text if answer else ""
+        staged = await self._stages.run(turn, "before_output", {"final_text": text})
+        if staged.closed:
+            error = f"The answer was withheld: {staged.closed}, which must check it first, could not."
+            outcome = turn.outcome(InputState.FAILED, error=error, hint=_start(staged.closed))
+            return Ending(outcome, (_sent(WITHHELD.format(plugin=staged.closed)),))
+        final = staged.response if staged.response is not None else staged.text("final_text")
+        final = self._ports.redactor.redact(final)
+        return Ending(turn.outcome(InputState.ANSWERED, final), (_sent(final),) if final != text else ())
+
+    async def _afterwards(self, turn: Turn, ending: Ending) -> None:
+        """``after_output``: nothing here changes the outcome any more."""
+        await self._stages.run(turn, "after_output", {"final_text": ending.outcome.text})
+
+    def _jump(self, turn: Turn, staged: Staged) -> None:
+        """A stage that set ``response`` ends the turn with it."""
+        if staged.response is not None:
+            raise Ended(self._responded(turn, staged.response))
+
+    def _responded(self, turn: Turn, response: str) -> Ending:
+        text = self._ports.redactor.redact(response)
+        event = NewEvent(EventKind.ASSISTANT, text, {"final": True, "partial": False}, no_memory=self._no_memory(turn))
+        return Ending(turn.outcome(InputState.ANSWERED, text), (event,))
+
+    def _no_memory(self, turn: Turn) -> bool:
+        return bool(turn.fields.get("no_memory", turn.input.no_memory))
+
+
+def title_of(text: str, words: int = 8, longest: int = 48) -> str:
+    """A conversation's name: the first words of its first message."""
+    title = " ".join(text.split()[:words])
+    return title if len(title) <= longest else title[: longest - 1].rstrip() + "…"
+
+
+def _group(scope: str) -> str:
+    return scope.split(":", 2)[2] if scope.startswith("group:") else ""
+
+
+def _start(plugin: str) -> str:
+    return f"Start it again: homed plugin start {plugin}"
+
+
+def _sent(text: str) -> NewEvent:
+    return NewEvent(EventKind.NOTE, text, {"code": "sent"})
+
+
+def _unparsed(message: str) -> bool:
+    """A model server that could not read its own model's tool call (A15)."""
+    said = message.lower()
+    return "tool call" in said and "pars" in said
+
+
+def _call_fields(call: ToolCall) -> dict[str, object]:
+    fields: dict[str, object] = {"id": call.id, "name": call.name}
+    if call.arguments is None:
+        return fields | {"arguments": shown_arguments(None, call.raw), "raw": call.raw}
+    return fields | {"arguments": dict(call.arguments)}
+
+
+def _calls(staged: Staged) -> list[ToolCall]:
+    found = []
+    for call in staged.elements("tool_calls"):
+        arguments, raw = call.get("arguments"), str(call.get("raw", ""))
+        given: Mapping[str, object] | None = arguments if isinstance(arguments, dict) and not raw else None
+        found.append(ToolCall(str(call["id"]), str(call.get("name", "")), given, raw))
+    return found
+
+
+def _raw(call: ToolCall, redact: Callable[[str], str]) -> str:
+    return "" if call.arguments is not None else redact(call.raw)

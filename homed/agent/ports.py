@@ -1,0 +1,163 @@
+"""What the turn loop needs from the rooms around it, as Protocols, so that each can be a small fake in a test."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from homed.clock import WallClock, system_wall_clock
+from homed.events import Bus
+from homed.failpoints import Failpoints, NoFailpoints
+from homed.host.registry import OutputEntry, StageEntry, ToolEntry
+from homed.identity.permissions import Rule
+from homed.identity.roles import Identity
+from homed.providers.base import Provider
+from homed.store.rows import Tx
+
+T = TypeVar("T")
+
+
+class StorePort(Protocol):
+    """The one database: functions run inside a transaction, off the Trio thread."""
+
+    async def write(self, fn: Callable[[Tx], T]) -> T:
+        """Run and commit; returns after COMMIT."""
+        ...
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        """Run read-only."""
+        ...
+
+
+class SettingsPort(Protocol):
+    """Typed reading of the configuration registry."""
+
+    def int(self, key: str) -> int:
+        """A whole number."""
+        ...
+
+    def float(self, key: str) -> float:
+        """A number; durations are seconds."""
+        ...
+
+    def str(self, key: str) -> str:
+        """A text."""
+        ...
+
+
+class RegistryPort(Protocol):
+    """What running plugins have registered, at this moment."""
+
+    def tools(self) -> Mapping[str, ToolEntry]:
+        """Tool name → its one owner and declaration."""
+        ...
+
+    def stages(self, stage: str) -> Sequence[StageEntry]:
+        """Handlers of a stage, also the fail-closed ones that are not ready."""
+        ...
+
+    def outputs(self) -> Mapping[str, OutputEntry]:
+        """Output channel name → its owner and declaration."""
+        ...
+
+
+class PluginPort(Protocol):
+    """Calls into plugin processes."""
+
+    @property
+    def registry(self) -> RegistryPort:
+        """The live registry."""
+        ...
+
+    async def call(self, plugin: str, method: str, params: Mapping[str, object], *, timeout: float) -> object:
+        """Call a plugin; ``timeout`` in seconds.  Raises Unavailable, TimedOut, PluginFailed or its own error."""
+        ...
+
+
+class SourcesPort(Protocol):
+    """The configured model sources."""
+
+    def provider(self, name: str | None = None) -> Provider:
+        """The current (or the named) source; raises Unavailable, with what to do, when there is none."""
+        ...
+
+
+class RulesPort(Protocol):
+    """The person's standing answers to permission questions."""
+
+    async def list_(self) -> Sequence[Rule]:
+        """All of them."""
+        ...
+
+    async def add(self, rule: Rule) -> Rule:
+        """Keep one."""
+        ...
+
+
+class TokensPort(Protocol):
+    """Opaque tokens that name the turn a plugin is working for."""
+
+    def mint(self, plugin: str, identity: Identity, *, turn: str, thread: str, channel: str) -> str:
+        """A token that only ``plugin`` can present, until revoked."""
+        ...
+
+    def revoke(self, token: str) -> None:
+        """The invocation is over."""
+        ...
+
+
+class RedactorPort(Protocol):
+    """Takes keys and passwords out of text, before it is stored or shown."""
+
+    def redact(self, text: str) -> str:
+        """The same text without secrets."""
+        ...
+
+    def redact_json(self, value: object) -> object:
+        """The same JSON value without secrets."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """On whose behalf a tool runs; what ``tool.invoke`` carries as ``context``."""
+
+    thread: str
+    channel: str
+    peer: str
+    role: str
+    scope: str
+    turn: str
+
+    def as_params(self) -> dict[str, object]:
+        """As it goes over the wire."""
+        return {
+            "thread": self.thread, "channel": self.channel, "peer": self.peer, "role": self.role,
+            "scope": self.scope, "turn": self.turn,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinTool:
+    """A tool of the kernel's own.  ``run`` gets checked arguments and returns a string or a JSON value."""
+
+    entry: ToolEntry
+    run: Callable[[CallContext, Mapping[str, object]], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPorts:
+    """Everything a turn touches outside its own room; built once by the app."""
+
+    store: StorePort
+    bus: Bus
+    settings: SettingsPort
+    host: PluginPort
+    sources: SourcesPort
+    rules: RulesPort
+    tokens: TokensPort
+    redactor: RedactorPort
+    wall: WallClock = system_wall_clock
+    failpoints: Failpoints = field(default_factory=NoFailpoints)
+    builtins: tuple[BuiltinTool, ...] = ()

@@ -1,0 +1,133 @@
+"""What the model gets to see: instructions, the timeline, the new input.
+
+Pure but for the prompt texts, which are read once when the object is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from homed.agent.results import head_and_tail
+from homed.memory import window
+from homed.memory.records import Event, EventKind
+from homed.prompts.loader import fill, load
+from homed.providers.base import Assistant, Message, ToolCall, ToolResult, ToolSpec, User
+
+WINDOW_SHARE = 0.8
+"""Share of a source's context window that a prompt may fill; the rest is for the answer."""
+
+LARGEST = 600_000
+"""Tokens no prompt exceeds, however large the window."""
+
+PARTIAL = "[This answer was stopped here by the person.]"
+NO_ANSWER = "[No answer was given to this message: {why}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The prompt texts of this room."""
+
+    base: str
+    catalogue: str
+    tool_limit: str
+    all_denied: str
+    bad_tool_call: str
+
+
+def load_texts() -> Texts:
+    """Read them from the package."""
+    return Texts(load("base"), load("catalogue"), load("tool_limit"), load("all_denied"), load("bad_tool_call"))
+
+
+def system_text(texts: Texts, *, at: float, persona: str, catalogue: Sequence[str], memory: str = "") -> str:
+    """Instructions, persona, a line for each plugin, and what a stage put in as memory (fenced as data)."""
+    today = datetime.fromtimestamp(at).astimezone().strftime("%A, %Y-%m-%d (%Z)")
+    parts = [fill(texts.base, today=today)]
+    if persona.strip():
+        parts.append(f"# Persona\n{persona.strip()}")
+    if catalogue:
+        parts.append("\n".join([texts.catalogue, *catalogue]))
+    if memory.strip():
+        parts.append(fenced("memory", memory))
+    return "\n\n".join(parts)
+
+
+def fenced(name: str, text: str) -> str:
+    """Text from outside, marked as data; a fence inside it can not close ours."""
+    inside = text.replace("<", "‹").replace(">", "›")
+    return f'<data source="{name}">\n{inside}\n</data>'
+
+
+def budget(context_window: int, system: str, specs: Sequence[ToolSpec]) -> int:
+    """Tokens left for the timeline: the share of the window less what is always sent; never below 1."""
+    target = min(int(context_window * WINDOW_SHARE), LARGEST)
+    fixed = window.estimate_tokens(system)
+    fixed += sum(window.estimate_tokens(f"{s.name} {s.description} {s.parameters}") for s in specs)
+    return max(1, target - fixed)
+
+
+def as_seen(event: Event, *, result_limit: int) -> Event:
+    """The event as a prompt shows it: an over-long text as head and tail, with the handle to read the rest."""
+    limit = result_limit if event.kind is EventKind.TOOL else result_limit * 4
+    handle = event.id if event.kind is EventKind.TOOL else ""
+    text = head_and_tail(event.text, limit, handle)
+    return event if text is event.text else replace(event, text=text)
+
+
+def render(events: Iterable[Event]) -> list[Message]:
+    """Events as messages; the results of one answer stand in the order of its calls, however they were stored."""
+    messages: list[Message] = []
+    results: list[ToolResult] = []
+    order: dict[str, int] = {}
+
+    def flush() -> None:
+        results.sort(key=lambda result: order.get(result.call_id, len(order)))
+        messages.extend(results)
+        results.clear()
+
+    for event in events:
+        if event.kind is EventKind.TOOL:
+            results.append(_result(event))
+            continue
+        flush()
+        if message := _message(event):
+            messages.append(message)
+        if isinstance(message, Assistant):
+            order = {call.id: at for at, call in enumerate(message.calls)}
+    flush()
+    return messages
+
+
+def reworded(event: Event, text: str) -> Event:
+    """The same event with another text, for this prompt only."""
+    return replace(event, text=text)
+
+
+def _message(event: Event) -> Message | None:
+    if event.kind is EventKind.USER:
+        return User(event.text)
+    if event.kind is EventKind.ASSISTANT:
+        text = f"{event.text}\n{PARTIAL}".strip() if event.data.get("partial") else event.text
+        return Assistant(text, tuple(stored_calls(event)), str(event.data.get("reasoning") or ""))
+    if event.data.get("code") == "no_answer":
+        return Assistant(NO_ANSWER.format(why=event.text))
+    return None
+
+
+def stored_calls(event: Event) -> list[ToolCall]:
+    """The calls of a stored answer."""
+    calls = event.data.get("calls")
+    found = []
+    for call in calls if isinstance(calls, list) else []:
+        arguments = call.get("arguments")
+        given: Mapping[str, object] | None = arguments if isinstance(arguments, dict) else None
+        found.append(ToolCall(str(call.get("id", "")), str(call.get("name", "")), given, str(call.get("raw", ""))))
+    return found
+
+
+def _result(event: Event) -> ToolResult:
+    data = event.data
+    failed = data.get("status") != "ok"
+    return ToolResult(str(data.get("call_id", "")), str(data.get("name", "")), event.text or "(empty)", failed)

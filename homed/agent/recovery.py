@@ -1,0 +1,45 @@
+"""What a start does with inputs that have no outcome yet: resume them, or report that they could not be done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from homed import events as notices
+from homed.agent.journal import interrupted
+from homed.agent.ports import AgentPorts
+from homed.memory import events, inputs
+from homed.memory.records import EventKind, Input, InputState, NewEvent, Outcome
+from homed.store.rows import Tx
+
+ATTEMPTS = 3
+"""Runs an input may begin; one that took homed down with it so often is reported, not tried again."""
+
+GIVEN_UP = "This message was begun {attempts} times and homed ended each time before it was done."
+HINT = "Send it again if it still matters; the log says why homed ended."
+
+
+async def recover(ports: AgentPorts) -> Sequence[Input]:
+    """The inputs to resume, oldest first; those tried too often get the outcome ``reported`` here."""
+    left = await ports.store.read(inputs.unfinished)
+    resumed = []
+    for input_ in left:
+        if input_.attempts < ATTEMPTS:
+            resumed.append(input_)
+        else:
+            await _report(ports, input_)
+    return resumed
+
+
+async def _report(ports: AgentPorts, input_: Input) -> None:
+    at = ports.wall()
+    error = GIVEN_UP.format(attempts=input_.attempts)
+
+    def write(tx: Tx) -> None:
+        open_calls = [interrupted(call) for call in events.dangling_calls(tx, input_.turn)]
+        note = NewEvent(EventKind.NOTE, error, {"code": "no_answer"}, no_memory=input_.no_memory)
+        outcome = Outcome(InputState.REPORTED, "", error, HINT)
+        inputs.finish(tx, input_.id, outcome, [*open_calls, note], at=at)
+
+    await ports.store.write(write)
+    data = {"input": input_.id, "error": error, "hint": HINT}
+    ports.bus.post(notices.AGENT_ERROR, thread=input_.thread, turn=input_.turn, scope=input_.scope, data=data)

@@ -1,0 +1,146 @@
+"""The seven stages of a turn: calls the plugins' handlers and applies what they changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import trio
+
+from homed import events as notices
+from homed.agent.fields import Reply, merge
+from homed.agent.journal import Journal
+from homed.agent.ports import AgentPorts
+from homed.agent.turn import Turn
+from homed.errors import HomedError
+from homed.host.registry import StageEntry
+from homed.wire.methods import STAGE_INVOKE
+
+CLOSED = "closed"
+OWN_TOOLS = "own-tools"
+CHECKING_ANSWERS = ("post_action", "before_output")
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What a stage left.  ``closed`` names the plugin whose failure closes the stage: its text must be withheld."""
+
+    fields: Mapping[str, object]
+    response: str | None = None
+    closed: str = ""
+
+    def text(self, name: str) -> str:
+        """A text field; empty when it is not set."""
+        value = self.fields.get(name)
+        return value if isinstance(value, str) else ""
+
+    def elements(self, name: str) -> list[Mapping[str, object]]:
+        """A list field."""
+        value = self.fields.get(name)
+        return [e for e in value if isinstance(e, dict)] if isinstance(value, list) else []
+
+
+class Stages:
+    """Runs stages for turns."""
+
+    def __init__(self, ports: AgentPorts, journal: Journal) -> None:
+        self._ports = ports
+        self._journal = journal
+        self._seq = 0
+
+    def withheld_by(self) -> str:
+        """The plugin that must have checked an answer before anybody sees it; empty if none must."""
+        for stage in CHECKING_ANSWERS:
+            for entry in self._ports.host.registry.stages(stage):
+                if entry.on_failure == CLOSED:
+                    return entry.plugin
+        return ""
+
+    async def run(
+        self, turn: Turn, stage: str, fields: Mapping[str, object] | None = None, *, owner: str = ""
+    ) -> Staged:
+        """Run every handler of ``stage`` on the turn's fields with ``fields`` over them.
+
+        ``owner`` is the plugin whose tool is called, for handlers of scope own-tools.  Order groups run one after
+        another, the handlers of one concurrently; ``extra``, ``memory`` and ``no_memory`` stay for later stages.
+        """
+        now: dict[str, object] = {**turn.fields, **(fields or {}), "phase": stage}
+        closed = ""
+        for group in self._groups(stage, owner):
+            replies: list[Reply] = []
+            failed: list[StageEntry] = []
+            async with trio.open_nursery() as nursery:
+                for entry in group:
+                    nursery.start_soon(self._invoke, turn, entry, now, replies, failed)
+            now, errors = merge(stage, now, replies)
+            for error in errors:
+                self._note(turn, error)
+            now["errors"] = list(self._errors(turn))
+            closed = next((entry.plugin for entry in failed if entry.on_failure == CLOSED), "")
+            response = now.get("response")
+            if closed or isinstance(response, str):
+                break
+        for name in ("extra", "memory", "no_memory"):
+            if name in now:
+                turn.fields[name] = now[name]
+        response = now.get("response")
+        return Staged(now, response if isinstance(response, str) else None, closed)
+
+    def _groups(self, stage: str, owner: str) -> list[list[StageEntry]]:
+        entries = [
+            entry
+            for entry in self._ports.host.registry.stages(stage)
+            if entry.scope != OWN_TOOLS or (owner and entry.plugin == owner)
+        ]
+        entries.sort(key=lambda entry: (entry.order, entry.plugin))
+        return [list(group) for _, group in groupby(entries, key=lambda entry: entry.order)]
+
+    async def _invoke(
+        self,
+        turn: Turn,
+        entry: StageEntry,
+        fields: Mapping[str, object],
+        replies: list[Reply],
+        failed: list[StageEntry],
+    ) -> None:
+        limit = self._ports.settings.float("core.agent.stage_timeout")
+        token = self._ports.tokens.mint(
+            entry.plugin, turn.who, turn=turn.id, thread=turn.input.thread, channel=turn.input.channel
+        )
+        self._seq += 1
+        params = {"stage": entry.stage, "seq": self._seq, "call": token, "fields": dict(fields)}
+        try:
+            if not entry.ready:
+                raise _NotReady(entry.plugin)
+            result = await self._ports.host.call(entry.plugin, STAGE_INVOKE, params, timeout=limit)
+            replies.append(Reply(entry.plugin, _changes(result)))
+        except HomedError as error:
+            failed.append(entry)
+            self._note(turn, {"stage": entry.stage, "plugin": entry.plugin, "error": error.message})
+        finally:
+            self._ports.tokens.revoke(token)
+
+    def _note(self, turn: Turn, error: Mapping[str, str]) -> None:
+        turn.fields["errors"] = [*self._errors(turn), dict(error)]
+        self._journal.post(turn, notices.STAGE, dict(error))
+
+    def _errors(self, turn: Turn) -> Sequence[object]:
+        errors = turn.fields.get("errors")
+        return errors if isinstance(errors, list) else []
+
+
+class _NotReady(HomedError):
+    code = "unavailable"
+
+    def __init__(self, plugin: str) -> None:
+        super().__init__(f"The plugin {plugin} is not running.")
+
+
+def _changes(result: object) -> Mapping[str, object]:
+    changes = result.get("changes") if isinstance(result, Mapping) else None
+    if changes is None:
+        return {}
+    if not isinstance(changes, Mapping):
+        raise HomedError("The handler's answer is not an object of changed fields.")
+    return {str(name): value for name, value in changes.items()}

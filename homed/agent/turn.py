@@ -1,0 +1,148 @@
+"""The frame of one turn: what is known while an input is on its way to its one outcome.
+
+Only the turn's own task changes it, but for ``stop``, which a person's request sets from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import trio
+
+from homed.agent.ports import CallContext
+from homed.identity.roles import Identity
+from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome
+from homed.providers.base import Usage
+
+
+@dataclass(slots=True)
+class LiveCall:
+    """A tool call as a watcher sees it while the turn runs."""
+
+    call: str
+    tool: str
+    plugin: str
+    args: object
+    status: str = "running"
+    result: str = ""
+
+    def view(self) -> dict[str, object]:
+        """As in ``live.calls`` of `docs/wire.md`."""
+        return {
+            "call": self.call, "tool": self.tool, "plugin": self.plugin, "args": self.args,
+            "status": self.status, "result": self.result,
+        }  # fmt: skip
+
+
+@dataclass(slots=True)
+class Live:
+    """What has been shown of the turn so far; the text is that of the current model call only."""
+
+    step: int = 0
+    text: str = ""
+    reasoning: str = ""
+    calls: list[LiveCall] = field(default_factory=list)
+
+    def next_step(self, step: int) -> None:
+        """A new model call begins: nothing of it has been shown."""
+        self.step, self.text, self.reasoning, self.calls = step, "", "", []
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a turn ends: its outcome, and the events to store in the same transaction."""
+
+    outcome: Outcome
+    events: tuple[NewEvent, ...] = ()
+
+
+class Ended(Exception):
+    """Leaves the inner steps of a turn with its ending; never seen outside this room."""
+
+    def __init__(self, ending: Ending) -> None:
+        super().__init__(ending.outcome.state.value)
+        self.ending = ending
+
+
+@dataclass(slots=True)
+class Counters:
+    """What has limits within one turn."""
+
+    calls: int = 0
+    denied: int = 0
+    sends: list[str] = field(default_factory=list)
+    context_full: int = 0
+    unparsed: int = 0
+
+
+@dataclass(slots=True)
+class Turn:
+    """One input on its way.  ``events`` are the stored events of this turn, in order."""
+
+    id: str
+    input: Input
+    who: Identity
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    gate: trio.Lock = field(default_factory=trio.Lock)
+    stopping: bool = False
+    committing: bool = False
+    withheld: bool = False
+    tainted: bool = False
+    step: int = 0
+    jump: str | None = None
+    began: float = 0.0
+    live: Live = field(default_factory=Live)
+    events: list[Event] = field(default_factory=list)
+    window: list[Event] = field(default_factory=list)
+    hidden: frozenset[str] = frozenset()
+    reworded: dict[str, str] = field(default_factory=dict)
+    injected: list[str] = field(default_factory=list)
+    fields: dict[str, object] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    counters: Counters = field(default_factory=Counters)
+
+    def stop(self) -> bool:
+        """End it now at a person's wish.  False when its outcome is already being stored."""
+        if self.committing or self.stopping:
+            return self.stopping
+        self.stopping = True
+        self.scope.cancel()
+        return True
+
+    def resume(self) -> None:
+        """Take up what an earlier run of this turn left in ``events``."""
+        tools = [event for event in self.events if event.kind is EventKind.TOOL]
+        self.counters.calls = len(tools)
+        self.tainted = any(event.data.get("untrusted") for event in tools)
+
+    @property
+    def context(self) -> CallContext:
+        """On whose behalf its tools run."""
+        given = self.input
+        return CallContext(given.thread, given.channel, given.peer, given.role, given.scope, self.id)
+
+    @property
+    def heard(self) -> bool:
+        """True once the input stands in the window: ``on_input`` is behind us and does not run again."""
+        return any(event.kind is EventKind.USER for event in self.events)
+
+    @property
+    def answer(self) -> Event | None:
+        """The stored final answer, if there is one already (after a crash between storing and sending)."""
+        finals = [e for e in self.events if e.kind is EventKind.ASSISTANT and e.data.get("final")]
+        return finals[-1] if finals else None
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of tool calls so far, those before a crash included."""
+        return sum(1 for e in self.events if e.kind is EventKind.ASSISTANT and e.data.get("calls"))
+
+    def outcome(self, state: InputState, text: str = "", *, error: str = "", hint: str = "") -> Outcome:
+        """An outcome with this turn's usage."""
+        return Outcome(state, text, error, hint, usage_dict(self.usage))
+
+
+def usage_dict(usage: Usage) -> Mapping[str, int]:
+    """Tokens as stored and shown; cached ones are part of the prompt and counted once."""
+    return {"prompt": usage.prompt, "completion": usage.completion, "cached": usage.cached}
