@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import trio
@@ -43,10 +44,18 @@ class Logins:
     ``FREE_TRIES`` failures each further try has to wait, up to a minute.
     """
 
-    def __init__(self, store: Storage, settings: TextSettings, wall: WallClock = system_wall_clock) -> None:
+    def __init__(
+        self,
+        store: Storage,
+        settings: TextSettings,
+        wall: WallClock = system_wall_clock,
+        *,
+        clock: Callable[[], float] = trio.current_time,
+    ) -> None:
         self._store = store
         self._settings = settings
         self._wall = wall
+        self._clock = clock
         self._one_at_a_time = trio.CapacityLimiter(1)
         self._failures = 0
         self._blocked_until = -float("inf")
@@ -106,11 +115,11 @@ class Logins:
             self._failures = 0 if matches else self._failures + 1
             if self._failures >= FREE_TRIES:
                 wait = min(LONGEST_WAIT, 2.0 ** (self._failures - FREE_TRIES))
-                self._blocked_until = trio.current_time() + wait
+                self._blocked_until = self._clock() + wait
             return matches
 
     def _refuse_if_blocked(self) -> None:
-        wait = self._blocked_until - trio.current_time()
+        wait = self._blocked_until - self._clock()
         if wait > 0:
             raise Denied(
                 "Too many wrong passwords.",

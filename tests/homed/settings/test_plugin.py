@@ -1,0 +1,40 @@
+"""Settings that a manifest declares."""
+
+from __future__ import annotations
+
+from homed.settings.plugin import definitions_of, full_key, plugin_settings, split_key
+from homed.wire.manifest import Manifest, SettingSpec
+from tests.homed.settings.conftest import Opener
+
+MANIFEST = Manifest(
+    "weather", "1.0.0", "python -m x",
+    settings=(
+        SettingSpec("city", "string", "Paris", "Where."),
+        SettingSpec("days", "int"),
+        SettingSpec("alerts.on", "bool", True),
+        SettingSpec("key", "password"),
+        SettingSpec("places", "list"),
+    ),
+)  # fmt: skip
+
+
+async def test_a_plugin_gets_its_own_values_without_the_prefix(opened: Opener) -> None:
+    async with opened() as settings:
+        settings.define(definitions_of(MANIFEST))
+        await settings.set("plugin.weather.city", "Rome")
+        await settings.set("plugin.weather.key", "sk-1")
+        assert plugin_settings(settings, MANIFEST) == {
+            "city": "Rome", "days": 0, "alerts.on": True, "key": "sk-1", "places": [],
+        }  # fmt: skip
+
+
+def test_a_definition_has_a_name_and_category_for_the_form() -> None:
+    city, days, *_ = definitions_of(MANIFEST)
+    assert (city.key, city.name, city.category) == ("plugin.weather.city", "city", "weather")
+    assert days.default == 0
+
+
+def test_a_full_key_splits_into_plugin_and_key() -> None:
+    assert split_key(full_key("weather", "alerts.on")) == ("weather", "alerts.on")
+    assert split_key("core.agent.persona") is None
+    assert split_key("plugin.weather") is None
