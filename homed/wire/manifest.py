@@ -1,0 +1,299 @@
+"""``plugin.json``: what a plugin says about itself before anybody runs it.
+
+Reading one collects *every* error with its place, so that an author fixes a file in one go.  Frozen dataclasses, no
+validation library: the SDK reads it too and must stay light.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from homed.errors import ConfigError
+from homed.wire.fields import Reader
+from homed.wire.methods import CAPABILITIES, CORE
+from homed.wire.schema import problems
+
+FILE_NAME = "plugin.json"
+NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+TOOL_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
+"""What every model service takes as a function name."""
+
+TOOL_CLASSES = ("read", "write", "dangerous")
+STAGES = (
+    "on_input", "pre_action", "post_action", "before_toolcall", "after_toolcall", "before_output", "after_output",
+)  # fmt: skip
+STAGE_SCOPES = ("global", "own-tools")
+ON_FAILURE = ("open", "closed")
+RESTARTS = ("always", "on-failure", "never")
+ACTIVATIONS = ("eager", "lazy")
+SETTING_TYPES = ("string", "text", "int", "float", "bool", "list", "dict", "password", "choice")
+
+_MAX_BYTES = 1 << 20
+_KNOWN = frozenset(
+    {
+        "name", "name_zh", "name_en", "version", "description", "author", "license", "homepage", "repository", "entry",
+        "platforms", "min_version", "tags", "needs", "capabilities", "activation", "tools", "stages", "outputs",
+        "inputs", "settings", "restart", "in_flight", "enabled", "$schema",
+    }
+)  # fmt: skip
+_MAX_TIMEOUT = 3600.0
+_MAX_IN_FLIGHT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """One tool as the model and the permission policy see it.  ``timeout`` in seconds; ``guest``: a guest may call it;
+    ``confirm``: an owner is always asked; ``untrusted``: its output comes from strangers (the web, a mail)."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    tool_class: str = "write"
+    guest: bool = False
+    parallel_safe: bool = False
+    timeout: float = 60.0
+    confirm: bool = False
+    no_memory: bool = False
+    untrusted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StageSpec:
+    """A handler in the turn.  Lower ``order`` runs earlier; ``on_failure`` closed: what was not checked is withheld."""
+
+    stage: str
+    scope: str = "global"
+    order: int = 0
+    on_failure: str = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSpec:
+    """A way out to people: ``caps`` says what it carries (text, image, …), ``format`` how text should be written."""
+
+    name: str
+    caps: tuple[str, ...] = ("text",)
+    description: str = ""
+    format: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSpec:
+    """One setting of the plugin; its full key is ``plugin.NAME.KEY``.  ``options`` are the values of a ``choice``."""
+
+    key: str
+    type: str
+    default: Any = None
+    description: str = ""
+    name: str = ""
+    category: str = ""
+    hidden: bool = False
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A valid ``plugin.json``.  ``warnings`` are things to mend that stop nothing."""
+
+    name: str
+    version: str
+    entry: str
+    description: str = ""
+    name_zh: str = ""
+    name_en: str = ""
+    author: str = ""
+    license: str = ""
+    homepage: str = ""
+    repository: str = ""
+    min_version: str = ""
+    platforms: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    activation: str = "eager"
+    restart: str = "on-failure"
+    in_flight: int = 4
+    enabled: bool = True
+    tools: tuple[ToolSpec, ...] = ()
+    stages: tuple[StageSpec, ...] = ()
+    outputs: tuple[OutputSpec, ...] = ()
+    inputs: tuple[str, ...] = ()
+    settings: tuple[SettingSpec, ...] = ()
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+
+    def argv(self, folder: Path) -> tuple[str, ...]:
+        """The command of ``entry``, to be run with ``folder`` as working folder.
+
+        ``python`` means the interpreter that runs homed; a first word with a slash is a file in ``folder``.
+        """
+        first, *rest = shlex.split(self.entry)
+        if first in ("python", "python3"):
+            first = sys.executable
+        elif first.startswith("./"):
+            first = str(folder / first)
+        return (first, *rest)
+
+
+def load_manifest(folder: Path) -> Manifest:
+    """Read ``folder/plugin.json``.  Raises `ConfigError` whose ``detail["errors"]`` lists everything that is wrong."""
+    manifest, errors = read_manifest(folder)
+    if manifest is None:
+        count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
+        raise ConfigError(
+            f"{folder / FILE_NAME} has {count}: {'; '.join(errors)}.",
+            hint="Mend the file; `python -m homed.sdk check DIR` checks it.",
+            detail={"errors": list(errors)},
+        )
+    return manifest
+
+
+def read_manifest(folder: Path) -> tuple[Manifest | None, tuple[str, ...]]:
+    """The manifest and no errors, or None and every error, each beginning with its place (``tools[2].timeout: …``)."""
+    path = folder / FILE_NAME
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+    except FileNotFoundError:
+        return None, (f"{FILE_NAME}: there is no such file",)
+    except OSError as error:
+        return None, (f"{FILE_NAME}: cannot be read ({error.strerror})",)
+    if len(data) > _MAX_BYTES:
+        return None, (f"{FILE_NAME}: over {_MAX_BYTES} bytes",)
+    try:
+        value = json.loads(data.decode())
+    except UnicodeDecodeError as error:
+        return None, (f"{FILE_NAME}: invalid UTF-8 at byte {error.start}",)
+    except json.JSONDecodeError as error:
+        return None, (f"{FILE_NAME}: line {error.lineno}, column {error.colno}: {error.msg}",)
+    except (RecursionError, ValueError) as error:
+        return None, (f"{FILE_NAME}: no usable JSON ({error})",)
+    return parse_manifest(value)
+
+
+def parse_manifest(value: object) -> tuple[Manifest | None, tuple[str, ...]]:
+    """The same for a value already read."""
+    if not isinstance(value, dict):
+        return None, (f"{FILE_NAME}: must hold an object",)
+    reader = Reader(value)
+    capabilities = reader.names("capabilities")
+    for name in capabilities:
+        if name not in CAPABILITIES - {CORE}:
+            known = ", ".join(sorted(CAPABILITIES - {CORE}))
+            reader.wrong("capabilities", f"{name!r} is none of {known}")
+    manifest = Manifest(
+        name=reader.text("name", pattern=NAME, required=True),
+        version=reader.text("version", required=True),
+        entry=reader.text("entry", required=True),
+        **{key: reader.text(key) for key in _TEXTS},
+        platforms=reader.names("platforms"),
+        tags=reader.names("tags"),
+        needs=reader.names("needs"),
+        capabilities=capabilities,
+        activation=reader.choice("activation", ACTIVATIONS, "eager"),
+        restart=reader.choice("restart", RESTARTS, "on-failure"),
+        in_flight=int(reader.number("in_flight", 4, low=1, high=_MAX_IN_FLIGHT, whole=True)),
+        enabled=reader.flag("enabled", default=True),
+        tools=tuple(_tool(part) for part in reader.parts("tools", unique="name")),
+        stages=tuple(_stage(part) for part in reader.parts("stages", unique="stage")),
+        outputs=tuple(_output(part) for part in reader.parts("outputs", unique="name")),
+        inputs=reader.names("inputs"),
+        settings=tuple(_setting(part) for part in reader.parts("settings", unique="key")),
+        warnings=reader.unknown(_KNOWN),
+    )
+    _check_entry(reader, manifest.entry)
+    return (None, tuple(reader.errors)) if reader.errors else (manifest, ())
+
+
+_TEXTS = ("description", "name_zh", "name_en", "author", "license", "homepage", "repository", "min_version")
+
+
+def _check_entry(reader: Reader, entry: str) -> None:
+    try:
+        words = shlex.split(entry)
+    except ValueError as error:
+        reader.wrong("entry", f"cannot be split into words ({error})")
+        return
+    if entry and not words:
+        reader.wrong("entry", "is empty")
+    if any("\0" in word for word in words) or (words and (words[0].startswith("/") or ".." in words[0].split("/"))):
+        reader.wrong("entry", "must be `python …`, a program on PATH, or ./FILE inside the plugin's folder")
+
+
+def _tool(part: Reader) -> ToolSpec:
+    parameters = part.value("parameters", {"type": "object", "properties": {}})
+    for problem in problems(parameters):
+        part.wrong("parameters", problem)
+    return ToolSpec(
+        name=part.text("name", pattern=TOOL_NAME, required=True),
+        description=part.text("description", required=True),
+        parameters=parameters if isinstance(parameters, dict) else {},
+        tool_class=part.choice("class", TOOL_CLASSES, "write"),
+        guest=part.flag("guest"),
+        parallel_safe=part.flag("parallel_safe"),
+        timeout=part.number("timeout", 60, low=0.1, high=_MAX_TIMEOUT),
+        confirm=part.flag("confirm"),
+        no_memory=part.flag("no_memory"),
+        untrusted=part.flag("untrusted"),
+    )
+
+
+def _stage(part: Reader) -> StageSpec:
+    return StageSpec(
+        stage=part.choice("stage", STAGES, ""),
+        scope=part.choice("scope", STAGE_SCOPES, "global"),
+        order=int(part.number("order", 0, low=-1_000_000, high=1_000_000, whole=True)),
+        on_failure=part.choice("on_failure", ON_FAILURE, "open"),
+    )
+
+
+def _output(part: Reader) -> OutputSpec:
+    return OutputSpec(
+        name=part.text("name", pattern=NAME, required=True),
+        caps=part.names("caps") or ("text",),
+        description=part.text("description"),
+        format=part.text("format"),
+    )
+
+
+def _setting(part: Reader) -> SettingSpec:
+    spec = SettingSpec(
+        key=part.text("key", pattern=re.compile(r"[a-z][a-z0-9_.]{0,63}"), required=True),
+        type=part.choice("type", SETTING_TYPES, ""),
+        default=part.value("default", None),
+        description=part.text("description"),
+        name=part.text("name"),
+        category=part.text("category"),
+        hidden=part.flag("hidden"),
+        options=part.names("options"),
+    )
+    if spec.type == "choice" and not spec.options:
+        part.wrong("options", "a choice needs options")
+    if spec.default is not None and spec.type and not fits(spec.type, spec.default, spec.options):
+        part.wrong("default", f"{spec.default!r} is no {spec.type}")
+    return spec
+
+
+def fits(type_: str, value: object, options: tuple[str, ...] = ()) -> bool:
+    """Whether a value suits a setting of this type."""
+    match type_:
+        case "bool":
+            return isinstance(value, bool)
+        case "int":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "float":
+            return isinstance(value, (int, float)) and not isinstance(value, bool)
+        case "list":
+            return isinstance(value, list)
+        case "dict":
+            return isinstance(value, dict)
+        case "choice":
+            return isinstance(value, str) and value in options
+        case _:
+            return isinstance(value, str)
