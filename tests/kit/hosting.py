@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,12 +18,11 @@ from homed.host.session import Caller
 from homed.store.db import open_store
 
 CHILD = Path(__file__).parent / "children" / "child.py"
-ECHO = {"name": "echo", "description": "Says it back.", "class": "read"}
 
 
 def manifest(name: str, mode: str = "good", **more: Any) -> dict[str, Any]:
-    """The manifest of the raw child in some mode; ``more`` replaces fields."""
-    tool = {**ECHO, "name": "echo"}
+    """The manifest of the raw child in some mode, with its one tool ``echo_NAME``; ``more`` replaces fields."""
+    tool = {"name": f"echo_{name}", "description": "Says it back.", "class": "read"}
     return {"name": name, "version": "1.0", "entry": f"python {CHILD} {mode}", "tools": [tool], **more}
 
 
@@ -58,24 +56,23 @@ async def hosting(
     *manifests: Mapping[str, Any],
     found: list[Installed | Broken] | None = None,
     bus: Bus | None = None,
+    dispatcher: RecordingDispatcher | None = None,
     redact: Callable[[str], str] = str,
     config: Mapping[str, object] | None = None,
     **host_options: Any,
 ) -> AsyncIterator[Host]:
-    """A running host of these packaged plugins on ``tmp_path``; its dispatcher is ``host.dispatcher`` in tests."""
+    """A running host of these packaged plugins on ``tmp_path``, ended in good order at the end of the block."""
     place = tmp_path / "packaged"
     install(place, *(m for m in manifests if not (place / str(m["name"])).exists()))
     data = tmp_path / "data"
     data.mkdir(exist_ok=True)
-    dispatcher = RecordingDispatcher()
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     async with open_store(data / "homed.db") as store:
         ports = HostPorts(
-            store=store, bus=bus or Bus(), dispatcher=dispatcher, config_for=lambda name: dict(config or {}),
-            child_env=env, data=data, redact=redact,
+            store=store, bus=bus or Bus(), dispatcher=dispatcher or RecordingDispatcher(),
+            config_for=lambda name: dict(config or {}), child_env=env, data=data, redact=redact,
         )  # fmt: skip
         host = Host(discover(place, data / "plugins") if found is None else found, ports, **host_options)
-        host.dispatcher = dispatcher  # type: ignore[attr-defined]
         async with trio.open_nursery() as nursery:
             await nursery.start(host.run)
             yield host
@@ -83,11 +80,8 @@ async def hosting(
 
 
 async def invoke(host: Host, plugin: str, timeout: float = 10, **args: object) -> Any:
-    """Call the plugin's tool ``echo`` and return its content."""
-    params = {"tool": "echo", "args": args, "call": "t", "timeout": timeout, "context": {}}
+    """Call the plugin's one tool and return its content."""
+    params = {"tool": f"echo_{plugin}", "args": args, "call": "t", "timeout": timeout, "context": {}}
     result = await host.call(plugin, "tool.invoke", params, timeout=timeout)
     assert isinstance(result, dict)
     return result["content"]
-
-
-PYTHON = sys.executable

@@ -1,6 +1,6 @@
 """A tiny plugin in plain Python, no SDK: speaks the wire with the standard library, and misbehaves on command.
 
-``python child.py MODE``; what the modes do stands beside each in ``MODES``.  Its manifest declares the tool ``echo``.
+``python child.py MODE``; the modes stand in ``AT_START``, ``WHEN_READY`` and `Child`.  Its one tool is ``echo_NAME``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 OUT = sys.stdout.buffer
 LOCK = threading.Lock()
-TOOLS = ["echo"]
+TOOLS = ["echo_" + os.environ["HOMED_PLUGIN"]]
 
 
 def raw(data: bytes) -> None:
