@@ -1,0 +1,8 @@
+"""Runs the plugin: ``python -m homed_plugins.webui``."""
+
+from homed import sdk
+
+from .plugin import build
+
+if __name__ == "__main__":
+    sdk.run(build())

@@ -1,0 +1,81 @@
+"""The pieces of page that history and live stream share, made by one set of Jinja macros (``templates/items.html``).
+
+Every value goes through autoescape; only what `markdown` made is put in as markup, and that by the caller, block by block.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from .words import Words
+
+SHOWN = 20_000
+"""Characters of a tool's arguments or result that the page shows; the rest is in the event."""
+
+Data = Mapping[str, object]
+
+
+def environment(folder: Path) -> Environment:
+    """The Jinja environment of all templates: autoescape on, an unknown name is an error."""
+    made = Environment(
+        loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters["when"] = when
+    made.filters["shown"] = shown
+    return made
+
+
+def when(at: object) -> str:
+    """UTC seconds as ISO 8601, for a ``<time>`` that the page's script writes in the person's own zone."""
+    seconds = at if isinstance(at, int | float) else 0
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def shown(value: object) -> str:
+    """A tool's arguments or result for reading: text as it is, anything else as indented JSON, cut with a mark."""
+    if value is None or value == {} or value == "":
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}\n… (+{len(text) - SHOWN})"
+
+
+class Fragments:
+    """The macros of ``items.html`` in one language."""
+
+    def __init__(self, templates: Environment, words: Words) -> None:
+        self._module: Any = templates.get_template("items.html").make_module({"t": words})
+
+    def said(self, text: str, at: float = 0.0) -> str:
+        """What a person said; kept as they wrote it."""
+        return str(self._module.said(text, at))
+
+    def reasoning(self, text: str) -> str:
+        """A model's reasoning, folded."""
+        return str(self._module.reasoning(text))
+
+    def note(self, text: str) -> str:
+        """Something the kernel noted in the conversation."""
+        return str(self._module.note(text))
+
+    def tool(self, call: Data) -> str:
+        """A tool's card.  Keys as in the notice ``tool_call``; what is missing is left out."""
+        return str(self._module.tool(_with(call, call="", tool="", plugin="", status="unknown", args={}, result="", ms=None)))
+
+    def approval(self, asked: Data) -> str:
+        """A question to the person, or how it was answered.  Keys as in the notice ``approval``."""
+        defaults: dict[str, object] = {"plugin": "", "class": "", "args": {}, "reason": "", "expires_at": 0}
+        return str(self._module.approval({"approval": "", "tool": "", "status": "asked", **defaults, **asked}))
+
+    def end(self, data: Data) -> str:
+        """How a turn ended: usage, or why it did not answer.  Keys as in the notice ``turn``."""
+        return str(self._module.end(_with(data, state="answered", error="", hint="", usage={}, ms=None)))
+
+
+def _with(data: Data, **defaults: object) -> dict[str, object]:
+    return {**defaults, **{key: value for key, value in data.items() if value is not None}}

@@ -1,0 +1,100 @@
+"""Which requests are let in before any session is looked at.
+
+Pure: decides from headers alone.  Against DNS rebinding the Host must be a name this page answers to; against requests
+forged by another page every one that changes something must come from this page and be JSON, which a form cannot send.
+``localhost`` pages on other ports count as *same site* to a browser, so SameSite cookies alone would not do.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'; trusted-types homed"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), payment=(), usb=()",
+}
+"""Sent with every answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a request is not let in: an HTTP status, a sentence, and what to do."""
+
+    status: int
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The names this page answers to.
+
+    ``names``: host names a person configured, lower case.  ``wide``: the page listens on more than loopback, so that any
+    IP address as Host is one of its own (an address in the Host header cannot be rebound).
+    """
+
+    wide: bool = False
+    names: frozenset[str] = field(default_factory=frozenset)
+
+    @classmethod
+    def of(cls, *, wide: bool, names: Iterable[str]) -> Guard:
+        """A guard for these names, however they are written."""
+        return cls(wide, frozenset(name.strip().lower().rstrip(".") for name in names if name.strip()))
+
+    def check(self, method: str, path: str, headers: Mapping[str, str]) -> Refused | None:
+        """None if the request may go on.  ``headers`` must find names whatever their case."""
+        host = headers.get("Host", "")
+        if not self.knows(host):
+            return Refused(
+                421, f"This page does not answer to the name {host[:80]!r}.", "Add it to plugin.webui.hosts if it is yours."
+            )
+        if method not in SAFE_METHODS:
+            return _check_change(host, headers)
+        if path.startswith("/api/") and headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+            return Refused(403, "Another page may not read this.")
+        return None
+
+    def knows(self, host: str) -> bool:
+        """True if ``host`` (a Host header) is a name of this page."""
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+            _ = urlsplit(f"//{host}").port
+        except ValueError:
+            return False
+        if name in LOOPBACK_NAMES or name in self.names:
+            return True
+        return self.wide and _is_address(name)
+
+
+def _check_change(host: str, headers: Mapping[str, str]) -> Refused | None:
+    origin = headers.get("Origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        return Refused(403, "This request comes from another page.", "Open the page by its own address.")
+    if headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+        return Refused(403, "This request comes from another page.", "Open the page by its own address.")
+    if headers.get("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
+        return Refused(415, "Changes are sent as JSON.", "Set Content-Type: application/json.")
+    return None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

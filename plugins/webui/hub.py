@@ -1,0 +1,157 @@
+"""One stream of notices from the kernel, many pages that watch it.
+
+The kernel must never wait for a browser: each page has a bounded queue, and one that falls behind is dropped and told to
+load its thread afresh.  A ring of recent notices lets a page that lost its connection go on where it was.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from collections.abc import Mapping
+from typing import Protocol
+
+import trio
+
+RING = 1024
+"""Notices kept for pages that come back: minutes of an ordinary turn, as deltas are not kept."""
+QUEUE = 1024
+"""Notices that may wait for one page: some 20 s of a fast stream."""
+
+DELTAS = frozenset({"content_delta", "reasoning_delta"})
+LISTED = frozenset({"thread", "turn", "raw_input", "approval"})
+"""Types that change what a list of threads shows."""
+OWNERS = frozenset({"plugin_state", "system"})
+
+
+class Notice(Protocol):
+    """What this room reads of a notice; the SDK's has this shape."""
+
+    @property
+    def seq(self) -> int: ...  # noqa: D102
+    @property
+    def type(self) -> str: ...  # noqa: D102
+    @property
+    def thread(self) -> str: ...  # noqa: D102
+    @property
+    def turn(self) -> str: ...  # noqa: D102
+    @property
+    def data(self) -> Mapping[str, object]: ...  # noqa: D102
+
+
+class Watcher:
+    """One page's place in the stream.  ``overrun`` says that it was too slow and must load afresh."""
+
+    def __init__(self, thread: str, *, owner: bool, size: int) -> None:
+        self.thread = thread
+        self.owner = owner
+        self.overrun = False
+        self.closed = False
+        self._size = size
+        self._waiting: deque[Notice] = deque()
+        self._wake = trio.Event()
+
+    def wants(self, notice: Notice) -> bool:
+        """Its own thread's notices, those that change the list of threads, and for an owner the daemon's."""
+        if notice.type in OWNERS:
+            return self.owner
+        return notice.type in LISTED or (bool(self.thread) and notice.thread == self.thread)
+
+    def offer(self, notice: Notice) -> None:
+        """Queue a notice; never waits."""
+        if self.overrun or not self.wants(notice):
+            return
+        if len(self._waiting) >= self._size:
+            self.overtake()
+            return
+        self._waiting.append(notice)
+        self._wake.set()
+
+    def overtake(self) -> None:
+        """Something was lost: what waits is worthless without it."""
+        self.overrun = True
+        self._waiting.clear()
+        self._wake.set()
+
+    def close(self) -> None:
+        """The server goes down: the stream ends, and the page comes back when there is one again."""
+        self.closed = True
+        self._wake.set()
+
+    def take(self) -> list[Notice]:
+        """Everything that waits, now."""
+        taken = list(self._waiting)
+        self._waiting.clear()
+        self._wake = trio.Event()
+        return taken
+
+    async def wait(self, limit: float) -> None:
+        """Until something waits, it was overrun or closed, at most ``limit`` seconds.  Cancellation loses nothing."""
+        with trio.move_on_after(limit):
+            await self._wake.wait()
+
+
+class Hub:
+    """All watchers, and the ring of what was lately told them."""
+
+    def __init__(self, *, ring: int = RING, queue: int = QUEUE) -> None:
+        self.epoch = secrets.token_hex(4)
+        self._floor = 0
+        self._latest = 0
+        self._ring: deque[Notice] = deque()
+        self._ring_size = ring
+        self._queue_size = queue
+        self._watchers: list[Watcher] = []
+
+    def begin(self, seq: int) -> None:
+        """The subscription starts after ``seq``: nothing at or before it will ever be in the ring."""
+        self._floor = max(self._floor, seq)
+
+    def publish(self, notice: Notice) -> None:
+        """Hand a notice to everybody it is for.  Never waits."""
+        self._latest = notice.seq
+        if notice.type not in DELTAS:
+            self._ring.append(notice)
+            if len(self._ring) > self._ring_size:
+                self._floor = self._ring.popleft().seq
+        for watcher in list(self._watchers):
+            watcher.offer(notice)
+
+    def lost(self) -> None:
+        """This plugin itself was too slow for the kernel: no page can trust its stream any more."""
+        self._floor = self._latest
+        self._ring.clear()
+        for watcher in list(self._watchers):
+            watcher.overtake()
+
+    def join(self, thread: str, *, owner: bool) -> Watcher:
+        """A new watcher; `leave` ends it."""
+        watcher = Watcher(thread, owner=owner, size=self._queue_size)
+        self._watchers.append(watcher)
+        return watcher
+
+    def leave(self, watcher: Watcher) -> None:
+        """End a watcher; a second time does nothing."""
+        if watcher in self._watchers:
+            self._watchers.remove(watcher)
+
+    def cursor(self, seq: int) -> str:
+        """A place in this hub's stream, for a page to come back with."""
+        return f"{self.epoch}-{seq}"
+
+    def missed(self, cursor: str, thread: str) -> list[Notice] | None:
+        """This thread's kept notices after ``cursor``; None if the gap is too big, or the cursor another daemon's."""
+        epoch, _, number = cursor.partition("-")
+        if epoch != self.epoch or not number.isdecimal() or int(number) < self._floor:
+            return None
+        return [notice for notice in self._ring if notice.seq > int(number) and notice.thread == thread]
+
+    def close(self) -> None:
+        """End every stream."""
+        for watcher in list(self._watchers):
+            watcher.close()
+
+    @property
+    def watchers(self) -> int:
+        """How many pages are watching."""
+        return len(self._watchers)

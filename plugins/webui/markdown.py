@@ -1,0 +1,163 @@
+"""Markdown as models write it → HTML that is safe to put into a page, one string a top-level block.
+
+Pure.  Three walls against markup that a model, a tool or a person smuggles in: raw HTML is text to the parser, what the
+parser makes goes through an allow-list (nh3), and the page's Content-Security-Policy runs no inline script.  An image
+becomes a link, because loading it would tell its server what was talked about.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+
+MAX_HIGHLIGHT = 20_000
+"""Characters of one code block above which it is shown plain: lexers are not all linear."""
+MAX_TEXT = 200_000
+"""Characters above which a text is shown as it is, without markup."""
+
+_TAGS = {
+    "a", "blockquote", "br", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre",
+    "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+}  # fmt: skip
+_ATTRIBUTES = {"a": {"href", "title", "class", "target"}, "ol": {"start"}, "pre": {"data-lang"}, "span": {"class"}}
+_SCHEMES = {"http", "https", "mailto"}
+
+
+def _fence(
+    _self: RendererHTML, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType
+) -> str:
+    token = tokens[idx]
+    words = token.info.split()
+    language = words[0].lower()[:32] if words else ""
+    return f'<pre data-lang="{html.escape(language)}"><code>{_code(token.content, language)}</code></pre>\n'
+
+
+def _image(_self: RendererHTML, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
+    token = tokens[idx]
+    source = str(token.attrGet("src") or "")
+    label = html.escape(token.content or source)
+    return f'<a class="picture" href="{html.escape(source)}">{label}</a>'
+
+
+def _table_open(_self: RendererHTML, _tokens: Sequence[Token], _idx: int, _o: OptionsDict, _env: EnvType) -> str:
+    return "<div><table>\n"  # the div scrolls where the table is wider than the column
+
+
+def _table_close(_self: RendererHTML, _tokens: Sequence[Token], _idx: int, _o: OptionsDict, _env: EnvType) -> str:
+    return "</table></div>\n"
+
+
+def _code(text: str, language: str) -> str:
+    """``text`` as HTML, coloured when the language is known and the text not too long."""
+    if not language or len(text) > MAX_HIGHLIGHT:
+        return html.escape(text)
+    try:
+        lexer = get_lexer_by_name(language)
+    except ClassNotFound:
+        return html.escape(text)
+    return str(highlight(text, lexer, HtmlFormatter(nowrap=True)))
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 40}).enable(["table", "strikethrough"])
+    parser.add_render_rule("fence", _fence)
+    parser.add_render_rule("image", _image)
+    parser.add_render_rule("table_open", _table_open)
+    parser.add_render_rule("table_close", _table_close)
+    return parser
+
+
+def _clean(markup: str) -> str:
+    return nh3.clean(
+        markup,
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        url_schemes=_SCHEMES,
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+
+
+def plain(text: str) -> str:
+    """``text`` as one safe block with its line breaks kept."""
+    return f'<pre class="plain">{html.escape(text)}</pre>'
+
+
+@dataclass(slots=True)
+class Markdown:
+    """A renderer; holds a parser, no text.  Not for use from two threads at once."""
+
+    _md: MarkdownIt = field(default_factory=_parser)
+
+    def blocks(self, text: str) -> list[str]:
+        """Every top-level block of ``text`` as safe HTML, in order."""
+        return [markup for markup, _ in self.spans(text)]
+
+    def html(self, text: str) -> str:
+        """The whole text as safe HTML."""
+        return "".join(self.blocks(text))
+
+    def spans(self, text: str) -> list[tuple[str, int]]:
+        """Each top-level block as (safe HTML, its first line, counted from 0)."""
+        if len(text) > MAX_TEXT:
+            return [(plain(text), 0)]
+        env: EnvType = {}
+        group: list[Token] = []
+        found: list[tuple[str, int]] = []
+        depth = 0
+        for token in self._md.parse(text, env):
+            group.append(token)
+            depth += token.nesting
+            if depth == 0:
+                start = group[0].map[0] if group[0].map else 0
+                found.append((_clean(self._md.renderer.render(group, self._md.options, env)), start))
+                group = []
+        return found
+
+
+@dataclass(slots=True)
+class Growing:
+    """A text that grows while it is shown: only what can still change is parsed again.
+
+    In Markdown the last top-level block may turn into something else with the next character; those before it are
+    settled (but for link definitions further down, which the final rendering puts right).
+    """
+
+    markdown: Markdown
+    settled: list[str] = field(default_factory=list)
+    _settled_lines: int = 0
+    shown: list[str] = field(default_factory=list)
+
+    def update(self, text: str) -> tuple[int, list[str]]:
+        """Blocks for the text so far: how many of those shown last time stay, and the ones that follow them."""
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        spans = self.markdown.spans("\n".join(lines[self._settled_lines :]))
+        blocks = [*self.settled, *(markup for markup, _ in spans)]
+        if len(spans) > 1:
+            self.settled = blocks[:-1]
+            self._settled_lines += spans[-1][1]
+        return self._show(blocks)
+
+    def finish(self, text: str) -> tuple[int, list[str]]:
+        """The same for the final text, parsed as a whole."""
+        return self._show(self.markdown.blocks(text))
+
+    def _show(self, blocks: list[str]) -> tuple[int, list[str]]:
+        keep = 0
+        for old, new in zip(self.shown, blocks, strict=False):
+            if old != new:
+                break
+            keep += 1
+        self.shown = blocks
+        return keep, blocks[keep:]

@@ -1,0 +1,90 @@
+"""The pages themselves, rendered here; their scripts only keep them alive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from quart import Blueprint, Response
+
+from homed.errors import HomedError, NotFound
+
+from .api_chat import PAGE, ChatApi
+from .presets import PRESETS
+from .context import Site, who
+
+THREADS = 60
+"""Threads in the side bar; search finds the others."""
+
+
+class Pages:
+    """``/``, ``/t/THREAD``, ``/plugins``, ``/models`` and ``/settings``."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._chat = ChatApi(site)
+
+    def blueprint(self) -> Blueprint:
+        """These routes."""
+        made = Blueprint("pages", __name__)
+        made.add_url_rule("/", "new", self.new)
+        made.add_url_rule("/t/<thread>", "thread", self.thread)
+        made.add_url_rule("/plugins", "plugins", self.plugins)
+        made.add_url_rule("/models", "models", self.models)
+        made.add_url_rule("/settings", "settings", self.settings)
+        return made
+
+    async def new(self) -> Response:
+        """A conversation that has not begun."""
+        return await self._render("chat.html", "chat", talk=None)
+
+    async def thread(self, thread: str) -> Response:
+        """A conversation with its latest page of history."""
+        try:
+            history = await self._site.call("io.history", thread=thread, limit=PAGE)
+        except NotFound:
+            return await self._render("missing.html", "chat", status=404)
+        cursor = self._site.hub.cursor(history["seq"])
+        return await self._render("chat.html", "chat", talk=self._chat.shown({**history, "cursor": cursor}))
+
+    async def plugins(self) -> Response:
+        """Every plugin: its state and why, its crashes, start and stop."""
+        found = await self._site.call("admin.plugins")
+        return await self._render("plugins.html", "plugins", plugins=found["plugins"])
+
+    async def models(self) -> Response:
+        """The model sources and their keys, which go in and never come out."""
+        found = await self._site.call("admin.models_list")
+        return await self._render("models.html", "models", sources=found["sources"])
+
+    async def settings(self) -> Response:
+        """The settings by category."""
+        found = await self._site.call("admin.config_list")
+        groups: dict[str, list[Any]] = {}
+        for setting in found["settings"]:
+            groups.setdefault(setting.get("category") or "other", []).append(setting)
+        return await self._render("settings.html", "settings", groups=groups)
+
+    async def _render(self, template: str, place: str, *, status: int = 200, **values: object) -> Response:
+        threads = await self._site.call("io.threads", limit=THREADS)
+        return self._site.page(
+            template,
+            status=status,
+            place=place,
+            threads=threads["threads"],
+            daemon=await self._daemon(),
+            presets=PRESETS,
+            owner=who().owner,
+            **values,
+        )
+
+    async def _daemon(self) -> Mapping[str, Any]:
+        """What the side bar says of the daemon; a page that shows a conversation does not fail for it."""
+        nothing = {"configured": True, "source": "", "model": "", "hint": ""}
+        if not who().owner:
+            return {"model": nothing, "plugins": []}
+        try:
+            found: Mapping[str, Any] = await self._site.call("admin.status")
+        except HomedError as error:
+            return {"model": {**nothing, "hint": error.message}, "plugins": []}
+        return found

@@ -1,0 +1,45 @@
+// The models page: use, test, edit and remove sources.
+import { $, toast, word } from "./dom.js";
+import { post } from "./api.js";
+import { fill } from "./source.js";
+import "./shell.js";
+
+function edit(name, button) {
+  const form = $("form.source");
+  form.elements.preset.value = "";
+  fill(form, { name, base_url: button.dataset.url, model: button.dataset.model, context_window: button.dataset.window });
+  $("details", form).open = true;
+  form.scrollIntoView({ block: "center" });
+  form.elements.api_key.focus();
+}
+
+async function test(name, card) {
+  const shown = $(".result", card);
+  shown.className = "result";
+  shown.textContent = word("testing");
+  const { ok, latency_ms, error, hint } = await post(`/models/${encodeURIComponent(name)}/test`);
+  shown.classList.add(ok ? "good" : "bad");
+  shown.textContent = ok ? word("test_ok", { ms: Math.round(latency_ms) }) : [`${word("test_failed")}: ${error}`, hint].filter(Boolean).join(" ");
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button[data-do]");
+  if (!button) return;
+  const card = button.closest("[data-name]");
+  const name = card.dataset.name;
+  if (button.dataset.do === "edit") return edit(name, button);
+  if (button.dataset.ask && !confirm(button.dataset.ask)) return;
+  button.disabled = true;
+  try {
+    if (button.dataset.do === "test") await test(name, card);
+    else {
+      await post(`/models/${encodeURIComponent(name)}/${button.dataset.do}`);
+      location.reload();
+    }
+  } catch (error) {
+    $(".result", card).textContent = "";
+    toast(error.message, "bad");
+  } finally {
+    button.disabled = false;
+  }
+});

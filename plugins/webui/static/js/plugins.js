@@ -1,0 +1,74 @@
+// The plugins page: start, stop, logs; it follows every change of state.
+import { $, $$, dress, setHtml, toast, word } from "./dom.js";
+import { get, post } from "./api.js";
+import { refreshThreads } from "./shell.js";
+import { Live } from "./live.js";
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button[data-do]");
+  if (!button || (button.dataset.ask && !confirm(button.dataset.ask))) return;
+  const name = button.closest("[data-name]").dataset.name;
+  button.disabled = true;
+  try {
+    await post(`/plugins/${encodeURIComponent(name)}/${button.dataset.do}`);
+    await refresh();
+  } catch (error) {
+    toast(error.message, "bad");
+    button.disabled = false;
+  }
+});
+
+document.addEventListener("toggle", async (event) => {
+  const name = event.target.dataset?.logs;
+  if (!name || !event.target.open) return;
+  const pre = $("pre", event.target);
+  pre.textContent = "…";
+  try {
+    const { lines } = await get(`/plugins/${encodeURIComponent(name)}/logs`);
+    pre.textContent = lines.join("\n") || word("empty_log");
+    pre.scrollTop = pre.scrollHeight;
+  } catch (error) {
+    pre.textContent = error.message;
+  }
+}, true);
+
+// The page as the server renders it now, keeping open what was open.
+let running = false;
+let wanted = false;
+async function refresh() {
+  wanted = true;
+  if (running) return;
+  running = true;
+  try {
+    while (wanted) {
+      wanted = false;
+      const response = await fetch("/plugins", { credentials: "same-origin" });
+      if (response.ok) replace(await response.text());
+    }
+  } catch {
+    toast(word("network"), "bad");
+  } finally {
+    running = false;
+  }
+}
+
+function replace(html) {
+  const open = new Set($$("details[open]").map(place));
+  const box = document.createElement("template");
+  setHtml(box, html);
+  const fresh = $("#plugins", box.content);
+  if (!fresh) return location.reload();
+  $("#plugins").replaceWith(fresh);
+  for (const details of $$("details", fresh)) details.open = open.has(place(details));
+  dress(fresh);
+}
+const place = (details) => `${details.closest("[data-name]")?.dataset.name} ${details.className}`;
+
+new Live({
+  thread: "",
+  cursor: "",
+  onOp: (name) => { if (name === "plugins") refresh(); else if (name === "threads") refreshThreads(); },
+  onLine: (up) => { if (up) refresh(); },
+  onSync: () => location.reload(),
+  onLogout: () => location.reload(),
+});

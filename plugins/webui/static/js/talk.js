@@ -1,0 +1,88 @@
+// The conversation on the page: sections (a turn each) of items. Putting an item again replaces it; order is the server's.
+import { $, $$, dress, make, setHtml } from "./dom.js";
+
+const talk = $("#talk");
+const pinned = () => talk.scrollHeight - talk.scrollTop - talk.clientHeight < 80;
+
+// Keep the end in sight, but only for who was looking at it.
+export function following(change) {
+  const follow = pinned();
+  change();
+  if (follow) toEnd();
+}
+
+export function toEnd() {
+  talk.scrollTop = talk.scrollHeight;
+}
+
+function section({ turn, input }) {
+  const all = $$("section.turn", talk);
+  let found = (turn && all.find((one) => one.dataset.turn === turn)) || (input && all.find((one) => one.dataset.input === input));
+  if (!found) {
+    found = make("section", { class: "turn", "data-turn": "", "data-input": "" });
+    talk.append(found);
+    $("#welcome")?.remove();
+  }
+  if (turn) found.dataset.turn = turn;
+  if (input) found.dataset.input = input;
+  return found;
+}
+
+function item(place, kind) {
+  const home = section(place);
+  const items = [...home.children];
+  const known = items.find((one) => one.dataset.key === place.key);
+  if (known) return known;
+  const made = make("div", { class: kind, "data-key": place.key, "data-order": place.order });
+  if (kind !== "item") made.dir = "auto";
+  home.insertBefore(made, items.find((one) => one.dataset.order > place.order) ?? null);
+  return made;
+}
+
+export const ops = {
+  item(op) {
+    const home = item(op, "item");
+    const open = $$("details", home).map((one) => one.open);
+    setHtml(home, op.html);
+    $$("details", home).forEach((one, index) => { one.open ||= open[index] ?? false; });
+  },
+  text(op) {
+    const home = item(op, "item answer");
+    const blocks = [...home.children];
+    for (const old of blocks.slice(op.keep)) old.remove();
+    for (const html of op.blocks) {
+      const block = make("div", { class: "block" });
+      home.append(block);
+      setHtml(block, html);
+    }
+    dress(home);
+  },
+  reason(op) {
+    const home = $("[data-more]", item({ ...op, order: "" }, "item"));
+    home?.append(op.more);
+  },
+  turn(op) {
+    const home = section(op);
+    home.classList.toggle("live", op.phase === "start");
+  },
+};
+
+// A page of history: new sections before all, and items of a turn that is here already into it.
+export function prepend(html) {
+  const height = talk.scrollHeight;
+  const box = make("div");
+  setHtml(box, html);
+  const first = $("section.turn", talk);
+  for (const older of [...box.children]) talk.insertBefore(older, first);
+  talk.scrollTop += talk.scrollHeight - height;
+}
+
+export function replaceAll(html) {
+  for (const old of $$("section.turn, .welcome", talk)) old.remove();
+  const box = make("div");
+  setHtml(box, html);
+  talk.append(...box.children);
+  toEnd();
+}
+
+export const busy = () => $("section.turn.live", talk) !== null;

@@ -1,0 +1,140 @@
+"""The live stream of one page, as server-sent events.
+
+A page that opens or comes back brings a cursor.  It is told what happened since, the turn under way as it stands, and from
+there on each notice once.  Where that cannot be promised it is told ``sync_required`` and loads its thread afresh.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable
+
+import trio
+
+from homed.errors import Denied, HomedError
+
+from .hub import DELTAS, Watcher
+from .context import Site, Who
+from .view import Gap, Op, ThreadView
+
+log = logging.getLogger(__name__)
+
+GATHER = 0.04
+"""Seconds in which deltas are gathered into one event: quick to the eye, and well inside the 100 ms that a stop has."""
+SHARE = 3.0
+"""Rendering takes at most 1/(1+SHARE) of the time: a long growing block is shown less often."""
+JOIN_EVENTS = 50
+"""Events of history that a joining stream reads to know which questions its page has."""
+
+OPENING = b"retry: 1500\n\n"
+HEARTBEAT = b": heartbeat\nevent: beat\ndata: {}\n\n"
+SYNC = Op("sync_required", {})
+
+
+def frame(op: Op, cursor: str = "") -> bytes:
+    """One operation as a server-sent event; ``cursor`` becomes its id."""
+    head = f"id: {cursor}\n" if cursor else ""
+    return f"{head}event: {op.name}\ndata: {json.dumps(op.data, ensure_ascii=False)}\n\n".encode()
+
+
+class EventStream:
+    """An async iterator of bytes for one page.
+
+    It joins the hub when first asked and leaves it in `aclose`, which the server calls however the response ends.
+    """
+
+    def __init__(self, site: Site, person: Who, view: ThreadView, *, thread: str, cursor: str) -> None:
+        self._site = site
+        self._who = person
+        self._view = view
+        self._thread = thread
+        self._cursor = cursor
+        self._watcher: Watcher | None = None
+        self._upto = 0
+        self._pause = GATHER
+        self._ended = False
+
+    def __aiter__(self) -> EventStream:
+        return self
+
+    async def aclose(self) -> None:
+        """Leave the hub."""
+        if self._watcher is not None:
+            self._site.hub.leave(self._watcher)
+        await trio.lowlevel.checkpoint()
+
+    async def __anext__(self) -> bytes:
+        """The next bytes: the state at the start, then what happens, then a heartbeat where nothing does."""
+        if self._ended:
+            raise StopAsyncIteration
+        try:
+            if self._watcher is None:
+                self._watcher = self._site.hub.join(self._thread, owner=self._who.owner)
+                return OPENING + await self._join()
+            return await self._next(self._watcher)
+        except Gap:
+            return self._end(SYNC)
+        except Denied:
+            return self._end(Op("logged_out", {}))
+        except HomedError as error:
+            log.warning("the stream of a page ends: %s", error)
+            return self._end(SYNC)
+
+    async def _join(self) -> bytes:
+        if not self._thread:
+            return b""
+        missed = self._site.hub.missed(self._cursor, self._thread)
+        if missed is None:
+            return self._end(SYNC)
+        history = await self._history()
+        self._upto = int(history["seq"])
+        return self._frames(self._view.resume(history, missed), self._upto)
+
+    async def _next(self, watcher: Watcher) -> bytes:
+        deadline = trio.current_time() + self._site.heartbeat
+        while (left := deadline - trio.current_time()) > 0:
+            await watcher.wait(left)
+            if watcher.closed:
+                raise StopAsyncIteration
+            if watcher.overrun:
+                return self._end(SYNC)
+            if (out := await self._batch(watcher)) is not None:
+                return out
+        await self._site.kernel.call("auth.check", {"session": self._who.session})
+        return HEARTBEAT
+
+    async def _batch(self, watcher: Watcher) -> bytes | None:
+        """What waits, as frames; None if there was nothing to tell."""
+        notices = watcher.take()
+        if notices and all(notice.type in DELTAS for notice in notices):
+            await trio.sleep(self._pause)
+            notices += watcher.take()
+        fresh = [notice for notice in notices if notice.seq > self._upto]
+        if not fresh:
+            return None
+        began = trio.current_time()
+        ops = [op for notice in fresh for op in self._view.feed(notice)] + self._view.flush()
+        self._pause = max(GATHER, (trio.current_time() - began) * SHARE)
+        if self._view.unsaid:
+            ops = self._view.tell_said(await self._history()) + ops
+        self._upto = fresh[-1].seq
+        return self._frames(ops, self._upto) or None
+
+    async def _history(self) -> dict[str, object]:
+        asked = {"peer": self._who.peer, "thread": self._thread, "limit": JOIN_EVENTS}
+        history: dict[str, object] = await self._site.kernel.call("io.history", asked)
+        return history
+
+    def _frames(self, ops: Iterable[Op], seq: int) -> bytes:
+        """The operations as frames, told once each; only the last has the cursor, as all of them belong to it."""
+        told: list[Op] = []
+        for op in ops:
+            if op.data or op not in told:
+                told.append(op)
+        cursor = self._site.hub.cursor(seq)
+        return b"".join(frame(op, cursor if op is told[-1] else "") for op in told)
+
+    def _end(self, op: Op) -> bytes:
+        self._ended = True
+        return frame(op)
