@@ -41,12 +41,14 @@ class SettingSet(SettingGet):
 
 
 async def log(call: Call[Log]) -> Mapping[str, object]:
-    """Write a line to the daemon's log, under the plugin's name."""
+    """Write a line to the plugin's log; warnings and errors stand in the daemon's too, under the plugin's name."""
     text = call.params.message
     if len(text) > MAX_LOGGED:
         text = f"{text[:MAX_LOGGED]} … ({len(text)} characters)"
-    level = logging.getLevelNamesMapping()[call.params.level.upper()]
-    logging.getLogger(f"plugin.{call.caller.plugin}").log(level, "%s", text)
+    await call.caller.log(call.params.level, text)
+    if call.params.level in ("warning", "error"):
+        level = logging.getLevelNamesMapping()[call.params.level.upper()]
+        logging.getLogger(f"plugin.{call.caller.plugin}").log(level, "%s", text)
     return {}
 
 

@@ -21,8 +21,9 @@ class Subscribe(Params):
 
 async def subscribe(call: Call[Subscribe]) -> Mapping[str, object]:
     """Send the plugin notices from now on."""
-    types, caller = call.params.types, call.caller
-    if unknown := sorted(set(types or ()) - TYPES):
+    caller, types = call.caller, call.params.types
+    wanted = None if types is None else frozenset(types)
+    if unknown := sorted((wanted or frozenset()) - TYPES):
         raise InvalidInput(
             f"events.subscribe: there is no notice type {', '.join(unknown)}.",
             hint=f"There are {', '.join(sorted(TYPES))}.",
@@ -35,7 +36,7 @@ async def subscribe(call: Call[Subscribe]) -> Mapping[str, object]:
             hint="Without content it gets types, ids and states.",
             detail={"plugin": caller.plugin, "capability": CONTENT, "has": sorted(caller.capabilities)},
         )
-    return {"seq": caller.subscribe(types, content=call.params.content)}
+    return {"seq": caller.subscribe(wanted, content=call.params.content)}
 
 
 METHODS: dict[str, Method] = {"events.subscribe": plain(Subscribe, subscribe)}

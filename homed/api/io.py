@@ -7,9 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from homed.agent.conversations import Message
 from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, personal
-from homed.api.ports import Incoming
-from homed.errors import InvalidInput
 from homed.memory.records import Input, Outcome
 
 
@@ -69,9 +68,7 @@ class Approve(PeerParams):
 async def inject(call: PeerCall[Inject]) -> Mapping[str, object]:
     """Accept a message; with ``wait`` answer when it has its outcome."""
     params, conversations = call.params, call.ports.conversations
-    if not params.text.strip():
-        raise InvalidInput("io.inject: the message is empty.")
-    message = Incoming(
+    message = Message(
         text=params.text,
         channel=call.channel,
         thread=params.thread,
@@ -114,7 +111,7 @@ async def thread_rename(call: PeerCall[Rename]) -> Mapping[str, object]:
 
 async def approvals(call: PeerCall[PeerParams]) -> Mapping[str, object]:
     """What waits for the peer's decision."""
-    return {"approvals": list(await call.ports.conversations.approvals(call.who))}
+    return {"approvals": list(call.ports.conversations.approvals(call.who))}
 
 
 async def approve(call: PeerCall[Approve]) -> Mapping[str, object]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from homed.agent.conversations import Message, Receipt
 from homed.host.states import PluginStatus, Trust
 from homed.identity.logins import Session
 from homed.identity.roles import Identity
 from homed.identity.tokens import CallIdentity
-from homed.memory.records import Input, Thread
+from homed.memory.records import Input
 from homed.providers.base import Source
 from homed.settings.registry import Applied, SettingView
 
@@ -33,12 +34,16 @@ class Caller(Protocol):
         """What it was granted."""
         ...
 
-    def subscribe(self, types: Collection[str] | None, *, content: bool) -> int:
+    def subscribe(self, types: frozenset[str] | None, *, content: bool) -> int:
         """Send it notices of these types (None: all) from now on; returns the number of the last one posted."""
         ...
 
     def announce(self, kind: str, address: str) -> None:
         """Note where people reach it."""
+        ...
+
+    async def log(self, level: str, message: str) -> None:
+        """Add a line to its own log."""
         ...
 
 
@@ -87,41 +92,10 @@ class SettingsPort(Protocol):
         ...
 
 
-class Receipt(Protocol):
-    """What became of an injected message."""
-
-    @property
-    def input(self) -> Input:
-        """The durable input; the first one if this was a repetition."""
-        ...
-
-    @property
-    def thread(self) -> Thread:
-        """The thread it went to."""
-        ...
-
-    @property
-    def duplicate(self) -> bool:
-        """True for a repetition of a ``client_msg_id``."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Incoming:
-    """A message as a plugin gives it.  No ``thread``: a new one; ``can_ask``: the peer can be asked for approval."""
-
-    text: str
-    channel: str
-    thread: str = ""
-    client_msg_id: str = ""
-    no_memory: bool = False
-    can_ask: bool = False
-
-
 class ConversationsPort(Protocol):
     """``homed.agent.Conversations``.  What ``who`` may not see is ``NotFound``."""
 
-    async def inject(self, who: Identity, message: Incoming) -> Receipt:
+    async def inject(self, who: Identity, msg: Message) -> Receipt:
         """Accept a message durably."""
         ...
 
@@ -145,7 +119,7 @@ class ConversationsPort(Protocol):
         """Give a thread another title."""
         ...
 
-    async def approvals(self, who: Identity) -> Sequence[Mapping[str, object]]:
+    def approvals(self, who: Identity) -> Sequence[Mapping[str, object]]:
         """What waits for a decision of ``who``."""
         ...
 
