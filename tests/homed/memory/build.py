@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from homed.memory.records import Event, EventKind
+from homed.memory.records import Event, EventKind, InputState, NewInput, Outcome, Thread
 
 
 def event(
@@ -24,3 +25,12 @@ def says(seq: int, text: str = "", *, turn: str = "t1", calls: Sequence[str] = (
 
 def tool(seq: int, call: str, text: str = "done", *, turn: str = "t1") -> Event:
     return event(seq, EventKind.TOOL, text, turn=turn, data={"call_id": call, "name": "run", "status": "ok"})
+
+
+def new_input(thread: Thread, text: str = "hi", **more: Any) -> NewInput:
+    """An owner's input to ``thread``."""
+    fields = {"channel": thread.channel, "peer": "cli:owner", "role": "owner", **more}
+    return NewInput(thread=thread.id, scope=thread.scope, text=text, **fields)
+
+
+ANSWERED = Outcome(InputState.ANSWERED, "done", usage={"prompt": 3, "completion": 1, "cached": 0})

@@ -115,6 +115,21 @@ async def test_c12_a_file_cut_short_is_found_at_start_and_kept(tmp_path: Path) -
     assert fingerprint(tmp_path) == before
 
 
+async def test_c12_a_damaged_file_with_a_log_is_not_even_checkpointed(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a" / "homed.db", tmp_path / "b" / "homed.db"
+    await make_store(path, rows=500)
+    await trio.Path(copy.parent).mkdir()
+    async with open_store(path) as store:
+        await store.write(put("k"))
+        data, log = path.read_bytes(), path.with_name("homed.db-wal").read_bytes()
+    copy.write_bytes(data[: 9 * 4096] + bytes(4096) + data[10 * 4096 :])
+    copy.with_name("homed.db-wal").write_bytes(log)
+    before = fingerprint(copy.parent)
+    assert len(before) == 2
+    assert refusal(copy).detail["reason"] == "corrupt"
+    assert fingerprint(copy.parent) == before
+
+
 async def test_c12_copies_taken_in_mid_write_open_with_everything_that_was_reported(tmp_path: Path) -> None:
     """What a power cut leaves: the file and its log at some moment, the log perhaps cut anywhere in its last write."""
     path, copy = tmp_path / "a" / "homed.db", tmp_path / "b" / "homed.db"

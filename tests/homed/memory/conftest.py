@@ -1,0 +1,29 @@
+"""A transaction on a database in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from homed.memory import threads
+from homed.memory.records import Thread
+from homed.store import migrations
+from homed.store.connection import Transaction
+from homed.store.rows import Tx
+
+
+@pytest.fixture
+def tx() -> Iterator[Tx]:
+    connection = apsw.Connection(":memory:")
+    migrations.migrate(connection, Path(":memory:"))
+    connection.execute("PRAGMA foreign_keys = ON; BEGIN")
+    yield Transaction(connection, Path(":memory:"))
+    connection.close()
+
+
+@pytest.fixture
+def thread(tx: Tx) -> Thread:
+    return threads.create(tx, scope="owner", channel="cli", title="first", at=1.0)
