@@ -36,7 +36,7 @@ from homed.lifecycle import follow_settings, greet, watch_signals
 from homed.log import logging_to, set_level
 from homed.paths import Paths
 from homed.proc import become_subreaper
-from homed.providers.registry import Sources
+from homed.providers.registry import Sources, open_sources
 from homed.redact import Redactor
 from homed.settings.plugin import definitions_of, plugin_settings
 from homed.settings.registry import Settings, open_settings
@@ -128,13 +128,14 @@ async def run(ground: Ground) -> None:
     async with (
         open_store(options.paths.db, failpoints=options.failpoints) as store,
         open_settings(store, ground.overrides, ground.secrets, wall=options.wall) as settings,
+        open_sources(settings, ground.secrets) as sources,
     ):
         for plugin in found:
             settings.define(definitions_of(plugin.manifest) if isinstance(plugin, Installed) else ())
         set_level(settings.str(LOG_LEVEL))
         for fault in settings.unclaimed():
             _log.warning("%s", fault)
-        kernel, stop = build(ground, store, settings, found), trio.Event()
+        kernel, stop = build(ground, store, settings, sources, found), trio.Event()
         async with trio.open_nursery() as services:
             await services.start(watch_signals, stop, kernel.host)
             services.start_soon(follow_settings, settings, kernel.host, ground.redactor, ground.secrets.known)
@@ -153,7 +154,9 @@ async def run(ground: Ground) -> None:
             services.cancel_scope.cancel()
 
 
-def build(ground: Ground, store: Store, settings: Settings, found: Sequence[Installed | Broken]) -> Kernel:
+def build(
+    ground: Ground, store: Store, settings: Settings, sources: Sources, found: Sequence[Installed | Broken]
+) -> Kernel:
     """Wire everything that lives inside store and settings."""
     options, bus, wall, door = ground.options, ground.bus, ground.options.wall, Door()
     manifests = {plugin.name: plugin.manifest for plugin in found if isinstance(plugin, Installed)}
@@ -164,7 +167,6 @@ def build(ground: Ground, store: Store, settings: Settings, found: Sequence[Inst
             config_for=lambda name: plugin_settings(settings, manifests[name]), redact=ground.redactor.redact,
         ),
     )  # fmt: skip
-    sources = Sources(settings, ground.secrets, redact=ground.redactor.redact)
     tokens, logins = CallTokens(), Logins(store, settings, wall)
     conversations = Conversations(
         AgentPorts(

@@ -18,8 +18,7 @@ from homed.host.discover import Installed, discover, packaged_folder
 from homed.identity.logins import Logins
 from homed.identity.roles import Identity, Role, scope_of
 from homed.paths import Paths
-from homed.providers.registry import Sources
-from homed.redact import Redactor
+from homed.providers.registry import Sources, open_sources
 from homed.settings.plugin import definitions_of
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import Store, open_store
@@ -49,11 +48,15 @@ def answer_offline(paths: Paths, method: str, params: Mapping[str, object]) -> A
 async def _answer(paths: Paths, method: str, params: dict[str, object]) -> object:
     environment = read_environment(paths.config)
     secrets = Secrets(paths.secrets, environment.secrets)
-    async with open_store(paths.db) as store, open_settings(store, environment.overrides, secrets) as settings:
+    async with (
+        open_store(paths.db) as store,
+        open_settings(store, environment.overrides, secrets) as settings,
+        open_sources(settings, secrets) as sources,
+    ):
         for found in discover(packaged_folder(), paths.plugins):
             settings.define(definitions_of(found.manifest) if isinstance(found, Installed) else ())
         entry = METHODS[method]
-        ports = _ports(store, settings, Sources(settings, secrets, redact=Redactor(secrets.known()).redact))
+        ports = _ports(store, settings, sources)
         who = Identity(PEER, "cli", "", Role.OWNER, scope_of(PEER, Role.OWNER, plugin="cli"))
         checked = cast(PeerParams, parse(method, entry.params, params))
         return await entry.handler(PeerCall(ports, cast(Any, NotRunning()), checked, "cli", who))

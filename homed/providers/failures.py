@@ -24,6 +24,7 @@ _CONTEXT = re.compile(
 )
 _REFUSED = re.compile(r"content_policy|content_filter|content management policy|safety|moderation", re.IGNORECASE)
 _QUOTA = re.compile(r"insufficient_quota|insufficient balance|billing_hard_limit|credit balance", re.IGNORECASE)
+_UNPARSED = re.compile(r"error parsing tool call", re.IGNORECASE)
 _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 _HINTS = {
@@ -90,6 +91,8 @@ def classify(status: int, text: str) -> ErrorKind:
         return ErrorKind.CREDENTIAL
     if status == 413 or (status not in _TRANSIENT - {500} and _CONTEXT.search(text)):
         return ErrorKind.CONTEXT_FULL
+    if _UNPARSED.search(text):  # the same request gives the same broken call: the model must be told (A15)
+        return ErrorKind.BAD_REQUEST
     if status in _TRANSIENT or status >= 500:
         return ErrorKind.TRANSIENT
     if _REFUSED.search(text):

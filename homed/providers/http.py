@@ -65,10 +65,6 @@ class Adapter(Protocol):
 
     def decoder(self) -> Decoder: ...
 
-    def amended(self, request: ChatRequest, error: ProviderError) -> ChatRequest:
-        """The request for the second try, which may tell the model what went wrong with the first."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class HttpPorts:
@@ -199,7 +195,6 @@ class _Answer:
             return
         log.info("asking %s again in %.1f s: %s", self._source.name, verdict.wait, error.message)
         self._wait = verdict.wait
-        self._request = self._adapter.amended(self._request, error)
         self._ready.append(Retrying(verdict.wait, error.message))
 
 

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from homed.clock import new_id
 from homed.providers import openai_request
-from homed.providers.base import ChatRequest, ProviderError, Source, User
+from homed.providers.base import ChatRequest, Source
 from homed.providers.http import HttpPorts, HttpProvider
 from homed.providers.openai_answer import AnswerDecoder
-
-UNREADABLE_CALL = "error parsing tool call"
-"""What some servers answer (HTTP 500) when their model wrote a tool call with broken JSON (A15)."""
-
-ADVICE = (
-    "[The last answer could not be read: its tool call was not valid JSON. Write the arguments as one complete JSON"
-    " object.]"
-)
 
 
 class OpenAIAdapter:
@@ -47,12 +38,6 @@ class OpenAIAdapter:
     def decoder(self) -> AnswerDecoder:
         """A decoder for one answer."""
         return AnswerDecoder(self._new_call_id)
-
-    def amended(self, request: ChatRequest, error: ProviderError) -> ChatRequest:
-        """A model whose call could not be parsed is told so on the one retry there is; else nothing changes."""
-        if UNREADABLE_CALL not in error.message:
-            return request
-        return replace(request, messages=(*request.messages, User(ADVICE)))
 
 
 def openai(source: Source, ports: HttpPorts) -> HttpProvider:

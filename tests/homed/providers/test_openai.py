@@ -22,7 +22,7 @@ from homed.providers.base import (
     User,
 )
 from homed.providers.http import HttpPorts, Limits, open_http
-from homed.providers.openai import ADVICE, openai
+from homed.providers.openai import openai
 from homed.providers.retry import RetryPolicy
 from tests.homed.providers.kit import TOOL, Said, ask, provider_for, reply_of, source_of
 from tests.kit.fake_openai import FakeOpenAI, open_fake_openai
@@ -95,18 +95,15 @@ async def test_broken_arguments_come_as_they_are_and_go_back_as_valid_json_a15(f
     assert sent == "{}"
 
 
-async def test_a_server_that_could_not_parse_the_models_call_is_asked_once_more_with_advice_a15(
-    fake: FakeOpenAI,
-) -> None:
+async def test_a_server_that_could_not_parse_the_models_call_is_not_asked_the_same_again_a15(fake: FakeOpenAI) -> None:
     fake.misbehave(
         status=500, body={"error": {"message": "error parsing tool call: raw='{\"a\":1', err=unexpected end"}}
     )
-    fake.say("ok")
     async with provider_for(fake) as provider:
-        said = await ask(provider)
-    assert said.text == "ok"
-    assert fake.chats[-1].body["messages"][-1]["content"] == ADVICE
-    assert fake.chats[0].body["messages"][-1]["content"] == "hi"
+        with pytest.raises(ProviderError, match="error parsing tool call") as caught:
+            await ask(provider)
+    # the turn loop asks once more, with the error shown to the model
+    assert (caught.value.kind, caught.value.partial, len(fake.chats)) == (ErrorKind.BAD_REQUEST, False, 1)
 
 
 @pytest.mark.parametrize("asked", [True, False])

@@ -1,0 +1,248 @@
+"""The model sources a person has set up, and the one in use.
+
+Sources are a hidden setting, their keys are in the secrets file under ``llm.NAME.api_key``; the two meet only when a
+request is made.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import httpx2
+import trio
+
+from homed.config.definitions import CONNECT_TIMEOUT, FIRST_BYTE_TIMEOUT, IDLE_TIMEOUT, LLM_CURRENT, LLM_SOURCES
+from homed.errors import ConfigError, HomedError, InvalidInput, NotFound, Unavailable
+from homed.providers.base import Provider, Source
+from homed.providers.http import HttpPorts, Limits, open_http
+from homed.providers.openai import openai
+from homed.providers.trial import Trial, try_out
+
+log = logging.getLogger(__name__)
+
+ADAPTERS: Mapping[str, Callable[[Source, HttpPorts], Provider]] = {"openai": openai}
+"""Adapter name → how to make a provider of it."""
+
+NOTHING_SET_UP = "Add a source on the Models page, or: homed models add NAME --base-url URL --model M"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class SettingsPort(Protocol):
+    """What is read and written of the settings."""
+
+    def get(self, key: str) -> object:
+        """The value in force."""
+        ...
+
+    def float(self, key: str) -> float:
+        """A number; durations are seconds."""
+        ...
+
+    async def set(self, key: str, value: object) -> object:
+        """Check, store and announce a value."""
+        ...
+
+
+class SecretsPort(Protocol):
+    """What is read and written of the secrets; usable from any thread."""
+
+    def get(self, name: str) -> str | None:
+        """The secret, or None."""
+        ...
+
+    def set(self, name: str, value: str) -> None:
+        """Store it; blocks for the disk."""
+        ...
+
+    def delete(self, name: str) -> bool:
+        """Forget it; blocks for the disk."""
+        ...
+
+
+@asynccontextmanager
+async def open_sources(settings: SettingsPort, secrets: SecretsPort) -> AsyncIterator[Sources]:
+    """The sources with an HTTP client of their own, for the length of the block."""
+    async with open_http() as http:
+        yield Sources(settings, secrets, http)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A provider and what it was made of; it is kept as long as that does not change, and its limiter with it."""
+
+    source: Source
+    provider: Provider
+
+
+class Sources:
+    """Lists, changes and opens model sources.  Used from the Trio thread only."""
+
+    def __init__(self, settings: SettingsPort, secrets: SecretsPort, http: httpx2.AsyncClient) -> None:
+        self._settings = settings
+        self._secrets = secrets
+        self._http = http
+        self._made: dict[str, _Made] = {}
+        self._one_change = trio.Lock()
+
+    def list(self) -> list[Source]:
+        """Every source, in the order they were added; one that cannot be read is left out and logged."""
+        found: list[Source] = []
+        stored = self._settings.get(LLM_SOURCES)
+        for entry in stored if isinstance(stored, list | tuple) else ():
+            try:
+                found.append(checked(_from_setting(entry)))
+            except InvalidInput as error:
+                log.warning("a model source in %s is left out: %s", LLM_SOURCES, error)
+        return found
+
+    def current(self) -> Source | None:
+        """The source in use: the one chosen, else the first; None when there is none."""
+        sources = self.list()
+        chosen = self._settings.get(LLM_CURRENT)
+        return next((s for s in sources if s.name == chosen), sources[0] if sources else None)
+
+    def has_key(self, name: str) -> bool:
+        """True if there is a key for it, stored or from the environment."""
+        return bool(self._secrets.get(_secret(name)))
+
+    def provider(self, name: str | None = None) -> Provider:
+        """The current source, or the named one, ready to be asked.
+
+        Raises Unavailable, with what to do, when no source is set up; NotFound for an unknown name.
+        """
+        source = self.current() if name is None else self._named(name)
+        if source is None:
+            raise Unavailable("No model is set up yet.", hint=NOTHING_SET_UP)
+        made = self._made.get(source.name)
+        if made is None or made.source != source:
+            made = _Made(source, ADAPTERS[source.adapter](source, self._ports(source.name)))
+            self._made[source.name] = made
+        return made.provider
+
+    async def add(self, source: Source, api_key: str | None = None) -> Source:
+        """Add a source, or replace the one of that name; returns it as stored.  The first one is in use at once.
+
+        ``api_key`` None keeps the stored key, "" forgets it.  Raises InvalidInput for what cannot work.  Cancelled: the
+        key may be stored and the source not; adding it again puts that right.
+        """
+        source = checked(source)
+        if api_key is not None:
+            await self._keep_key(source.name, api_key.strip())
+        async with self._one_change:
+            kept = self.list()
+            if any(old.name == source.name for old in kept):
+                kept = [source if old.name == source.name else old for old in kept]
+            else:
+                kept.append(source)
+            await self._store(kept)
+        return source
+
+    async def remove(self, name: str) -> None:
+        """Forget a source and its key; NotFound if there is none of that name."""
+        async with self._one_change:
+            self._named(name)
+            await self._store([old for old in self.list() if old.name != name])
+            if self._settings.get(LLM_CURRENT) == name:
+                await self._settings.set(LLM_CURRENT, "")
+        self._made.pop(name, None)
+        await self._keep_key(name, "")
+
+    async def use(self, name: str) -> None:
+        """Answer with this source from the next model call on; NotFound if there is none of that name."""
+        self._named(name)
+        await self._settings.set(LLM_CURRENT, name)
+
+    async def test(self, name: str) -> Trial:
+        """Ask it two short questions.  A failure is in the result; only an unknown name raises (NotFound)."""
+        self._named(name)
+        try:
+            return await try_out(self.provider(name))
+        except HomedError as error:
+            return Trial(ok=False, error=error.message, hint=error.hint)
+
+    def _named(self, name: str) -> Source:
+        for source in self.list():
+            if source.name == name:
+                return source
+        raise NotFound(f"There is no model source {name!r}.", hint="`homed models list` shows them.")
+
+    def _ports(self, name: str) -> HttpPorts:
+        return HttpPorts(self._http, lambda: self._secrets.get(_secret(name)), self._limits)
+
+    def _limits(self) -> Limits:
+        read = self._settings.float
+        return Limits(read(CONNECT_TIMEOUT), read(FIRST_BYTE_TIMEOUT), read(IDLE_TIMEOUT))
+
+    async def _store(self, sources: Sequence[Source]) -> None:
+        await self._settings.set(LLM_SOURCES, [_to_setting(source) for source in sources])
+
+    async def _keep_key(self, name: str, key: str) -> None:
+        # In a thread: the file is written through to the disk.
+        if key:
+            await trio.to_thread.run_sync(self._secrets.set, _secret(name), key)
+        else:
+            await trio.to_thread.run_sync(self._secrets.delete, _secret(name))
+
+
+def checked(source: Source) -> Source:
+    """The source, its base URL trimmed to the part before ``/chat/completions``; InvalidInput for what cannot work."""
+    if not _NAME.fullmatch(source.name):
+        raise InvalidInput(
+            f"{source.name!r} cannot be the name of a source.", hint="Up to 64 letters, digits, dots, dashes."
+        )
+    if source.adapter not in ADAPTERS:
+        raise InvalidInput(f"There is no adapter {source.adapter!r}.", hint=f"There is: {', '.join(ADAPTERS)}.")
+    if not source.model.strip():
+        raise InvalidInput(f"The source {source.name} names no model.", hint="Give the name the provider uses for it.")
+    if source.context_window < 1024 or source.max_concurrent < 1:
+        raise InvalidInput(
+            f"The limits of the source {source.name} are too small.",
+            hint="context_window is at least 1024 tokens, max_concurrent at least 1.",
+        )
+    return replace(source, base_url=_address(source), model=source.model.strip())
+
+
+def _address(source: Source) -> str:
+    text = source.base_url.strip().rstrip("/").removesuffix("/chat/completions")
+    hint = "Give one like https://api.example.com/v1."
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        good = False
+    if not good or any(c.isspace() for c in text):
+        raise InvalidInput(f"The base URL of {source.name} is no address of a server.", hint=hint)
+    if parts.username or parts.password:
+        raise InvalidInput(f"The base URL of {source.name} holds a password.", hint="Give it as the API key instead.")
+    return text
+
+
+def _secret(name: str) -> str:
+    return f"llm.{name}.api_key"
+
+
+def _to_setting(source: Source) -> dict[str, object]:
+    return {**asdict(source), "options": dict(source.options)}
+
+
+def _from_setting(entry: object) -> Source:
+    if not isinstance(entry, Mapping):
+        raise ConfigError("it is not a table.")
+    known = {f.name: f.type for f in fields(Source)}
+    if unknown := sorted(set(map(str, entry)) - set(known)):
+        raise ConfigError(f"unknown: {', '.join(unknown)}.")
+    for name in ("name", "base_url", "model"):
+        if name not in entry:
+            raise ConfigError(f"{name} is missing.")
+    for name, value in entry.items():
+        wanted = {"str": str, "int": int}.get(str(known[name]), Mapping)
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            raise ConfigError(f"{name} has the wrong type.")
+    return Source(**entry)
