@@ -1,0 +1,202 @@
+"""The rooms below the methods, as fakes that record; identity and settings are the real ones."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from homed.agent.conversations import Message, Receipt
+from homed.api.dispatch import ApiDispatcher
+from homed.api.ports import ApiPorts
+from homed.config.definitions import Definition
+from homed.config.secrets import Secrets
+from homed.errors import NotFound
+from homed.host.states import PluginStatus, State, Trust
+from homed.identity.logins import Logins
+from homed.identity.peers import Directory
+from homed.identity.roles import Identity
+from homed.identity.tokens import CallTokens
+from homed.memory.records import Input, InputState, Outcome, Thread
+from homed.providers.base import Source
+from homed.settings.registry import Settings, open_settings
+from homed.store.db import open_store
+from homed.wire.methods import CAPABILITIES
+
+
+@dataclass
+class FakeCaller:
+    """A plugin that calls; every capability unless told otherwise."""
+
+    plugin: str = "webui"
+    trust: Trust = Trust.PACKAGED
+    capabilities: frozenset[str] = CAPABILITIES
+    subscribed: list[tuple[frozenset[str] | None, bool]] = field(default_factory=list)
+    announced: list[tuple[str, str]] = field(default_factory=list)
+    logged: list[tuple[str, str]] = field(default_factory=list)
+
+    def subscribe(self, types: frozenset[str] | None, *, content: bool) -> int:
+        self.subscribed.append((types, content))
+        return 41
+
+    def announce(self, kind: str, address: str) -> None:
+        self.announced.append((kind, address))
+
+    async def log(self, level: str, message: str) -> None:
+        self.logged.append((level, message))
+
+
+class FakeConversations:
+    """Accepts everything, answers everything with "done", and notes who asked what."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[object, ...]] = []
+        self.input = Input(
+            "input_1", "thread_1", "owner", "webui", "webui:owner", "owner", "hi", "", False, False,
+            InputState.ACCEPTED, 0, "", 0.0,
+        )  # fmt: skip
+        self.duplicate = False
+
+    async def inject(self, who: Identity, msg: Message) -> Receipt:
+        self.calls.append(("inject", who, msg))
+        return Receipt(self.input, Thread("thread_1", who.scope, msg.channel, "", 0, 0), self.duplicate)
+
+    async def wait(self, who: Identity, input_id: str) -> Input:
+        self.calls.append(("wait", who, input_id))
+        outcome = Outcome(InputState.ANSWERED, "done", usage={"prompt": 3})
+        return Input(
+            input_id, "thread_1", "owner", "webui", "webui:owner", "owner", "hi", "", False, False,
+            InputState.ANSWERED, 1, "turn_1", 0.0, outcome,
+        )  # fmt: skip
+
+    async def stop(self, who: Identity, thread: str) -> bool:
+        self.calls.append(("stop", who, thread))
+        return True
+
+    async def threads(self, who: Identity, query: str, limit: int, before: float | None) -> Mapping[str, object]:
+        self.calls.append(("threads", who, query, limit, before))
+        return {"threads": [], "more": False}
+
+    async def history(self, who: Identity, thread: str, before: int | None, limit: int) -> Mapping[str, object]:
+        self.calls.append(("history", who, thread, before, limit))
+        return {"events": []}
+
+    async def rename(self, who: Identity, thread: str, title: str) -> None:
+        self.calls.append(("rename", who, thread, title))
+
+    def approvals(self, who: Identity) -> Sequence[Mapping[str, object]]:
+        self.calls.append(("approvals", who))
+        return [{"approval": "approval_1"}]
+
+    async def approve(self, who: Identity, approval: str, *, allow: bool, remember: str) -> None:
+        self.calls.append(("approve", who, approval, allow, remember))
+
+
+class FakeHost:
+    """One plugin, "shell"."""
+
+    def __init__(self) -> None:
+        self.addresses: dict[str, tuple[str, str]] = {"webui": ("url", "http://localhost:8080/")}
+        self.state = State.READY
+
+    def statuses(self) -> Sequence[PluginStatus]:
+        return [
+            PluginStatus("shell", "命令", "1.0.0", "Runs.", self.state, "", 0.0, 7, ("cmd_run",), Trust.PACKAGED)
+        ]
+
+    async def start(self, name: str) -> PluginStatus:
+        return self._to(name, State.READY)
+
+    async def stop(self, name: str) -> PluginStatus:
+        return self._to(name, State.STOPPED)
+
+    def logs(self, name: str, limit: int) -> Sequence[str]:
+        return ["one", "two"][-limit:]
+
+    def _to(self, name: str, state: State) -> PluginStatus:
+        if name != "shell":
+            raise NotFound(f"There is no plugin {name}.")
+        self.state = state
+        return self.statuses()[0]
+
+
+@dataclass(frozen=True)
+class FakeTrial:
+    ok: bool = True
+    latency_ms: float = 5.0
+    streaming: bool = True
+    tools: bool = False
+    error: str = ""
+    hint: str = ""
+
+
+class FakeSources:
+    """Sources and their keys in memory."""
+
+    def __init__(self) -> None:
+        self.sources: dict[str, Source] = {}
+        self.keys: dict[str, str] = {}
+        self.used = ""
+
+    def list(self) -> Sequence[Source]:
+        return list(self.sources.values())
+
+    def current(self) -> Source | None:
+        return self.sources.get(self.used)
+
+    def has_key(self, name: str) -> bool:
+        return name in self.keys
+
+    async def add(self, source: Source, api_key: str | None) -> Source:
+        self.sources[source.name] = source
+        if api_key is not None:
+            self.keys[source.name] = api_key
+        return source
+
+    async def remove(self, name: str) -> None:
+        del self.sources[name]
+        self.keys.pop(name, None)
+
+    async def use(self, name: str) -> None:
+        self.used = name
+
+    async def test(self, name: str) -> FakeTrial:
+        return FakeTrial()
+
+
+class FakeStatus:
+    async def status(self) -> Mapping[str, object]:
+        return {"version": "0"}
+
+
+@dataclass(frozen=True)
+class House:
+    """A dispatcher and what stands behind it."""
+
+    api: ApiDispatcher
+    conversations: FakeConversations
+    host: FakeHost
+    sources: FakeSources
+    settings: Settings
+    logins: Logins
+    directory: Directory
+    tokens: CallTokens
+
+
+CITY = Definition("plugin.webui.city", "string", "Paris", "Where.")
+
+
+@asynccontextmanager
+async def open_house(folder: Path) -> AsyncIterator[House]:
+    """Real store, settings, directory, logins and tokens in ``folder``; the rest is fake."""
+    secrets = Secrets(folder / "secrets.json")
+    async with open_store(folder / "homed.db") as store, open_settings(store, {}, secrets) as settings:
+        settings.define([CITY])
+        conversations, host, sources = FakeConversations(), FakeHost(), FakeSources()
+        logins, directory, tokens = Logins(store, settings), Directory(store), CallTokens()
+        ports = ApiPorts(
+            directory=directory, tokens=tokens, logins=logins, conversations=conversations, host=host,
+            settings=settings, sources=sources, status=FakeStatus(),
+        )  # fmt: skip
+        yield House(ApiDispatcher(ports), conversations, host, sources, settings, logins, directory, tokens)

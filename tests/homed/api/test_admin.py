@@ -1,0 +1,98 @@
+"""admin.*: status, plugins, settings, models, links; never a secret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from homed.config.definitions import MAX_TOOL_TURNS, WEB_PASSWORD
+from homed.errors import ConfigError, Denied, NotFound, Unavailable
+from tests.homed.api.fakes import FakeCaller, House
+
+
+async def admin(house: House, method: str, **params: object) -> Any:
+    return await house.api.dispatch(FakeCaller(), f"admin.{method}", {"peer": "webui:owner", **params})
+
+
+async def test_status_is_the_status_providers(house: House) -> None:
+    assert await admin(house, "status") == {"version": "0"}
+
+
+async def test_plugins_are_shown_started_and_stopped(house: House) -> None:
+    (shown,) = (await admin(house, "plugins"))["plugins"]
+    assert (shown["name"], shown["state"], shown["tools"]) == ("shell", "ready", ["cmd_run"])
+    assert (await admin(house, "plugin_stop", name="shell"))["state"] == "stopped"
+    assert (await admin(house, "plugin_start", name="shell"))["state"] == "ready"
+    with pytest.raises(NotFound):
+        await admin(house, "plugin_start", name="shall")
+
+
+async def test_logs_are_the_last_lines(house: House) -> None:
+    assert await admin(house, "plugin_logs", name="shell", limit=1) == {"lines": ["two"]}
+
+
+async def test_a_setting_is_shown_and_set(house: House) -> None:
+    assert await admin(house, "config_set", key=MAX_TOOL_TURNS, value="6") == {
+        "key": MAX_TOOL_TURNS, "applied": "now", "note": "",
+    }  # fmt: skip
+    shown = await admin(house, "config_get", key=MAX_TOOL_TURNS)
+    assert (shown["value"], shown["source"], shown["default"], shown["masked"]) == (6, "stored", 10, False)
+    with pytest.raises(ConfigError):
+        await admin(house, "config_set", key=MAX_TOOL_TURNS, value=0)
+
+
+async def test_lists_of_settings_begin_with_the_prefix(house: House) -> None:
+    shown = await admin(house, "config_list", prefix="core.log.")
+    assert [one["key"] for one in shown["settings"]] == ["core.log.level"]
+    assert shown["settings"][0]["options"] == ["debug", "info", "warning", "error"]
+
+
+async def test_a_password_is_never_shown_nor_its_hash(house: House) -> None:
+    """D6"""
+    await admin(house, "config_set", key=WEB_PASSWORD, value="open sesame")
+    shown = str(await admin(house, "config_get", key=WEB_PASSWORD)) + str(await admin(house, "config_list"))
+    assert "sesame" not in shown
+    assert "scrypt" not in shown
+
+
+async def test_a_new_password_logs_everybody_out_but_the_first_one_does_not(house: House) -> None:
+    secret, _ = await house.logins.make_link()
+    session = await house.logins.redeem(secret)
+    await admin(house, "config_set", key=WEB_PASSWORD, value="open sesame")
+    await house.logins.check(session.secret)
+    assert "logged out" in (await admin(house, "config_set", key=WEB_PASSWORD, value="open barley"))["note"]
+    with pytest.raises(Denied):
+        await house.logins.check(session.secret)
+
+
+async def test_models_are_added_used_tested_and_removed_without_showing_the_key(house: House) -> None:
+    added = await admin(
+        house, "models_add", name="a", base_url="http://x/v1", model="m", api_key="sk-1", context_window=8192
+    )
+    assert added == {
+        "name": "a", "base_url": "http://x/v1", "model": "m", "adapter": "openai", "context_window": 8192,
+        "has_key": True, "current": False,
+    }  # fmt: skip
+    await admin(house, "models_use", name="a")
+    (listed,) = (await admin(house, "models_list"))["sources"]
+    assert listed == {**added, "current": True}
+    await admin(house, "models_add", name="a", base_url="http://y/v1", model="m")
+    assert house.sources.keys == {"a": "sk-1"}
+    assert (await admin(house, "models_test", name="a"))["ok"] is True
+    await admin(house, "models_remove", name="a")
+    assert await admin(house, "models_list") == {"sources": []}
+
+
+async def test_a_link_carries_its_secret_in_the_fragment(house: House) -> None:
+    """D5: no secret where a server or a log could see it."""
+    link = await admin(house, "link")
+    assert link["url"] == f"http://localhost:8080/login#{link['secret']}"
+    await house.logins.redeem(link["secret"])
+
+
+async def test_without_a_page_there_is_no_link(house: House) -> None:
+    house.host.addresses.clear()
+    with pytest.raises(Unavailable, match="not up") as caught:
+        await admin(house, "link")
+    assert "homed plugin start webui" in caught.value.hint

@@ -1,0 +1,172 @@
+"""The dispatcher: every method has a handler, every refusal says why, and none is passed by."""
+
+from __future__ import annotations
+
+import pytest
+
+from homed.api.dispatch import METHODS
+from homed.api.method import PeerParams
+from homed.errors import Denied, InvalidInput, NotFound
+from homed.host.states import Trust
+from homed.identity.roles import Identity, Role
+from homed.wire.methods import ADMIN, CORE, IO, TO_KERNEL
+from tests.homed.api.fakes import FakeCaller, House
+
+OWNER = Identity("webui:owner", "webui", "", Role.OWNER, "owner")
+GUEST = Identity("qq:1", "qq", "", Role.GUEST, "guest:qq:1")
+
+
+def test_every_method_of_the_wire_has_a_handler_and_there_is_no_other() -> None:
+    assert set(METHODS) == set(TO_KERNEL)
+
+
+def test_what_needs_the_admin_capability_needs_an_owner_and_nothing_else_does() -> None:
+    assert {name for name, entry in METHODS.items() if entry.owner} == {
+        name for name, capability in TO_KERNEL.items() if capability == ADMIN
+    }
+
+
+@pytest.mark.parametrize("name", [name for name, needed in TO_KERNEL.items() if needed in (IO, ADMIN)])
+def test_whatever_shows_or_changes_something_of_a_persons_needs_that_person(name: str) -> None:
+    assert issubclass(METHODS[name].params, PeerParams)
+
+
+@pytest.mark.parametrize("name", [name for name, needed in TO_KERNEL.items() if needed != CORE])
+async def test_a_missing_capability_is_refused_by_name_with_what_the_plugin_has(house: House, name: str) -> None:
+    caller = FakeCaller("weather", Trust.EXTERNAL, frozenset({CORE}))
+    with pytest.raises(Denied) as caught:
+        await house.api.dispatch(caller, name, {})
+    message = str(caught.value)
+    assert "weather" in message
+    assert name in message
+    assert TO_KERNEL[name] in message
+    assert "it has core" in message
+
+
+async def test_a_method_that_does_not_exist_is_said(house: House) -> None:
+    with pytest.raises(NotFound, match=r"core\.fly"):
+        await house.api.dispatch(FakeCaller(), "core.fly", {})
+
+
+@pytest.mark.parametrize("name", [name for name, needed in TO_KERNEL.items() if needed == ADMIN])
+async def test_a_guest_is_refused_every_admin_method(house: House, name: str) -> None:
+    with pytest.raises(Denied, match=rf"{name} is for owners; webui:stranger is a guest here"):
+        await house.api.dispatch(FakeCaller(), name, {**ENOUGH.get(name, {}), "peer": "webui:stranger"})
+
+
+async def test_somebody_trusted_is_no_owner(house: House) -> None:
+    await house.directory.identify("webui", "webui:friend")
+    await house.directory.set_role("webui:friend", Role.TRUSTED)
+    with pytest.raises(Denied, match="trusted"):
+        await house.api.dispatch(FakeCaller(), "admin.status", {"peer": "webui:friend"})
+
+
+@pytest.mark.parametrize("name", [name for name, needed in TO_KERNEL.items() if needed in (IO, ADMIN)])
+async def test_a_plugin_cannot_speak_for_another_plugins_peer(house: House, name: str) -> None:
+    caller = FakeCaller("telegram")
+    with pytest.raises(Denied, match="plugin telegram may not speak for the peer 'webui:owner'"):
+        await house.api.dispatch(caller, name, {**ENOUGH.get(name, {}), "peer": "webui:owner"})
+    assert house.conversations.calls == []
+
+
+async def test_without_peer_or_token_nobody_is_assumed(house: House) -> None:
+    with pytest.raises(InvalidInput, match=r"io\.threads: peer is missing"):
+        await house.api.dispatch(FakeCaller(), "io.threads", {})
+
+
+class TestCallTokens:
+    async def test_a_token_gives_the_identity_and_channel_of_its_turn(self, house: House) -> None:
+        with house.tokens.lent("timer", OWNER, turn="turn_1", thread="thread_1", channel="webui") as token:
+            await house.api.dispatch(
+                FakeCaller("timer"), "io.inject", {"call": token, "text": "hi", "thread": "thread_1"}
+            )
+        ((_, who, message),) = house.conversations.calls
+        assert who == OWNER
+        assert getattr(message, "channel", "") == "webui"
+
+    async def test_it_works_for_no_other_plugin_and_not_after_its_end(self, house: House) -> None:
+        with (
+            house.tokens.lent("timer", OWNER, turn="turn_1", thread="t", channel="webui") as token,
+            pytest.raises(Denied, match="shell presented a call token"),
+        ):
+            await house.api.dispatch(FakeCaller("shell"), "io.threads", {"call": token})
+        with pytest.raises(Denied, match="timer presented a call token"):
+            await house.api.dispatch(FakeCaller("timer"), "io.threads", {"call": token})
+
+    async def test_it_does_not_stand_for_another_peer(self, house: House) -> None:
+        with (
+            house.tokens.lent("timer", GUEST, turn="turn_1", thread="t", channel="qq") as token,
+            pytest.raises(Denied, match="another peer"),
+        ):
+            await house.api.dispatch(FakeCaller("timer"), "io.threads", {"call": token, "peer": "timer:owner"})
+
+    async def test_of_a_guests_turn_it_opens_no_admin_method(self, house: House) -> None:
+        with (
+            house.tokens.lent("webui", GUEST, turn="turn_1", thread="t", channel="qq") as token,
+            pytest.raises(Denied, match="guest"),
+        ):
+            await house.api.dispatch(FakeCaller(), "admin.status", {"call": token})
+
+    async def test_a_tool_cannot_approve_itself_with_it(self, house: House) -> None:
+        with (
+            house.tokens.lent("timer", OWNER, turn="turn_1", thread="t", channel="webui") as token,
+            pytest.raises(Denied, match="for a person to say"),
+        ):
+            await house.api.dispatch(
+                FakeCaller("timer"), "io.approve", {"call": token, "approval": "a", "decision": "allow"}
+            )
+        assert house.conversations.calls == []
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "words"),
+    [
+        ("io.inject", {"peer": "webui:owner"}, "text: field required"),
+        ("io.inject", {"peer": "webui:owner", "text": 5}, "text: input should be a valid string"),
+        ("io.inject", {"peer": "webui:owner", "text": "hi", "wait": "yes"}, "wait: "),
+        ("io.inject", {"peer": "webui:owner", "text": "\ud800"}, "text: "),
+        ("io.inject", {"peer": 5, "text": "hi"}, "peer: "),
+        ("io.inject", {"peer": {"id": ""}, "text": "hi"}, "peer.id: "),
+        ("io.inject", {"peer": {"id": "webui:owner", "role": "owner"}, "text": "hi"}, "peer.role: extra"),
+        ("io.history", {"peer": "webui:owner", "thread": "t", "limit": 501}, "limit: "),
+        ("io.history", {"peer": "webui:owner", "thread": "t", "limit": True}, "limit: "),
+        ("io.approve", {"peer": "webui:owner", "approval": "a", "decision": "maybe"}, "decision: "),
+        ("core.log", {"level": "loud", "message": "x"}, "level: "),
+        ("core.announce", {"kind": "port", "address": "x"}, "kind: "),
+        ("auth.login", {"password": "x" * 1025}, "password: "),
+    ],
+)
+async def test_wrong_parameters_are_named(
+    house: House, method: str, params: dict[str, object], words: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        await house.api.dispatch(FakeCaller(), method, params)
+    assert str(caught.value).startswith(f"{method}: {words}")
+
+
+async def test_every_wrong_parameter_is_named_at_once_and_no_value_repeated(house: House) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        await house.api.dispatch(FakeCaller(), "auth.login", {"password": ["hunter22"], "user": "hunter22"})
+    assert len(caught.value.detail["faults"]) == 2  # type: ignore[arg-type]
+    assert "hunter22" not in str(caught.value) + str(caught.value.detail)
+
+
+ENOUGH: dict[str, dict[str, object]] = {
+    "io.inject": {"text": "hi"},
+    "io.wait": {"input": "input_1"},
+    "io.stop": {"thread": "t"},
+    "io.history": {"thread": "t"},
+    "io.thread_rename": {"thread": "t", "title": "x"},
+    "io.approve": {"approval": "a", "decision": "allow"},
+    "admin.plugin_start": {"name": "shell"},
+    "admin.plugin_stop": {"name": "shell"},
+    "admin.plugin_logs": {"name": "shell"},
+    "admin.config_get": {"key": "core.agent.persona"},
+    "admin.config_set": {"key": "core.agent.persona", "value": "x"},
+    "admin.models_add": {"name": "a", "base_url": "http://x", "model": "m"},
+    "admin.models_remove": {"name": "a"},
+    "admin.models_use": {"name": "a"},
+    "admin.models_test": {"name": "a"},
+}
+"""The parameters besides ``peer`` with which a method gets as far as its checks of who asks."""
+

@@ -1,0 +1,78 @@
+"""io.*: what a channel gets back, and as whom it asks."""
+
+from __future__ import annotations
+
+import pytest
+
+from homed.agent.conversations import Message
+from homed.identity.roles import Identity, Role
+from tests.homed.api.fakes import FakeCaller, House
+
+PEER = "webui:owner"
+
+
+async def test_inject_answers_at_once_with_no_outcome_yet(house: House) -> None:
+    answer = await house.api.dispatch(FakeCaller(), "io.inject", {"peer": PEER, "text": "hi"})
+    assert answer == {
+        "input": "input_1", "thread": "thread_1", "state": "accepted", "outcome": None, "duplicate": False,
+    }  # fmt: skip
+
+
+async def test_inject_with_wait_answers_with_the_outcome(house: House) -> None:
+    answer = await house.api.dispatch(FakeCaller(), "io.inject", {"peer": PEER, "text": "hi", "wait": True})
+    assert answer == {
+        "input": "input_1", "thread": "thread_1", "state": "answered", "duplicate": False,
+        "outcome": {"state": "answered", "text": "done", "error": "", "hint": "", "usage": {"prompt": 3}},
+    }  # fmt: skip
+
+
+async def test_a_repetition_is_told_to_be_one(house: House) -> None:
+    house.conversations.duplicate = True
+    answer = await house.api.dispatch(FakeCaller(), "io.inject", {"peer": PEER, "text": "hi", "client_msg_id": "1"})
+    assert isinstance(answer, dict)
+    assert answer["duplicate"] is True
+
+
+async def test_inject_passes_on_everything_with_the_plugin_as_channel(house: House) -> None:
+    params = {
+        "peer": {"id": "qq:1", "name": "小明"}, "text": "你好 🌱", "thread": "t", "group": "77",
+        "client_msg_id": "m1", "no_memory": True, "can_ask": True,
+    }  # fmt: skip
+    await house.api.dispatch(FakeCaller("qq"), "io.inject", params)
+    ((_, who, message),) = house.conversations.calls
+    assert who == Identity("qq:1", "qq", "小明", Role.GUEST, "group:qq:77")
+    assert message == Message(
+        text="你好 🌱", channel="qq", thread="t", client_msg_id="m1", no_memory=True, can_ask=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "call", "answer"),
+    [
+        ("io.stop", {"thread": "t"}, ("stop", "t"), {"stopped": True}),
+        ("io.threads", {"query": "x", "before": 5}, ("threads", "x", 50, 5), {"threads": [], "more": False}),
+        ("io.history", {"thread": "t", "limit": 500}, ("history", "t", None, 500), {"events": []}),
+        ("io.thread_rename", {"thread": "t", "title": "x"}, ("rename", "t", "x"), {}),
+        ("io.approvals", {}, ("approvals",), {"approvals": [{"approval": "approval_1"}]}),
+        ("io.approve", {"approval": "a", "decision": "allow"}, ("approve", "a", True, "once"), {}),
+        (
+            "io.approve", {"approval": "a", "decision": "deny", "remember": "thread"},
+            ("approve", "a", False, "thread"), {},
+        ),
+    ],
+)  # fmt: skip
+async def test_the_rest_goes_to_the_conversations_as_that_peer(
+    house: House, method: str, params: dict[str, object], call: tuple[object, ...], answer: object
+) -> None:
+    assert await house.api.dispatch(FakeCaller(), method, {"peer": PEER, **params}) == answer
+    ((name, who, *rest),) = house.conversations.calls
+    assert (name, *rest) == call
+    assert isinstance(who, Identity)
+    assert (who.peer, who.role) == (PEER, Role.OWNER)
+
+
+async def test_wait_answers_without_saying_duplicate(house: House) -> None:
+    answer = await house.api.dispatch(FakeCaller(), "io.wait", {"peer": PEER, "input": "input_9"})
+    assert isinstance(answer, dict)
+    assert (answer["input"], answer["state"]) == ("input_9", "answered")
+    assert "duplicate" not in answer
