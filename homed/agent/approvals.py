@@ -11,6 +11,7 @@ from homed import events as notices
 from homed.agent.ports import AgentPorts
 from homed.agent.turn import Turn
 from homed.clock import new_id
+from homed.config.definitions import APPROVAL_TIMEOUT
 from homed.errors import Denied, NotFound
 from homed.host.registry import ToolEntry
 from homed.identity.permissions import DANGEROUS, Decision, Rule
@@ -53,7 +54,7 @@ class Approvals:
         """
         if not turn.input.can_ask:
             return f"{reason} Nobody can be asked in this channel, so it was not run."
-        limit = self._ports.settings.float("core.agent.approval_timeout")
+        limit = self._ports.settings.float(APPROVAL_TIMEOUT)
         asked = Asked(new_id("ap"), turn, entry, args, reason, self._ports.wall() + limit)
         self._open[asked.id] = asked
         self._tell(asked, "asked")

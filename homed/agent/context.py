@@ -10,6 +10,7 @@ from homed.agent.catalogue import Catalogue
 from homed.agent.ports import AgentPorts
 from homed.agent.stages import Staged
 from homed.agent.turn import Turn
+from homed.config.definitions import MAX_CONTEXT_SIZE, PERSONA, PROTECTED_EVENTS, RESULT_LIMIT
 from homed.errors import HomedError
 from homed.memory import window
 from homed.memory.records import Event, EventKind
@@ -17,6 +18,9 @@ from homed.prompts.loader import fill
 from homed.providers import pairing
 from homed.providers.base import ChatRequest, Message, Provider, System, ToolSpec, User
 from homed.store.rows import Tx
+
+OLDER_SHARE = 4
+"""Results older than the protected events are shown at this fraction of the limit: they are read already."""
 
 FIELD_LIMIT = 4_000
 """Characters of one event shown to stage handlers: all of a turn's context must fit one wire line."""
@@ -33,7 +37,7 @@ class Context:
     async def select(self, turn: Turn) -> None:
         """Read the recent events of the thread; those of this turn are kept apart in ``turn.events``."""
         given = turn.input
-        limit = self._ports.settings.int("core.agent.max_context_size")
+        limit = self._ports.settings.int(MAX_CONTEXT_SIZE)
 
         def read(tx: Tx) -> list[Event]:
             return window.recent(tx, scope=given.scope, thread=given.thread, limit=limit)
@@ -67,7 +71,7 @@ class Context:
         system = prompt.system_text(
             self._texts,
             at=self._ports.wall(),
-            persona=settings.str("core.agent.persona"),
+            persona=settings.str(PERSONA),
             catalogue=self._catalogue.lines(offered),
             memory=_text(turn.fields.get("memory")),
         )
@@ -79,9 +83,14 @@ class Context:
 
     def _timeline(self, turn: Turn, budget: int) -> list[Message]:
         """The window and this turn's own events, the newest that fit; what ``pre_action`` put in stands between."""
-        limit = self._ports.settings.int("core.agent.result_limit")
+        limit = self._ports.settings.int(RESULT_LIMIT)
+        whole = self._ports.settings.int(PROTECTED_EVENTS)
         shown = [self._as_left(turn, e) for e in turn.window if e.id not in turn.hidden] + turn.events
-        seen = [prompt.as_seen(event, result_limit=limit) for event in shown]
+        older = len(shown) - whole
+        seen = [
+            prompt.as_seen(event, result_limit=limit // OLDER_SHARE if at < older else limit)
+            for at, event in enumerate(shown)
+        ]
         kept = window.plan(seen, budget_tokens=max(1, budget))
         before = prompt.render(e for e in kept if e.turn != turn.id)
         injected: list[Message] = [User(prompt.fenced("pre_action", text)) for text in turn.injected]

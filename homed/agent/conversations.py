@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from typing import Protocol
 
 import trio
 
@@ -12,7 +13,7 @@ from homed.agent import views
 from homed.agent.lanes import Lanes
 from homed.agent.loop import Loop
 from homed.agent.ports import AgentPorts
-from homed.agent.recovery import recover
+from homed.agent.recovery import recover, settle
 from homed.agent.turn import Turn
 from homed.clock import new_id
 from homed.errors import HomedError, InvalidInput, NotFound, StorageError, Unavailable
@@ -45,6 +46,40 @@ class Message:
     can_ask: bool = False
 
 
+class Incoming(Protocol):
+    """What ``inject`` reads of a message; ``Message`` is one."""
+
+    @property
+    def text(self) -> str:
+        """What was said."""
+        ...
+
+    @property
+    def channel(self) -> str:
+        """The plugin it came through."""
+        ...
+
+    @property
+    def thread(self) -> str:
+        """Where it goes; empty opens a new one."""
+        ...
+
+    @property
+    def client_msg_id(self) -> str:
+        """The client's own id of it; empty if it has none."""
+        ...
+
+    @property
+    def no_memory(self) -> bool:
+        """Never distilled, never recalled."""
+        ...
+
+    @property
+    def can_ask(self) -> bool:
+        """The channel can show questions."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What was accepted; ``duplicate`` if the same ``client_msg_id`` had been, and this is that one."""
@@ -68,16 +103,17 @@ class Conversations:
     # -- lifetime --------------------------------------------------------------------------------------------------
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Take up what an earlier run left unfinished, then work until cancelled.
+        """Wait for the plugins that are starting, take up what an earlier run left unfinished, then work.
 
         Cancelled: turns that run are left unfinished in the store, and the next start resumes them.
         """
         async with trio.open_nursery() as nursery:
+            task_status.started()
+            await settle(self._ports)
             self._lanes.open(nursery)
             for input_ in await recover(self._ports):
                 self._lanes.put(input_)
             self._ready.set()
-            task_status.started()
             await trio.sleep_forever()
 
     def close_intake(self) -> None:
@@ -97,18 +133,18 @@ class Conversations:
 
     # -- in --------------------------------------------------------------------------------------------------------
 
-    async def inject(self, who: Identity, msg: Message) -> Receipt:
+    async def inject(self, who: Identity, message: Incoming) -> Receipt:
         """Accept a message durably and queue it.
 
         Raises InvalidInput for text that is empty or too long, NotFound for a thread this peer may not see, Unavailable
         when homed is stopping or 256 wait already.  Cancelled: it is either not accepted at all, or accepted and done.
         """
-        text = self._checked(msg.text)
+        text = self._checked(message.text)
         await self._intake()
-        with self._lanes.place(msg.thread):
-            receipt = await self._accept(who, msg, self._ports.redactor.redact(text))
+        with self._lanes.place(message.thread):
+            receipt = await self._accept(who, message, self._ports.redactor.redact(text))
             if not receipt.duplicate:
-                self._tell(receipt, new_thread=not msg.thread)
+                self._tell(receipt, new_thread=not message.thread)
                 self._lanes.put(receipt.input)
         self._ports.failpoints.reach("accept.after_commit")
         return receipt
@@ -134,7 +170,7 @@ class Conversations:
             state = "stopping" if self._closed else "still starting"
             raise Unavailable(f"homed is {state} and takes no messages now.", hint="Try again in a moment.")
 
-    async def _accept(self, who: Identity, msg: Message, text: str) -> Receipt:
+    async def _accept(self, who: Identity, msg: Incoming, text: str) -> Receipt:
         at = self._ports.wall()
 
         def write(tx: Tx) -> Receipt:
@@ -153,7 +189,7 @@ class Conversations:
             return await self._ports.store.write(write)
         raise StorageError("The message could not be stored in time.", hint="Is the disk full or hanging?")
 
-    def _thread(self, tx: Tx, who: Identity, msg: Message, at: float) -> Thread:
+    def _thread(self, tx: Tx, who: Identity, msg: Incoming, at: float) -> Thread:
         if msg.thread:
             return _visible(tx, who, msg.thread)
         if msg.client_msg_id:

@@ -21,6 +21,7 @@ from homed.agent.ports import AgentPorts
 from homed.agent.results import EMPTY, as_text, error_text, head_and_tail, refusal, shown_arguments
 from homed.agent.stages import Stages
 from homed.agent.turn import LiveCall, Turn
+from homed.config.definitions import RESULT_LIMIT, TOOL_TIMEOUT
 from homed.errors import HomedError
 from homed.host.registry import ToolEntry
 from homed.identity.permissions import Decision
@@ -121,7 +122,7 @@ class Dispatch:
 
         def tell() -> None:
             shown.status = result.status
-            shown.result = head_and_tail(text, self._ports.settings.int("core.agent.result_limit"))
+            shown.result = head_and_tail(text, self._ports.settings.int(RESULT_LIMIT))
             if not silent:
                 self._tell(turn, entry, shown, round((trio.current_time() - began) * 1000))
 
@@ -194,7 +195,7 @@ class Dispatch:
         if self._outputs.owns(entry.name):
             return Result(OK, await self._outputs.run(turn, entry.name, arguments))
         turn.tainted = turn.tainted or entry.untrusted
-        timeout = entry.timeout or self._ports.settings.float("core.agent.tool_timeout")
+        timeout = entry.timeout or self._ports.settings.float(TOOL_TIMEOUT)
         token = self._ports.tokens.mint(
             entry.plugin, turn.who, turn=turn.id, thread=turn.input.thread, channel=turn.input.channel
         )

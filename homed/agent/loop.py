@@ -18,6 +18,7 @@ from homed.agent.prompt import load_texts
 from homed.agent.results import shown_arguments
 from homed.agent.stages import Staged, Stages
 from homed.agent.turn import Ended, Ending, Turn, usage_dict
+from homed.config.definitions import MAX_TOOL_TURNS
 from homed.errors import HomedError
 from homed.memory.records import EventKind, InputState, NewEvent
 from homed.providers.base import ErrorKind, Provider, ToolCall
@@ -25,6 +26,7 @@ from homed.providers.base import ErrorKind, Provider, ToolCall
 log = logging.getLogger(__name__)
 
 WITHHELD = "[withheld: {plugin} could not check it]"
+NOT_SENT = "[this answer was not sent]"
 CONTEXT_RETRIES = 2
 """Times a turn may shrink its window after the source called it too long (E6)."""
 
@@ -63,23 +65,27 @@ class Loop:
     async def _ending(self, turn: Turn) -> Ending:
         try:
             with turn.scope:
-                return await self._answer(turn)
+                ending = await self._answer(turn)
+            # a stop that came with the last step still counts: nothing more may reach the person
+            return self._stopped(turn) if turn.stopping else ending
         except HomedError as error:
             return self._failed(turn, error.message, error.hint)
         except Exception:
             log.exception("turn %s failed", turn.id)
             return self._failed(turn, "Something in homed itself went wrong.", "The log has the details.")
-        return self._stopped(turn)
 
     def _stopped(self, turn: Turn) -> Ending:
         said = turn.live.text
         event = NewEvent(EventKind.ASSISTANT, said, {"partial": True, "final": True}, no_memory=self._no_memory(turn))
-        return Ending(turn.outcome(InputState.STOPPED, said), (event,))
+        last = event if turn.answer is None else _sent(said)
+        return Ending(turn.outcome(InputState.STOPPED, said), (last,))
 
     def _failed(self, turn: Turn, error: str, hint: str, partial: str = "") -> Ending:
         kind = EventKind.ASSISTANT if partial else EventKind.NOTE
         data = {"partial": True, "final": True} if partial else {"code": "no_answer"}
         event = NewEvent(kind, partial or error, data, no_memory=self._no_memory(turn))
+        if turn.answer is not None:
+            event = _sent(NOT_SENT)
         return Ending(turn.outcome(InputState.FAILED, partial, error=error, hint=hint), (event,))
 
     async def _answer(self, turn: Turn) -> Ending:
@@ -114,10 +120,6 @@ class Loop:
         given = turn.input
         turn.fields.update(user_id=given.peer, group_id=_group(given.scope))
         turn.fields.setdefault("no_memory", given.no_memory)
-        turn.withheld = bool(checker := self._stages.withheld_by())
-        if turn.withheld:
-            data = {"code": "withheld", "message": f"The answer is shown when {checker} has checked it."}
-            self._journal.post(turn, notices.SYSTEM, data)
         await self._context.select(turn)
         staged = await self._stages.run(
             turn, "pre_action", {"raw_message": given.text, "context_msgs": self._context.as_fields(turn)}
@@ -132,7 +134,7 @@ class Loop:
 
     async def _converse(self, turn: Turn) -> None:
         """Model and tools in turns, until the model answers in text."""
-        limit = self._ports.settings.int("core.agent.max_tool_turns")
+        limit = self._ports.settings.int(MAX_TOOL_TURNS)
         note = ""
         while True:
             if not note and turn.rounds >= limit:
@@ -151,8 +153,17 @@ class Loop:
             if not some_ran:
                 note = self._texts.all_denied
 
+    def _withhold(self, turn: Turn) -> None:
+        """Show nothing of the answer while it grows, if some plugin must check it first; say so once."""
+        checker = self._stages.withheld_by()
+        if checker and not turn.withheld:
+            turn.withheld = True
+            data = {"code": "withheld", "message": f"The answer is shown when {checker} has checked it."}
+            self._journal.post(turn, notices.SYSTEM, data)
+
     async def _ask(self, turn: Turn, note: str) -> Said:
         while True:
+            self._withhold(turn)
             provider = self._ports.sources.provider()
             request = await self._context.request(turn, provider, note)
             self._journal.reach("turn.before_model")
@@ -220,6 +231,8 @@ class Loop:
                 "usage": dict(usage_dict(said.usage)),
             }
             self._journal.post(turn, notices.AGENT_LLM_CHAIN, chain)
+            if calls:  # what was said stands in the history now; only a final answer is still on its way
+                turn.live.text = turn.live.reasoning = ""
 
         await self._journal.add(turn, event, tell)
         self._journal.reach("turn.call_stored")

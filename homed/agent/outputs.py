@@ -8,6 +8,7 @@ from homed.agent.ports import AgentPorts
 from homed.agent.results import as_text, refusal
 from homed.agent.stages import Stages
 from homed.agent.turn import Turn
+from homed.config.definitions import TOOL_TIMEOUT
 from homed.errors import InvalidInput, PluginFailed
 from homed.host.registry import OutputEntry, ToolEntry
 from homed.host.states import Trust
@@ -83,7 +84,7 @@ class Outputs:
         tokens, given = self._ports.tokens, turn.input
         token = tokens.mint(output.plugin, turn.who, turn=turn.id, thread=given.thread, channel=given.channel)
         params = {"output": output.name, "content": content, "call": token, "thread": given.thread}
-        timeout = self._ports.settings.float("core.agent.tool_timeout")
+        timeout = self._ports.settings.float(TOOL_TIMEOUT)
         try:
             answer = await self._ports.host.call(output.plugin, OUTPUT_INVOKE, params, timeout=timeout)
         finally:

@@ -10,6 +10,7 @@ from homed.clock import WallClock, system_wall_clock
 from homed.events import Bus
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.host.registry import OutputEntry, StageEntry, ToolEntry
+from homed.host.states import PluginStatus
 from homed.identity.permissions import Rule
 from homed.identity.roles import Identity
 from homed.providers.base import Provider
@@ -68,6 +69,14 @@ class PluginPort(Protocol):
     @property
     def registry(self) -> RegistryPort:
         """The live registry."""
+        ...
+
+    def statuses(self) -> Sequence[PluginStatus]:
+        """Every plugin and its state."""
+        ...
+
+    async def wait_ready(self, name: str) -> None:
+        """Wait until a plugin is ready; Unavailable when it stops before that."""
         ...
 
     async def call(self, plugin: str, method: str, params: Mapping[str, object], *, timeout: float) -> object:

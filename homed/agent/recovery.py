@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+
+import trio
 
 from homed import events as notices
 from homed.agent.journal import interrupted
 from homed.agent.ports import AgentPorts
+from homed.errors import Unavailable
+from homed.host.states import State
 from homed.memory import events, inputs
 from homed.memory.records import EventKind, Input, InputState, NewEvent, Outcome
 from homed.store.rows import Tx
@@ -14,8 +19,22 @@ from homed.store.rows import Tx
 ATTEMPTS = 3
 """Runs an input may begin; one that took homed down with it so often is reported, not tried again."""
 
+SETTLE = 10.0
+"""Seconds that the first turns of a run wait for plugins that are still starting."""
+
+COMING = frozenset({State.ABSENT, State.WAITING, State.STARTING})
+
 GIVEN_UP = "This message was begun {attempts} times and homed ended each time before it was done."
 HINT = "Send it again if it still matters; the log says why homed ended."
+
+
+async def settle(ports: AgentPorts, limit: float = SETTLE) -> None:
+    """Wait until the plugins that are starting are ready or have failed, so that turns find their tools and checks."""
+    with trio.move_on_after(limit):
+        for status in ports.host.statuses():
+            if status.state in COMING:
+                with suppress(Unavailable):
+                    await ports.host.wait_ready(status.name)
 
 
 async def recover(ports: AgentPorts) -> Sequence[Input]:
@@ -36,7 +55,9 @@ async def _report(ports: AgentPorts, input_: Input) -> None:
 
     def write(tx: Tx) -> None:
         open_calls = [interrupted(call) for call in events.dangling_calls(tx, input_.turn)]
-        note = NewEvent(EventKind.NOTE, error, {"code": "no_answer"}, no_memory=input_.no_memory)
+        unsent = any(event.data.get("final") for event in events.of_turn(tx, input_.turn))
+        code = "sent" if unsent else "no_answer"
+        note = NewEvent(EventKind.NOTE, error, {"code": code}, no_memory=input_.no_memory)
         outcome = Outcome(InputState.REPORTED, "", error, HINT)
         inputs.finish(tx, input_.id, outcome, [*open_calls, note], at=at)
 

@@ -13,6 +13,7 @@ from homed.agent.fields import Reply, merge
 from homed.agent.journal import Journal
 from homed.agent.ports import AgentPorts
 from homed.agent.turn import Turn
+from homed.config.definitions import STAGE_TIMEOUT
 from homed.errors import HomedError
 from homed.host.registry import StageEntry
 from homed.wire.methods import STAGE_INVOKE
@@ -104,7 +105,7 @@ class Stages:
         replies: list[Reply],
         failed: list[StageEntry],
     ) -> None:
-        limit = self._ports.settings.float("core.agent.stage_timeout")
+        limit = self._ports.settings.float(STAGE_TIMEOUT)
         token = self._ports.tokens.mint(
             entry.plugin, turn.who, turn=turn.id, thread=turn.input.thread, channel=turn.input.channel
         )
@@ -112,7 +113,8 @@ class Stages:
         params = {"stage": entry.stage, "seq": self._seq, "call": token, "fields": dict(fields)}
         try:
             if not entry.ready:
-                raise _NotReady(entry.plugin)
+                with trio.move_on_after(limit):  # it may be starting, or back in a second
+                    await self._ports.host.wait_ready(entry.plugin)
             result = await self._ports.host.call(entry.plugin, STAGE_INVOKE, params, timeout=limit)
             replies.append(Reply(entry.plugin, _changes(result)))
         except HomedError as error:
@@ -128,13 +130,6 @@ class Stages:
     def _errors(self, turn: Turn) -> Sequence[object]:
         errors = turn.fields.get("errors")
         return errors if isinstance(errors, list) else []
-
-
-class _NotReady(HomedError):
-    code = "unavailable"
-
-    def __init__(self, plugin: str) -> None:
-        super().__init__(f"The plugin {plugin} is not running.")
 
 
 def _changes(result: object) -> Mapping[str, object]:

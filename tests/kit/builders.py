@@ -16,7 +16,7 @@ from homed.errors import HomedError, PluginFailed, Unavailable
 from homed.events import Bus, Notice
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.host.registry import OutputEntry, StageEntry, ToolEntry
-from homed.host.states import Trust
+from homed.host.states import PluginStatus, Trust
 from homed.identity.permissions import Rule
 from homed.identity.roles import Identity, Role
 from homed.identity.tokens import CallTokens
@@ -44,6 +44,7 @@ GUEST = Identity("chat:guest", "chat", "Guest", Role.GUEST, "guest:chat:guest")
 SETTINGS: dict[str, Any] = {
     "core.agent.max_tool_turns": 10,
     "core.agent.max_context_size": 30,
+    "core.agent.protected_events": 10,
     "core.agent.tool_timeout": 60.0,
     "core.agent.result_limit": 32_000,
     "core.agent.approval_timeout": 300.0,
@@ -195,6 +196,13 @@ class FakeHost:
         """Register an output; ``run`` gets ``{"content": …}`` and returns the status."""
         self.registry.output_entries[name] = OutputEntry(name, plugin, ("text",), "A chat.", "")
         self._outputs[name] = run
+
+    def statuses(self) -> Sequence[PluginStatus]:
+        return []
+
+    async def wait_ready(self, name: str) -> None:
+        await trio.lowlevel.checkpoint()
+        raise Unavailable(f"The plugin {name} is stopped.")
 
     async def call(self, plugin: str, method: str, params: Mapping[str, object], *, timeout: float) -> object:
         given: dict[str, Any] = dict(params)
