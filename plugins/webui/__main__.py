@@ -2,7 +2,7 @@
 
 from homed import sdk
 
-from .plugin import build
+from .plugin import plugin
 
 if __name__ == "__main__":
-    sdk.run(build())
+    sdk.run(plugin)

@@ -63,7 +63,7 @@ class Site:
 
     @classmethod
     def build(cls, kernel: KernelPort, hub: Hub, guard: Guard, *, port: int) -> Site:
-        """A site with the catalogues and templates of this package.  Cookies ignore ports, hence the port in the name."""
+        """A site with the templates of this package.  The cookie is named for the port, as cookies ignore ports."""
         words, templates = load(FOLDER / "strings"), environment(FOLDER / "templates")
         return cls(kernel, hub, guard, words, templates, cookie=f"homed_session_{port}")
 

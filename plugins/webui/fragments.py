@@ -1,6 +1,6 @@
 """The pieces of page that history and live stream share, made by one set of Jinja macros (``templates/items.html``).
 
-Every value goes through autoescape; only what `markdown` made is put in as markup, and that by the caller, block by block.
+Every value goes through autoescape; only what `markdown` made goes in as markup, by the caller, block by block.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ Data = Mapping[str, object]
 def environment(folder: Path) -> Environment:
     """The Jinja environment of all templates: autoescape on, an unknown name is an error."""
     made = Environment(
-        loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     made.filters["when"] = when
     made.filters["shown"] = shown
@@ -65,7 +69,8 @@ class Fragments:
 
     def tool(self, call: Data) -> str:
         """A tool's card.  Keys as in the notice ``tool_call``; what is missing is left out."""
-        return str(self._module.tool(_with(call, call="", tool="", plugin="", status="unknown", args={}, result="", ms=None)))
+        known = _with(call, call="", tool="", plugin="", status="unknown", args={}, result="", ms=None)
+        return str(self._module.tool(known))
 
     def approval(self, asked: Data) -> str:
         """A question to the person, or how it was answered.  Keys as in the notice ``approval``."""

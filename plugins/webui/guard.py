@@ -8,9 +8,12 @@ forged by another page every one that changes something must come from this page
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+
+Header = Callable[[str, str], str]
+"""Looks up a header by its name, whatever its case, with a default."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -44,8 +47,8 @@ class Refused:
 class Guard:
     """The names this page answers to.
 
-    ``names``: host names a person configured, lower case.  ``wide``: the page listens on more than loopback, so that any
-    IP address as Host is one of its own (an address in the Host header cannot be rebound).
+    ``names``: host names a person configured, lower case.  ``wide``: the page listens on more than loopback, so any IP
+    address is taken for one of its own (an address as Host cannot be rebound).
     """
 
     wide: bool = False
@@ -56,16 +59,15 @@ class Guard:
         """A guard for these names, however they are written."""
         return cls(wide, frozenset(name.strip().lower().rstrip(".") for name in names if name.strip()))
 
-    def check(self, method: str, path: str, headers: Mapping[str, str]) -> Refused | None:
-        """None if the request may go on.  ``headers`` must find names whatever their case."""
-        host = headers.get("Host", "")
+    def check(self, method: str, path: str, header: Header) -> Refused | None:
+        """None if the request may go on."""
+        host = header("Host", "")
         if not self.knows(host):
-            return Refused(
-                421, f"This page does not answer to the name {host[:80]!r}.", "Add it to plugin.webui.hosts if it is yours."
-            )
+            message = f"This page does not answer to the name {host[:80]!r}."
+            return Refused(421, message, "Add it to plugin.webui.hosts if it is yours.")
         if method not in SAFE_METHODS:
-            return _check_change(host, headers)
-        if path.startswith("/api/") and headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+            return _check_change(host, header)
+        if path.startswith("/api/") and header("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
             return Refused(403, "Another page may not read this.")
         return None
 
@@ -81,13 +83,13 @@ class Guard:
         return self.wide and _is_address(name)
 
 
-def _check_change(host: str, headers: Mapping[str, str]) -> Refused | None:
-    origin = headers.get("Origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+def _check_change(host: str, header: Header) -> Refused | None:
+    origin = header("Origin", "")
+    if origin and urlsplit(origin).netloc.lower() != host.lower():
         return Refused(403, "This request comes from another page.", "Open the page by its own address.")
-    if headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+    if header("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         return Refused(403, "This request comes from another page.", "Open the page by its own address.")
-    if headers.get("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
+    if header("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
         return Refused(415, "Changes are sent as JSON.", "Set Content-Type: application/json.")
     return None
 

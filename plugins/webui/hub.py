@@ -1,7 +1,7 @@
 """One stream of notices from the kernel, many pages that watch it.
 
-The kernel must never wait for a browser: each page has a bounded queue, and one that falls behind is dropped and told to
-load its thread afresh.  A ring of recent notices lets a page that lost its connection go on where it was.
+The kernel must never wait for a browser: each page has a bounded queue, and one that falls behind is dropped and told
+to load its thread afresh.  A ring of recent notices lets a page that lost its connection go on where it was.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Notice(Protocol):
     """What this room reads of a notice; the SDK's has this shape."""
 
     @property
-    def seq(self) -> int: ...  # noqa: D102
+    def seq(self) -> int: ...
     @property
-    def type(self) -> str: ...  # noqa: D102
+    def type(self) -> str: ...
     @property
-    def thread(self) -> str: ...  # noqa: D102
+    def thread(self) -> str: ...
     @property
-    def turn(self) -> str: ...  # noqa: D102
+    def turn(self) -> str: ...
     @property
-    def data(self) -> Mapping[str, object]: ...  # noqa: D102
+    def data(self) -> Mapping[str, object]: ...
 
 
 class Watcher:

@@ -1,4 +1,4 @@
-"""Where the page listens: the address as a person writes it, and the socket for it, opened before anything is served."""
+"""Where the page listens: the address as a person writes it, and the socket for it, opened before all else."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Address:
 
     def url(self) -> str:
         """The address as a link for a person on this machine; a wildcard becomes loopback."""
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
 
@@ -88,7 +88,7 @@ def _unusable(address: Address, error: OSError) -> ConfigError:
                 hint=f"Stop it (`ss -ltnp 'sport = :{address.port}'` names it), or {change[0].lower()}{change[1:]}.",
             )
         case errno.EACCES:
-            return ConfigError(f"Listening on {place} is not permitted.", hint=f"{change}; ports below 1024 need rights.")
+            return ConfigError(f"Listening on {place} is not permitted.", hint=f"{change}, above port 1023.")
         case errno.EADDRNOTAVAIL:
             return ConfigError(f"{address.host!r} is no address of this machine.", hint=f"{change}.")
     return ConfigError(f"Listening on {place} failed: {error.strerror}.", hint=f"{change}.")

@@ -27,16 +27,14 @@ MAX_TEXT = 200_000
 """Characters above which a text is shown as it is, without markup."""
 
 _TAGS = {
-    "a", "blockquote", "br", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre",
-    "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+    "a", "blockquote", "br", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p",
+    "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 _ATTRIBUTES = {"a": {"href", "title", "class", "target"}, "ol": {"start"}, "pre": {"data-lang"}, "span": {"class"}}
 _SCHEMES = {"http", "https", "mailto"}
 
 
-def _fence(
-    _self: RendererHTML, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType
-) -> str:
+def _fence(_self: RendererHTML, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
     token = tokens[idx]
     words = token.info.split()
     language = words[0].lower()[:32] if words else ""

@@ -10,8 +10,8 @@ from quart import Blueprint, Response
 from homed.errors import HomedError, NotFound
 
 from .api_chat import PAGE, ChatApi
-from .presets import PRESETS
 from .context import Site, who
+from .presets import PRESETS
 
 THREADS = 60
 """Threads in the side bar; search finds the others."""

@@ -17,10 +17,16 @@ class Preset:
 
 
 PRESETS = (
-    Preset("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "deepseek-chat", "https://platform.deepseek.com/api_keys"),
+    Preset(
+        "deepseek", "DeepSeek", "https://api.deepseek.com/v1", "deepseek-chat", "https://platform.deepseek.com/api_keys"
+    ),
     Preset("openai", "OpenAI", "https://api.openai.com/v1", "gpt-5-mini", "https://platform.openai.com/api-keys"),
     Preset(
-        "anthropic", "Anthropic", "https://api.anthropic.com/v1", "claude-sonnet-4-5", "https://console.anthropic.com/settings/keys"
+        "anthropic",
+        "Anthropic",
+        "https://api.anthropic.com/v1",
+        "claude-sonnet-4-5",
+        "https://console.anthropic.com/settings/keys",
     ),
     Preset(
         "gemini",
@@ -29,7 +35,11 @@ PRESETS = (
         "gemini-2.5-flash",
         "https://aistudio.google.com/apikey",
     ),
-    Preset("mistral", "Mistral", "https://api.mistral.ai/v1", "mistral-small-latest", "https://console.mistral.ai/api-keys"),
-    Preset("groq", "Groq", "https://api.groq.com/openai/v1", "llama-3.3-70b-versatile", "https://console.groq.com/keys"),
+    Preset(
+        "mistral", "Mistral", "https://api.mistral.ai/v1", "mistral-small-latest", "https://console.mistral.ai/api-keys"
+    ),
+    Preset(
+        "groq", "Groq", "https://api.groq.com/openai/v1", "llama-3.3-70b-versatile", "https://console.groq.com/keys"
+    ),
     Preset("ollama", "Ollama", "http://127.0.0.1:11434/v1", "qwen3:8b"),
 )

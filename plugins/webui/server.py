@@ -30,8 +30,8 @@ def _config(listening: socket.socket) -> Config:
 async def serve_until_cancelled(app: QuartTrio, hub: Hub, listening: socket.socket) -> None:
     """Serve until cancelled; then end the streams, let requests finish for a moment, and go.
 
-    Hypercorn ends well by its trigger only, so it is shielded from the cancellation, which pulls the trigger; the shield
-    lasts `CLOSING` seconds at most.
+    Hypercorn ends well by its trigger only, so it is shielded from the cancellation, which pulls the trigger; the
+    shield lasts `CLOSING` seconds at most.
     """
     closing = trio.Event()
 
@@ -43,7 +43,7 @@ async def serve_until_cancelled(app: QuartTrio, hub: Hub, listening: socket.sock
                 scope.deadline = trio.current_time() + CLOSING
                 hub.close()
 
-            await serve(app, _config(listening), shutdown_trigger=told_to_close)  # type: ignore[arg-type]
+            await serve(app, _config(listening), shutdown_trigger=told_to_close)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run)

@@ -1,7 +1,7 @@
 """The live stream of one page, as server-sent events.
 
-A page that opens or comes back brings a cursor.  It is told what happened since, the turn under way as it stands, and from
-there on each notice once.  Where that cannot be promised it is told ``sync_required`` and loads its thread afresh.
+A page that opens or comes back brings a cursor.  It is told what happened since, the turn under way as it stands, and
+from there on each notice once.  Where that cannot be promised it is told ``sync_required`` and loads its thread afresh.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import trio
 
 from homed.errors import Denied, HomedError
 
+from .context import Data, Site, Who
 from .hub import DELTAS, Watcher
-from .context import Site, Who
 from .view import Gap, Op, ThreadView
 
 log = logging.getLogger(__name__)
@@ -121,9 +121,9 @@ class EventStream:
         self._upto = fresh[-1].seq
         return self._frames(ops, self._upto) or None
 
-    async def _history(self) -> dict[str, object]:
+    async def _history(self) -> Data:
         asked = {"peer": self._who.peer, "thread": self._thread, "limit": JOIN_EVENTS}
-        history: dict[str, object] = await self._site.kernel.call("io.history", asked)
+        history: Data = await self._site.kernel.call("io.history", asked)
         return history
 
     def _frames(self, ops: Iterable[Op], seq: int) -> bytes:

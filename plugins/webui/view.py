@@ -1,9 +1,9 @@
 """What happens in a thread, as pieces of page.
 
-Sans-io: history and notices in, operations for the page out.  The page holds *sections* (one a turn) of *items* (what was
-said, a step's reasoning and text, a tool card, an approval, the end), each with a key and a place in the order; putting an
-item again replaces it, so that telling a page something it knows already changes nothing.  Text comes in blocks: keep so
-many of those shown, then these.  Offsets are compared here, so that no character is ever shown twice.
+Sans-io: history and notices in, operations for the page out.  The page holds *sections* (one a turn) of *items* (what
+was said, a step's reasoning and text, a tool card, an approval, the end), each with a key and a place in the order;
+putting an item again replaces it, so that telling a page what it knows already changes nothing.  Text comes in blocks:
+keep so many of those shown, then these.  Offsets are compared here, so that no character is ever shown twice.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ class ThreadView:
         if kind == "note":
             return [Item(f"note-{_str(event, 'id')}", _order(steps.get(turn, 0), 5), self._fragments.note(text))]
         if kind == "tool":
-            call = {**data, "call": data.get("call_id", ""), "tool": data.get("name", ""), "result": text}
-            return [self._tool_item(turn, call, steps.get(turn, 1) - 1)]
+            done = {**data, "call": data.get("call_id", ""), "tool": data.get("name", ""), "result": text}
+            return [self._tool_item(turn, done, steps.get(turn, 1) - 1)]
         step = steps.get(turn, 0)
         steps[turn] = step + 1
         items = self._text_items(step, text, _str(data, "reasoning"))
@@ -213,7 +213,8 @@ class ThreadView:
         match notice.type:
             case "raw_input":
                 self._inputs.add(_str(data, "input"))
-                return [self._put(turn, Item("said", SAID, self._fragments.said(_str(data, "text")))), Op("threads", {})]
+                said = Item("said", SAID, self._fragments.said(_str(data, "text")))
+                return [self._put(turn, said), Op("threads", {})]
             case "turn":
                 return self._turn_ops(turn, data)
             case "agent_llm_chain":
@@ -231,7 +232,8 @@ class ThreadView:
         return []
 
     def _turn_ops(self, turn: _Turn, data: Data) -> list[Op]:
-        told = {"turn": turn.turn, "input": turn.input, "phase": _str(data, "phase"), "state": _str(data, "state")}
+        place = {"turn": turn.turn, "input": turn.input}
+        told: dict[str, object] = {**place, "phase": _str(data, "phase"), "state": _str(data, "state")}
         ops = [Op("turn", told), Op("threads", {})]
         if _str(data, "phase") == "end":
             ops.append(self._put(turn, Item("end", END, self._fragments.end(data))))

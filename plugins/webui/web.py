@@ -13,9 +13,9 @@ from homed.errors import Denied, HomedError
 from .api_admin import AdminApi
 from .api_chat import ChatApi
 from .api_login import LoginApi
+from .context import FOLDER, Site, Who, problem, problem_of
 from .guard import HEADERS
 from .pages import Pages
-from .context import FOLDER, Site, Who, problem, problem_of
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class Door:
 
     async def enter(self) -> Response | None:
         """None to go on; otherwise the response that ends the request here."""
-        refused = self._site.guard.check(request.method, request.path, request.headers)
+        refused = self._site.guard.check(request.method, request.path, request.headers.get)
         if refused is not None:
             return problem(refused.status, "denied", refused.message, refused.hint)
         if request.endpoint in OPEN:

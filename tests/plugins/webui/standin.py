@@ -15,9 +15,9 @@ from typing import Any
 import trio
 
 from homed.errors import Denied, HomedError, InvalidInput, NotFound
+from plugins.webui.context import Site
 from plugins.webui.guard import Guard
 from plugins.webui.hub import Hub
-from plugins.webui.context import Site
 from plugins.webui.listen import Address, open_socket
 from plugins.webui.server import serve_until_cancelled
 from plugins.webui.web import create_app
@@ -79,7 +79,7 @@ class Turn:
             self._post("reasoning_delta", step=self.step, at=at, text=piece)
             await trio.sleep(pause)
 
-    async def tool(self, name: str, args: dict[str, Any], result: str, *, ask: bool = False, pause: float = 0.0) -> None:
+    async def tool(self, name: str, args: dict[str, Any], result: str, *, ask: bool = False, pause: float = 0) -> None:
         call = f"call-{next(self.kernel.ids)}"
         known = {"call": call, "step": self.step, "tool": name, "plugin": name.partition("_")[0], "class": "write"}
         if ask and not await self._ask(name, args):
@@ -206,9 +206,7 @@ class StandIn:
         self.post("thread", talk.id, "", title=title, channel="webui", created=True)
         return talk
 
-    def io_inject(
-        self, peer: str, text: str, client_msg_id: str = "", thread: str = "", can_ask: bool = False
-    ) -> Any:
+    def io_inject(self, peer: str, text: str, client_msg_id: str = "", thread: str = "", can_ask: bool = False) -> Any:
         if client_msg_id in self.inputs:
             return {**self.inputs[client_msg_id], "duplicate": True}
         talk = self._talk(thread) if thread else self.open_talk(text[:40])
@@ -236,7 +234,8 @@ class StandIn:
             self.post("agent_output", talk.id, turn, input=input_, text=play.said, state="answered")
         usage = {"prompt": 3104, "completion": len(play.said) // 4, "cached": 2690}
         state = "stopped" if stopped else "answered"
-        self.post("turn", talk.id, turn, phase="end", input=input_, state=state, error="", hint="", usage=usage, ms=1840)
+        end: dict[str, Any] = {"phase": "end", "input": input_, "state": state, "error": "", "hint": "", "ms": 1840}
+        self.post("turn", talk.id, turn, **end, usage=usage)
 
     def io_stop(self, peer: str, thread: str) -> Any:
         talk = self._talk(thread)
@@ -377,7 +376,8 @@ def plants(length_cm: int, each: int = 45) -> int:
 async def show(turn: Turn) -> None:
     """Everything a page can show in one turn."""
     if "ask" in turn.text:
-        await turn.tool("cmd_run", {"command": "du -sh ~/* | sort -h | tail -5", "workdir": "~"}, "1.2G\tPictures", ask=True)
+        command = {"command": "du -sh ~/* | sort -h | tail -5", "workdir": "~"}
+        await turn.tool("cmd_run", command, "1.2G\tPictures", ask=True)
         await turn.say("Your pictures take the most space: 1.2 GB.")
         return
     await turn.think("The person asks about tomatoes. ", "I should read the garden notes first.", pause=0.2)
@@ -390,18 +390,20 @@ async def show(turn: Turn) -> None:
 def furnished(kernel: StandIn) -> StandIn:
     """With a model, some conversations and plugins in every state."""
     for name, model, current in (("deepseek", "deepseek-chat", True), ("ollama", "qwen3:8b", False)):
-        kernel.admin_models_add(OWNER, name, f"https://{name}.example/v1", model, api_key="sk-secret" if current else "")
+        key = "sk-secret" if current else ""
+        kernel.admin_models_add(OWNER, name, f"https://{name}.example/v1", model, api_key=key)
     kernel.admin_models_use(OWNER, "deepseek")
     for title in ("服务器迁移计划", "Garden plan", "Reading <b>list</b> for the winter and everything after it"):
         kernel.open_talk(title)
-    states = (("webui", "ready"), ("shell", "ready"), ("files", "ready"), ("timer", "stopped"), ("sanitizer", "backoff"))
-    for name, state in states:
+    states = {"webui": "ready", "shell": "ready", "files": "ready", "timer": "stopped", "sanitizer": "backoff"}
+    for name, state in states.items():
         plugin: dict[str, Any] = {"name": name, "name_zh": "", "version": "0.1.0", "state": state, "trust": "packaged"}
         plugin |= {"description": f"What {name} does, in a sentence.", "reason": "", "since": time.time() - 4000}
         plugin |= {"pid": 4000 if state == "ready" else None, "tools": [f"{name}_run", f"{name}_list"], "crashes": []}
         plugin |= {"retry_at": None}
         if state in ("stopped", "backoff"):
-            crash = {"at": time.time() - 60, "code": None, "signal": 9, "stderr": "Traceback…\nKeyError: 'x'", "pending": []}
+            crash: dict[str, Any] = {"at": time.time() - 60, "code": None, "signal": 9, "pending": []}
+            crash["stderr"] = "Traceback…\nKeyError: 'x'"
             plugin |= {"crashes": [crash] * 4, "reason": "4 crashes in 5 minutes; it waits for you."}
         kernel.plugins.append(plugin)
     return kernel

@@ -1,0 +1,66 @@
+"""The plugin: opens its socket at start, serves the page while it runs, and passes every notice to the hub."""
+
+from __future__ import annotations
+
+import socket
+
+from homed import sdk
+
+from .context import Site
+from .guard import Guard
+from .hub import Hub
+from .listen import Address, check, open_socket, parse
+from .server import serve_until_cancelled
+from .web import create_app
+
+
+class Page:
+    """One run of the page."""
+
+    def __init__(self) -> None:
+        self._hub = Hub()
+        self._address = Address("127.0.0.1", 0)
+        self._socket: socket.socket | None = None
+
+    async def start(self, kernel: sdk.Kernel) -> None:
+        """Open the socket.  Raises ConfigError, which a person sees as the reason why this plugin does not run."""
+        address = parse(str(kernel.settings["listen"]))
+        state = await kernel.call("auth.state", {})
+        check(address, password_set=bool(state["password_set"]))
+        self._socket = open_socket(address)
+        self._address = Address(address.host, self._socket.getsockname()[1])
+
+    async def serve(self, kernel: sdk.Kernel) -> None:
+        """Serve until cancelled."""
+        if self._socket is None:
+            raise RuntimeError("served before it was started")
+        hosts = kernel.settings.get("hosts") or []
+        names = [str(name) for name in hosts] if isinstance(hosts, list | tuple) else []
+        guard = Guard.of(wide=not self._address.loopback, names=[*names, self._address.host])
+        self._hub.begin(await kernel.subscribe(content=True))
+        site = Site.build(kernel, self._hub, guard, port=self._address.port)
+        await kernel.announce("url", self._address.url())
+        await serve_until_cancelled(create_app(site), self._hub, self._socket)
+
+    async def notice(self, notice: sdk.Notice) -> None:
+        """Pass a notice on."""
+        self._hub.publish(notice)
+
+    async def lost(self, count: int) -> None:
+        """The kernel dropped notices that this process was too slow for."""
+        if count:
+            self._hub.lost()
+
+
+def build() -> sdk.Plugin:
+    """The plugin with a page of its own."""
+    made, page = sdk.Plugin("webui"), Page()
+    made.input("webui")
+    made.on_start(page.start)
+    made.main(page.serve)
+    made.on("event")(page.notice)
+    made.on("event.lost")(page.lost)
+    return made
+
+
+plugin = build()
