@@ -1,0 +1,166 @@
+"""A small process that drives the real store and memory through a turn, and is killed in the middle of it.
+
+``python -m tests.kit.store_child`` reads one round a line on stdin, ``DB FAILPOINT NTH MESSAGES``, forks a child for
+it (so that a round costs no interpreter start) and writes ``end STATUS`` when that child is gone.  A child first
+resumes what is unfinished, then handles each of ``MESSAGES`` (comma-separated client message ids), and writes what it
+would have told the person, once it is true: ``accepted MSG INPUT``, ``finished INPUT``, ``sent INPUT``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import trio
+
+from homed.errors import Conflict
+from homed.failpoints import Failpoints, NoFailpoints
+from homed.memory import events, inputs, threads
+from homed.memory.records import EventKind, Input, InputState, NewEvent, NewInput, Outcome
+from homed.store.db import Store, open_store
+from homed.store.rows import Tx
+from tests.kit.failpoints import KillAt
+
+THREAD = "only"
+CALLS = ("A", "B")
+
+
+def tell(*words: str) -> None:
+    """One line to the parent, in one write: it arrives whole or not at all, also when killed right after."""
+    os.write(1, (" ".join(words) + "\n").encode())
+
+
+class Turns:
+    """A turn as the kernel does it: each step stored before the next, answer and outcome in one transaction."""
+
+    def __init__(self, store: Store, failpoints: Failpoints) -> None:
+        self.store = store
+        self.reach = failpoints.reach
+
+    async def accept(self, message: str) -> Input | None:
+        """Accept the message; None when it was handled before."""
+        thread = await self.store.write(_thread)
+
+        def accept(tx: Tx) -> tuple[Input, bool]:
+            new = NewInput(thread, "owner", "cli", "cli:owner", "owner", f"text of {message}", client_msg_id=message)
+            accepted = inputs.accept(tx, new, at=1.0)
+            self.reach("accept.before_commit")
+            return accepted
+
+        input_, duplicate = await self.store.write(accept)
+        self.reach("accept.after_commit")
+        tell("accepted", message, input_.id)
+        return None if duplicate else input_
+
+    async def run(self, input_: Input) -> None:
+        """Run or resume the input to its one outcome."""
+        running = await self.store.write(lambda tx: inputs.begin(tx, input_.id, turn=f"turn_{input_.id}", at=2.0))
+        self.reach("turn.begun")
+        said = await self.store.read(lambda tx: events.of_turn(tx, running.turn))
+        if not said:
+            await self._append(running, NewEvent(EventKind.USER, running.text))
+        await self._repair(running)
+        if not any(event.kind is EventKind.ASSISTANT for event in said):
+            await self._model_and_tools(running)
+        await self._finish(running)
+
+    async def _repair(self, running: Input) -> None:
+        for call in await self.store.read(lambda tx: events.dangling_calls(tx, running.turn)):
+            await self._append(running, _result(str(call["id"]), "interrupted"))
+
+    async def _model_and_tools(self, running: Input) -> None:
+        self.reach("turn.before_model")
+        await trio.lowlevel.checkpoint()
+        self.reach("turn.after_model")
+        calls = [{"id": call, "name": "run", "arguments": {}} for call in CALLS]
+        await self._append(running, NewEvent(EventKind.ASSISTANT, "", {"calls": calls, "final": False}))
+        self.reach("turn.call_stored")
+        for call in CALLS:
+            self.reach("turn.tool_done")
+            await self._append(running, _result(call, "ok"))
+            self.reach("turn.result_stored")
+
+    async def _finish(self, running: Input) -> None:
+        answer = NewEvent(EventKind.ASSISTANT, f"answer to {running.text}", {"final": True})
+        outcome = Outcome(InputState.ANSWERED, answer.text)
+        self.reach("turn.before_finish")
+        await self.store.write(lambda tx: inputs.finish(tx, running.id, outcome, [answer], at=3.0))
+        self.reach("turn.finished")
+        tell("finished", running.id)
+
+    async def deliver(self, input_id: str) -> None:
+        """Send the answer unless a send was begun before: then it stays unconfirmed rather than come twice."""
+        if await self.store.write(lambda tx: _claim(tx, input_id)):
+            self.reach("output.before_send")
+            tell("sent", input_id)
+            self.reach("output.sent")
+            await self.store.write(lambda tx: inputs.mark_sent(tx, input_id, "ok"))
+
+    async def _append(self, running: Input, new: NewEvent) -> None:
+        await self.store.write(lambda tx: events.append(tx, running, new, at=2.5))
+
+
+def _result(call: str, status: str) -> NewEvent:
+    return NewEvent(EventKind.TOOL, status, {"call_id": call, "name": "run", "status": status})
+
+
+def _claim(tx: Tx, input_id: str) -> bool:
+    if inputs.sent(tx, input_id):
+        return False
+    inputs.mark_sent(tx, input_id, "sending")
+    return True
+
+
+def _thread(tx: Tx) -> str:
+    found, _ = threads.list_(tx, ["owner"])
+    return found[0].id if found else threads.create(tx, scope="owner", channel="cli", title=THREAD, at=0.0).id
+
+
+def _undelivered(tx: Tx) -> list[str]:
+    return [row[0] for row in tx.all("SELECT id FROM inputs WHERE outcome IS NOT NULL AND sent = '' ORDER BY seq")]
+
+
+async def one_round(path: Path, failpoints: Failpoints, messages: list[str]) -> None:
+    """Resume what is unfinished, then handle the messages."""
+    async with open_store(path, failpoints=failpoints) as store:
+        turns = Turns(store, failpoints)
+        for waiting in await store.read(inputs.unfinished):
+            await turns.run(waiting)
+        for input_id in await store.read(_undelivered):
+            await turns.deliver(input_id)
+        for message in messages:
+            input_ = await turns.accept(message)
+            if input_ is not None:
+                await turns.run(input_)
+                await _second_finish_is_refused(store, input_)
+                await turns.deliver(input_.id)
+
+
+async def _second_finish_is_refused(store: Store, input_: Input) -> None:
+    refused: Callable[[Tx], object] = lambda tx: inputs.finish(  # noqa: E731
+        tx, input_.id, Outcome(InputState.FAILED), [], at=9.0
+    )
+    try:
+        await store.write(refused)
+    except Conflict:
+        return
+    raise AssertionError("a second outcome was taken")
+
+
+def serve() -> None:
+    """Read rounds, fork a child for each."""
+    for line in sys.stdin:
+        database, name, nth, messages = line.split()
+        failpoints = NoFailpoints() if name == "none" else KillAt(name, int(nth))
+        child = os.fork()
+        if child == 0:
+            trio.run(one_round, Path(database), failpoints, messages.split(","))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        tell("end", str(os.waitstatus_to_exitcode(status)))
+
+
+if __name__ == "__main__":
+    serve()
