@@ -27,7 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parse(sys.argv[1:] if argv is None else argv)
     # With --json the object is all that stands on stdout.
     out = io.BytesIO() if options.json else sys.stdout.buffer
-    terminal = Terminal(out, sys.stderr.buffer, wants_colour(os.environ, tty=sys.stderr.isatty()))
+    on_screen = sys.stderr.isatty()
+    colour = wants_colour(os.environ, tty=on_screen)
+    terminal = Terminal(out, sys.stderr.buffer, colour, together=on_screen and sys.stdout.isatty())
     try:
         return _run(options, terminal)
     except InvalidInput as error:
@@ -37,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _failed(options, terminal, error)
         return FAILED
     except (KeyboardInterrupt, Left):
+        terminal.end_line()
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: leave without a traceback
@@ -70,11 +73,10 @@ def _run(options: Options, terminal: Terminal) -> int:
 
 def _message(options: Options, *, typed: bool) -> str | None:
     """The message to ask; None to talk line by line.  Without ``-chat`` a stdin that is no terminal is the message."""
-    if options.chat not in (None, "-"):
-        text = options.chat
+    if options.chat is not None and options.chat != "-":
         try:
-            text.encode()
-        except UnicodeEncodeError:
+            text = os.fsencode(options.chat).decode()  # whatever the locale says: bytes on the command line are UTF-8
+        except UnicodeError:
             raise InvalidInput("The message is not valid UTF-8.") from None
     elif typed and options.chat is None:
         return None

@@ -104,7 +104,6 @@ class Asking:
         now = time.monotonic()
         if self._lost_until is None:
             self._lost_until = now + RECONNECT_SECONDS
-            self._terminal.end_line()
             self._terminal.note(f"{error.message} Waiting for homed to come back …")
         elif now > self._lost_until:
             said = f"homed did not come back within {RECONNECT_SECONDS:g} s. {error.message}"
@@ -138,7 +137,7 @@ class Asking:
             self._show(self._progress.catch_up(history["live"]))
         self._open.clear()
         self._asked = ""
-        self._show((approval(entry) for entry in history.get("approvals") or ()))
+        self._show(approval(entry) for entry in history.get("approvals") or ())
 
     def _heard(self, link: Link) -> Iterable[rpc.Incoming]:
         """What came from homed; the person's keys are served meanwhile."""
@@ -194,7 +193,6 @@ class Asking:
             return
         keyboard.flush()  # what was typed before the question is no answer to it
         self._asked = next(iter(self._open))
-        self._terminal.end_line()
         self._terminal.note(question(self._open[self._asked]), dim=False)
         self._terminal.prompt(PROMPT)
 

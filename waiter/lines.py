@@ -54,8 +54,6 @@ def serve(state: Talk, text: str) -> None:
         elif outcome.state != "answered":
             terminal.note(show.error_lines(outcome.error or f"It ended as {outcome.state}.", outcome.hint), dim=False)
     except HomedError as error:
-        terminal.end_line()
         terminal.note(show.error_lines(error.message, error.hint), dim=False)
     except Left:
-        terminal.end_line()
         terminal.note("(left; the answer may still come into the conversation)")

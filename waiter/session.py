@@ -19,8 +19,8 @@ class Session:
     """One person's link, terminal and keyboard.
 
     ``keyboard`` is None where nobody can be asked; homed then refuses tools that would need an approval.  ``stream``:
-    show text as it comes, not only when it is complete.  ``quiet``: no tool lines.  ``talking``: the keyboard is ours all
-    the time, not only when there is something to answer.
+    show text as it comes, not only when it is complete.  ``quiet``: no tool lines.  ``talking``: the keyboard is ours
+    all the time, not only when there is something to answer.
     """
 
     dial: Callable[[], Link]

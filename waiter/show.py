@@ -18,10 +18,8 @@ def piece(terminal: Terminal, shown: Piece, *, quiet: bool) -> None:
             terminal.end_line()
         terminal.say(shown.text)
     elif isinstance(shown, Tool) and not quiet:
-        terminal.end_line()
         terminal.note(tool_line(shown))
     elif isinstance(shown, Note):
-        terminal.end_line()
         terminal.note(shown.text)
 
 

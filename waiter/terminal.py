@@ -49,11 +49,12 @@ def wants_colour(environment: Mapping[str, str], *, tty: bool) -> bool:
 
 @dataclass(slots=True)
 class Terminal:
-    """Where answers (``out``) and everything else (``err``) go.  ``said`` is told apart from ``noted`` by scripts."""
+    """Where answers (``out``) and everything else (``err``) go; ``together``: on one screen, so lines must not mix."""
 
     out: BinaryIO
     err: BinaryIO
     colour: bool = False
+    together: bool = False
     _column: int = 0
     _held: str = ""
 
@@ -77,11 +78,15 @@ class Terminal:
 
     def note(self, text: str, *, dim: bool = True) -> None:
         """A line beside the answer, on ``err``: tools, states, errors."""
+        if self.together:
+            self.end_line()
         shown = harmless(text)
         self._write(self.err, f"\x1b[2m{shown}\x1b[0m\n" if dim and self.colour else f"{shown}\n")
 
     def prompt(self, text: str) -> None:
         """An unfinished line on ``err`` that waits for the person."""
+        if self.together:
+            self.end_line()
         self._write(self.err, f"\x1b[1m{text}\x1b[0m" if self.colour else text)
 
     @staticmethod
