@@ -59,7 +59,7 @@ def build() -> sdk.Plugin:
     made.on_start(page.start)
     made.main(page.serve)
     made.on("event")(page.notice)
-    made.on("event.lost")(page.lost)
+    made.on("lost")(page.lost)
     return made
 
 
