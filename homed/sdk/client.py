@@ -1,0 +1,167 @@
+"""The kernel as a plugin sees it: `Kernel` for the plugin itself, `Context` on behalf of one invocation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Protocol, TypedDict, Unpack
+
+Json = dict[str, Any]
+"""A result as ``docs/wire.md`` describes it."""
+
+Peer = str | Mapping[str, str]
+"""Who speaks: ``"NAME:id"``, or ``{"id": "NAME:id", "name": "…"}``; NAME is the plugin's own."""
+
+
+class Link(Protocol):
+    """What carries calls to the kernel."""
+
+    async def request(
+        self, method: str, params: Mapping[str, object] | None = None, *, timeout: float | None = None
+    ) -> Any:
+        """Call and return the result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One thing that happened in the kernel; ``docs/wire.md`` lists the types and their ``data``."""
+
+    seq: int
+    at: float
+    type: str
+    thread: str = ""
+    turn: str = ""
+    scope: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+class InjectOptions(TypedDict, total=False):
+    """Options of `Kernel.inject`: see ``io.inject`` in ``docs/wire.md``."""
+
+    thread: str
+    group: str
+    client_msg_id: str
+    no_memory: bool
+    can_ask: bool
+    wait: bool
+
+
+class Kernel:
+    """Calls to the kernel.  Each raises the kernel's own error, or ``Unavailable`` when the kernel has gone.
+
+    Cancelling a call asks the kernel to stop that work and waits up to a second for it.
+    """
+
+    def __init__(self, link: Link, *, settings: Mapping[str, Any], data_dir: Path) -> None:
+        self._link = link
+        self._settings = settings
+        self.settings: Mapping[str, Any] = MappingProxyType(settings) if isinstance(settings, dict) else settings
+        """The plugin's own settings by key, always current."""
+        self.data_dir = data_dir
+        """The plugin's own folder; it exists, and only this plugin uses it."""
+
+    async def call(
+        self, method: str, params: Mapping[str, object] | None = None, *, timeout: float | None = None
+    ) -> Any:
+        """Call any method of ``docs/wire.md``; ``timeout`` in seconds."""
+        return await self._link.request(method, params, timeout=timeout)
+
+    async def inject(self, peer: Peer, text: str, **options: Unpack[InjectOptions]) -> Json:
+        """Hand a person's message to the kernel, which has it durably when this returns; ``wait``: with the outcome."""
+        result: Json = await self.call("io.inject", {"peer": peer, "text": text, **options})
+        return result
+
+    async def wait(self, peer: Peer, input: str) -> Json:
+        """The input once its outcome is there.  Cancelling only ends the waiting."""
+        result: Json = await self.call("io.wait", {"peer": peer, "input": input})
+        return result
+
+    async def stop(self, peer: Peer, thread: str) -> bool:
+        """Stop what runs in a thread; False when nothing did."""
+        result: Json = await self.call("io.stop", {"peer": peer, "thread": thread})
+        return bool(result["stopped"])
+
+    async def threads(self, peer: Peer, *, query: str = "", limit: int = 50, before: float | None = None) -> Json:
+        """The threads this person may see, latest first."""
+        params: Json = {"peer": peer, "query": query, "limit": limit}
+        result: Json = await self.call("io.threads", params if before is None else {**params, "before": before})
+        return result
+
+    async def history(self, peer: Peer, thread: str, *, before: int | None = None, limit: int = 50) -> Json:
+        """Stored events of a thread, oldest first, with what is running now."""
+        params: Json = {"peer": peer, "thread": thread, "limit": limit}
+        result: Json = await self.call("io.history", params if before is None else {**params, "before": before})
+        return result
+
+    async def rename(self, peer: Peer, thread: str, title: str) -> None:
+        """Give a thread a title."""
+        await self.call("io.thread_rename", {"peer": peer, "thread": thread, "title": title})
+
+    async def approvals(self, peer: Peer) -> list[Json]:
+        """What waits for this person's yes or no."""
+        result: Json = await self.call("io.approvals", {"peer": peer})
+        return list(result["approvals"])
+
+    async def approve(self, peer: Peer, approval: str, decision: str, *, remember: str = "once") -> None:
+        """Answer an approval: ``allow`` or ``deny``; ``remember``: ``once`` or ``thread``."""
+        params = {"peer": peer, "approval": approval, "decision": decision, "remember": remember}
+        await self.call("io.approve", params)
+
+    async def subscribe(self, types: Iterable[str] | None = None, *, content: bool = True) -> int:
+        """Have notices sent to ``@plugin.on("event")``; returns the number of the last one before."""
+        params: Json = {"content": content}
+        if types is not None:
+            params["types"] = sorted(types)
+        result: Json = await self.call("events.subscribe", params)
+        return int(result["seq"])
+
+    async def announce(self, kind: str, address: str) -> None:
+        """Say where people reach this plugin: ``url`` or ``socket``."""
+        await self.call("core.announce", {"kind": kind, "address": address})
+
+    async def log(self, level: str, message: str) -> None:
+        """A line in the kernel's log: ``debug``, ``info``, ``warning`` or ``error``."""
+        await self.call("core.log", {"level": level, "message": message})
+
+    async def set_setting(self, key: str, value: object) -> None:
+        """Store one of the plugin's own settings; ``settings`` follows."""
+        await self.call("core.settings_set", {"key": key, "value": value})
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """For whom and what a tool, stage or output runs.  All may be empty but ``token``."""
+
+    token: str
+    thread: str = ""
+    channel: str = ""
+    peer: str = ""
+    role: str = ""
+    scope: str = ""
+    turn: str = ""
+    timeout: float | None = None
+
+
+class Context(Kernel):
+    """The kernel on behalf of one invocation: ``io.*`` calls carry its token and get its identity, rights and scope."""
+
+    def __init__(self, kernel: Kernel, invocation: Invocation) -> None:
+        super().__init__(kernel._link, settings=kernel._settings, data_dir=kernel.data_dir)
+        self._token = invocation.token
+        self.thread = invocation.thread
+        self.channel = invocation.channel
+        self.peer = invocation.peer
+        self.role = invocation.role
+        self.scope = invocation.scope
+        self.turn = invocation.turn
+        self.timeout = invocation.timeout
+        """Seconds after which the kernel stops this call, or None."""
+
+    async def call(
+        self, method: str, params: Mapping[str, object] | None = None, *, timeout: float | None = None
+    ) -> Any:
+        """As `Kernel.call`, with the token of this invocation."""
+        own = {"call": self._token} if method.startswith("io.") and self._token else {}
+        return await super().call(method, {**(params or {}), **own}, timeout=timeout)

@@ -1,0 +1,203 @@
+"""What a plugin declares: `Plugin` and its decorators.  Nothing runs here; ``homed.sdk.runtime`` does that."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import typing
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar, Unpack
+
+from homed.errors import HomedError
+from homed.wire.manifest import NAME, ON_FAILURE, STAGE_SCOPES, STAGES, TOOL_CLASSES, OutputSpec, StageSpec
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SIGNALS = ("event", "lost", "settings")
+"""What `Plugin.on` takes: a notice, a count of lost notices, a changed setting (key, value)."""
+
+
+class ToolError(HomedError):
+    """Raise it in a tool: the model reads the message (and ``hint``) as the tool's failed result."""
+
+    code = "tool"
+
+
+class ToolOptions(TypedDict, total=False):
+    """Options of ``@plugin.tool``; they go into the manifest and bind what the kernel allows.
+
+    ``cls``: read, write (default) or dangerous.  ``guest``: a guest may call it (packaged plugins, class read only).
+    ``parallel_safe``: two calls may run at once.  ``timeout``: seconds, 60 by default.  ``confirm``: an owner is always
+    asked.  ``no_memory``: its result is not remembered.  ``untrusted``: its output comes from strangers.  ``name``: if
+    not the function's.
+    """
+
+    cls: str
+    guest: bool
+    parallel_safe: bool
+    timeout: float
+    confirm: bool
+    no_memory: bool
+    untrusted: bool
+    name: str
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A declared tool: its function, whose first parameter is the context, and its options."""
+
+    name: str
+    function: Callable[..., Any]
+    options: ToolOptions
+
+    @cached_property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """The parameters a model fills, by name: all but the context."""
+        found = list(inspect.signature(self.function).parameters.values())
+        plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        if not found or any(parameter.kind not in plain for parameter in found):
+            raise TypeError(f"tool {self.name}: the first parameter is the context, then named ones; no * or **")
+        return {parameter.name: parameter for parameter in found[1:]}
+
+    @cached_property
+    def hints(self) -> Mapping[str, Any]:
+        """The resolved type hints, ``Annotated`` kept."""
+        return typing.get_type_hints(self.function, include_extras=True)
+
+    def bind(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """The keyword arguments of one call.  Raises `ToolError` naming what is missing or unknown.
+
+        The kernel has checked types already; here only 3.0 becomes 3 where a whole number is wanted.
+        """
+        unknown = sorted(set(args) - set(self.parameters))
+        if unknown:
+            known = ", ".join(self.parameters) or "none"
+            raise ToolError(f"{self.name} has no argument {', '.join(unknown)}.", hint=f"Its arguments are: {known}.")
+        empty = inspect.Parameter.empty
+        missing = [name for name, p in self.parameters.items() if p.default is empty and name not in args]
+        if missing:
+            raise ToolError(f"{self.name} needs the argument {', '.join(missing)}.")
+        return {name: self._whole(name, value) for name, value in args.items()}
+
+    def _whole(self, name: str, value: Any) -> Any:
+        if isinstance(value, float) and value.is_integer() and self.hints.get(name) is int:
+            return int(value)
+        return value
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A declared stage handler."""
+
+    spec: StageSpec
+    function: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Output:
+    """A declared way out."""
+
+    spec: OutputSpec
+    function: Callable[..., Any]
+
+
+@dataclass
+class _Hooks:
+    start: list[Callable[..., Any]] = field(default_factory=list)
+    main: list[Callable[..., Awaitable[None]]] = field(default_factory=list)
+    on: dict[str, list[Callable[..., Any]]] = field(default_factory=dict)
+
+
+class Plugin:
+    """A plugin: made once in its module, filled by decorators, handed to ``sdk.run``.
+
+    ``folder`` is where ``plugin.json`` stands; by default the folder of the module that makes the plugin.
+    """
+
+    def __init__(self, name: str, *, folder: Path | None = None) -> None:
+        if not NAME.fullmatch(name):
+            raise ValueError(f"a plugin's name matches {NAME.pattern}; {name!r} does not")
+        self.name = name
+        self.folder = folder or Path(sys._getframe(1).f_globals.get("__file__", ".")).resolve().parent
+        self.tools: dict[str, Tool] = {}
+        self.stages: dict[str, Stage] = {}
+        self.outputs: dict[str, Output] = {}
+        self.inputs: list[str] = []
+        self.hooks = _Hooks()
+
+    def tool(self, **options: Unpack[ToolOptions]) -> Callable[[F], F]:
+        """Declare a tool.  Async functions run on Trio, plain ones in a thread; the first parameter is the `Context`.
+
+        The result is text or anything JSON-able.  The description is the docstring, or ``tools/NAME.md`` in the folder.
+        """
+        if (cls := options.get("cls", "write")) not in TOOL_CLASSES:
+            raise ValueError(f"cls is one of {', '.join(TOOL_CLASSES)}, not {cls!r}")
+
+        def declare(function: F) -> F:
+            tool = Tool(options.get("name") or function.__name__, function, options)
+            _ = tool.parameters  # a wrong signature fails here, at the author's desk
+            self._add(self.tools, tool.name, tool)
+            return function
+
+        return declare
+
+    def stage(
+        self, stage: str, *, scope: str = "global", order: int = 0, on_failure: str = "open"
+    ) -> Callable[[F], F]:
+        """Declare the handler of a stage: ``handler(ctx, fields)`` returns the changed fields, or None."""
+        for value, known in ((stage, STAGES), (scope, STAGE_SCOPES), (on_failure, ON_FAILURE)):
+            if value not in known:
+                raise ValueError(f"{value!r} is none of {', '.join(known)}")
+
+        def declare(function: F) -> F:
+            self._add(self.stages, stage, Stage(StageSpec(stage, scope, order, on_failure), function))
+            return function
+
+        return declare
+
+    def output(
+        self, name: str, *, caps: tuple[str, ...] = ("text",), description: str = "", format: str = ""
+    ) -> Callable[[F], F]:
+        """Declare a way out: ``send(ctx, content)`` returns ``"ok"``, ``"queued"`` or ``"unconfirmed"``, or a mapping
+        with ``status`` and ``id``."""
+
+        def declare(function: F) -> F:
+            self._add(self.outputs, name, Output(OutputSpec(name, caps, description, format), function))
+            return function
+
+        return declare
+
+    def input(self, name: str) -> None:
+        """Declare a channel that this plugin brings messages in by."""
+        if name in self.inputs:
+            raise ValueError(f"{self.name}: the input {name!r} is declared twice")
+        self.inputs.append(name)
+
+    def on_start(self, function: F) -> F:
+        """Run ``function(kernel)`` before the plugin counts as ready; a `ConfigError` stops it with that message."""
+        self.hooks.start.append(function)
+        return function
+
+    def main(self, function: F) -> F:
+        """Run the async ``function(kernel)`` from start to stop, where it is cancelled.  Its failure is a crash."""
+        self.hooks.main.append(function)
+        return function
+
+    def on(self, signal: str) -> Callable[[F], F]:
+        """Hear of something: ``event`` (a `Notice`), ``lost`` (a count), ``settings`` (key, value); one at a time."""
+        if signal not in SIGNALS:
+            raise ValueError(f"{signal!r} is none of {', '.join(SIGNALS)}")
+
+        def declare(function: F) -> F:
+            self.hooks.on.setdefault(signal, []).append(function)
+            return function
+
+        return declare
+
+    def _add(self, into: dict[str, Any], name: str, value: object) -> None:
+        if name in into:
+            raise ValueError(f"{self.name}: {name!r} is declared twice")
+        into[name] = value

@@ -1,0 +1,275 @@
+"""Runs a plugin over one connection to the kernel: answers its calls, keeps its tasks, stops cleanly."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import os
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from homed.errors import ConfigError, HomedError, InvalidInput, NotFound, ProtocolError, Stopped
+from homed.sdk.client import Context, Invocation, Kernel, Notice
+from homed.sdk.plugin import Plugin
+from homed.wire import methods
+from homed.wire.stream import Connection, homed_error, unknown_method
+from homed.wire.version import CORE, PROTOCOL
+
+log = logging.getLogger(__name__)
+
+_NOTICES = 4096
+"""Notices that may wait for a slow ``@on`` handler (a minute of a fast stream); then the oldest are lost, counted."""
+_THREADS = 16
+"""Plain-function handlers at once; the kernel sends fewer."""
+
+
+class Runtime:
+    """The plugin's end of the wire; the `Handler` of its connection.  ``connect`` it, then run ``work`` beside it."""
+
+    def __init__(self, plugin: Plugin) -> None:
+        self._plugin = plugin
+        self._connection: Connection | None = None
+        self._kernel: Kernel | None = None
+        self._settings: dict[str, Any] = {}
+        self._calls: set[trio.CancelScope] = set()
+        self._threads = trio.CapacityLimiter(_THREADS)
+        self._work = trio.CancelScope()
+        self._started = trio.Event()
+        self._worked = trio.Event()
+        self._signals: deque[tuple[str, tuple[Any, ...]]] = deque()
+        self._lost = 0
+        self._wake = trio.Event()
+        self._answers: dict[str, Callable[[Mapping[str, Any]], Awaitable[object]]] = {
+            methods.HANDSHAKE: self._handshake,
+            methods.INIT: self._init,
+            methods.START: self._start,
+            methods.STOP: self._stop,
+            methods.PING: self._ping,
+            methods.TOOL_INVOKE: self._tool,
+            methods.STAGE_INVOKE: self._stage,
+            methods.OUTPUT_INVOKE: self._output,
+        }
+
+    def connect(self, connection: Connection) -> None:
+        """Say which connection this runtime answers on."""
+        self._connection = connection
+
+    async def work(self) -> None:
+        """Deliver signals and, once started, run the ``@main`` tasks, until ``plugin.stop`` or cancelled.
+
+        A failing ``@main`` raises out of here: the plugin crashes, and the kernel decides about a restart.
+        """
+        try:
+            with self._work:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._pump)
+                    await self._started.wait()
+                    for main in self._plugin.hooks.main:
+                        nursery.start_soon(main, self._ready())
+        finally:
+            self._worked.set()
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> object:
+        """Answer one call of the kernel."""
+        answer = self._answers.get(method)
+        if answer is None:
+            raise unknown_method(method)
+        return await answer(params)
+
+    def notification(self, method: str, params: Mapping[str, Any]) -> None:
+        """Queue a notice or a changed setting for the ``@on`` handlers."""
+        match method:
+            case methods.EVENT:
+                names = ("seq", "at", "type", "thread", "turn", "scope", "data")
+                self._signal("event", Notice(**{name: params[name] for name in names if name in params}))
+            case methods.EVENT_LOST:
+                self._signal("lost", params.get("count", 0))
+            case methods.SETTINGS_CHANGED:
+                self._settings[params["key"]] = params.get("value")
+                self._signal("settings", params["key"], params.get("value"))
+            case _:
+                log.debug("unknown notification %s", method)
+
+    # Lifecycle
+
+    async def _handshake(self, params: Mapping[str, Any]) -> object:
+        theirs = params.get("protocol")
+        if theirs != PROTOCOL:
+            raise ProtocolError(
+                f"homed {params.get('core_version', '?')} speaks plugin protocol {theirs}, "
+                f"the SDK {CORE} of plugin {self._plugin.name} speaks {PROTOCOL}.",
+                hint="Install the plugin and homed in versions that go together.",
+            )
+        if params.get("name") != self._plugin.name:
+            raise ConfigError(
+                f"plugin.json says {params.get('name')!r}, the plugin itself says {self._plugin.name!r}.",
+                hint="Use one name in plugin.json and in sdk.Plugin(…).",
+            )
+        return {"protocol": PROTOCOL, "sdk": f"python/{CORE}", "pid": os.getpid()}
+
+    async def _init(self, params: Mapping[str, Any]) -> object:
+        if self._connection is None or self._kernel is not None:
+            raise ProtocolError("plugin.init comes once, after the handshake.")
+        self._settings.update(params.get("config", {}))
+        data_dir = Path(params["data_dir"])
+        self._kernel = Kernel(self._connection, settings=self._settings, data_dir=data_dir)
+        return registrations(self._plugin)
+
+    async def _start(self, _params: Mapping[str, Any]) -> object:
+        for hook in self._plugin.hooks.start:
+            await self._call(hook, self._ready())
+        self._started.set()
+        return {}
+
+    async def _stop(self, _params: Mapping[str, Any]) -> object:
+        self._work.cancel()
+        for scope in self._calls:
+            scope.cancel()
+        await self._worked.wait()
+        if self._connection is not None:
+            self._connection.finish()
+        return {}
+
+    async def _ping(self, _params: Mapping[str, Any]) -> object:
+        await trio.lowlevel.checkpoint()
+        return {}
+
+    # Invocations
+
+    async def _tool(self, params: Mapping[str, Any]) -> object:
+        tool = self._plugin.tools.get(_name(params, "tool"))
+        if tool is None:
+            raise NotFound(f"The plugin {self._plugin.name} has no tool {params['tool']!r}.")
+        args = params.get("args", {})
+        if not isinstance(args, dict):
+            raise InvalidInput("args must be an object.")
+        try:
+            content = await self._invoke(tool.function, self._context(params), **tool.bind(args))
+        except Exception as error:
+            known = homed_error(error)
+            if known is None:
+                log.exception("the tool %s failed", tool.name)
+            text = f"{type(error).__name__}: {error}" if known is None else str(known)
+            return {"content": text, "is_error": True}
+        return {"content": "" if content is None else content, "is_error": False}
+
+    async def _stage(self, params: Mapping[str, Any]) -> object:
+        stage = self._plugin.stages.get(_name(params, "stage"))
+        if stage is None:
+            raise NotFound(f"The plugin {self._plugin.name} has no handler for {params['stage']!r}.")
+        changes = await self._invoke(stage.function, self._context(params), params.get("fields", {}))
+        if changes is not None and not isinstance(changes, Mapping):
+            raise HomedError(f"The handler of {params['stage']} returned no mapping of changed fields.")
+        return {"changes": dict(changes or {})}
+
+    async def _output(self, params: Mapping[str, Any]) -> object:
+        output = self._plugin.outputs.get(_name(params, "output"))
+        if output is None:
+            raise NotFound(f"The plugin {self._plugin.name} has no output {params['output']!r}.")
+        sent = await self._invoke(output.function, self._context(params), params.get("content"))
+        answer = {"status": sent} if isinstance(sent, str) else sent
+        if not isinstance(answer, Mapping) or answer.get("status") not in ("ok", "queued", "unconfirmed"):
+            raise HomedError(f"The output {params['output']} returned {sent!r}, not ok, queued or unconfirmed.")
+        return dict(answer)
+
+    async def _invoke(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """Call a handler so that ``plugin.stop`` can cancel it."""
+        scope = trio.CancelScope()
+        self._calls.add(scope)
+        try:
+            with scope:
+                return await self._call(function, *args, **named)
+        finally:
+            self._calls.discard(scope)
+        raise Stopped(f"The plugin {self._plugin.name} is stopping.")
+
+    async def _call(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """Call a handler: async on Trio, plain in a thread, which a cancellation cannot end and therefore waits for."""
+        call = functools.partial(function, *args, **named)
+        if inspect.iscoroutinefunction(function):
+            return await call()
+        return await trio.to_thread.run_sync(call, limiter=self._threads)
+
+    def _context(self, params: Mapping[str, Any]) -> Context:
+        about = params.get("context", {})
+        names = ("thread", "channel", "peer", "role", "scope", "turn")
+        texts = {name: str(about[name]) for name in names if name in about}
+        if "thread" in params:
+            texts["thread"] = str(params["thread"])
+        return Context(self._ready(), Invocation(str(params.get("call", "")), **texts, timeout=params.get("timeout")))
+
+    def _ready(self) -> Kernel:
+        if self._kernel is None:
+            raise ProtocolError("The plugin is not initialised: plugin.init comes first.")
+        return self._kernel
+
+    # Signals
+
+    def _signal(self, name: str, *args: Any) -> None:
+        if name not in self._plugin.hooks.on:
+            return
+        if len(self._signals) >= _NOTICES:
+            self._signals.popleft()
+            self._lost += 1
+        self._signals.append((name, args))
+        self._wake.set()
+
+    async def _pump(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake = trio.Event()
+            while self._signals or self._lost:
+                if self._lost:
+                    lost, self._lost = self._lost, 0
+                    await self._hear("lost", (lost,))
+                if self._signals:
+                    await self._hear(*self._signals.popleft())
+
+    async def _hear(self, name: str, args: tuple[Any, ...]) -> None:
+        for handler in self._plugin.hooks.on.get(name, ()):
+            try:
+                await self._call(handler, *args)
+            except Exception:
+                log.exception("the handler of %s failed", name)
+
+
+def registrations(plugin: Plugin) -> dict[str, Any]:
+    """What the plugin registers, as ``plugin.init`` answers it."""
+    stages = [stage.spec for stage in plugin.stages.values()]
+    outputs = [output.spec for output in plugin.outputs.values()]
+    return {
+        "tools": list(plugin.tools),
+        "stages": [
+            {"stage": s.stage, "scope": s.scope, "order": s.order, "on_failure": s.on_failure} for s in stages
+        ],
+        "outputs": [
+            {"name": o.name, "caps": list(o.caps), "description": o.description, "format": o.format} for o in outputs
+        ],
+        "inputs": list(plugin.inputs),
+    }
+
+
+def _name(params: Mapping[str, Any], key: str) -> str:
+    value = params.get(key)
+    if not isinstance(value, str):
+        raise InvalidInput(f"{key} must be a name.")
+    return value
+
+
+async def serve(plugin: Plugin, receive: trio.abc.ReceiveStream, send: trio.abc.SendStream) -> None:
+    """Run ``plugin`` against the kernel behind these streams until it says stop or goes.
+
+    When this returns, every handler, ``@main`` task and program they started has ended.
+    """
+    runtime = Runtime(plugin)
+    connection = Connection(receive, send, runtime)
+    runtime.connect(connection)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(runtime.work)
+        await connection.run()
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,190 @@
+"""Test a plugin without a kernel: `harness` runs it against a fake one in memory, over the real framing.
+
+::
+
+    async with harness(plugin, settings={"roots": [str(tmp_path)]}) as kernel:
+        result = await kernel.invoke("files_read", path="a.txt")
+        assert not result.is_error
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import trio
+import trio.testing
+
+from homed.errors import HomedError, NotFound
+from homed.sdk.plugin import Plugin
+from homed.sdk.runtime import serve
+from homed.wire import methods
+from homed.wire.manifest import load_manifest
+from homed.wire.stream import Connection, unknown_method
+from homed.wire.version import CORE, PROTOCOL
+
+__all__ = ["Call", "Harness", "Result", "harness"]
+
+_DEFAULTS: dict[str, object] = {"core.log": {}, "core.announce": {}, "events.subscribe": {"seq": 0}}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call that the plugin made."""
+
+    method: str
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a tool answered: text or a JSON value."""
+
+    content: Any
+    is_error: bool
+
+
+class Harness:
+    """The fake kernel: calls the plugin, records what the plugin calls (``calls``), answers as told (``reply``).
+
+    ``context`` is what the next invocations run for; change its values to be somebody else.
+    """
+
+    def __init__(self, plugin: Plugin) -> None:
+        self.plugin = plugin
+        self.calls: list[Call] = []
+        self.registered: Mapping[str, Any] = {}
+        self.context = {
+            "thread": "thr_test", "channel": "test", "peer": "test:local", "role": "owner", "scope": "owner",
+            "turn": "turn_test",
+        }  # fmt: skip
+        self._replies: dict[str, object] = dict(_DEFAULTS)
+        self._called = trio.Event()
+        self._connection: Connection | None = None
+        self._seq = 0
+
+    def reply(self, method: str, value: object) -> None:
+        """Answer this method from now on with ``value``: a result, an error to raise, or a function of the params."""
+        if method not in methods.TO_KERNEL:
+            raise ValueError(f"there is no method {method!r} in the kernel")
+        self._replies[method] = value
+
+    async def invoke(self, tool: str, /, **args: Any) -> Result:
+        """Call a tool as the kernel does.  Cancelling it sends ``$/cancel`` and waits up to a second."""
+        params = {"tool": tool, "args": args, "call": "call_test", "timeout": 60, "context": self.context}
+        answer = await self.call(methods.TOOL_INVOKE, params)
+        return Result(answer["content"], answer["is_error"])
+
+    async def stage(self, stage: str, fields: Mapping[str, object]) -> Mapping[str, Any]:
+        """Run the plugin's handler of a stage; returns the changed fields."""
+        self._seq += 1
+        params = {"stage": stage, "seq": self._seq, "call": "call_test", "fields": fields}
+        changes: Mapping[str, Any] = (await self.call(methods.STAGE_INVOKE, params))["changes"]
+        return changes
+
+    async def output(self, name: str, content: object, *, thread: str = "thr_test") -> Mapping[str, Any]:
+        """Send through one of the plugin's outputs; returns ``{status, id?}``."""
+        params = {"output": name, "content": content, "call": "call_test", "thread": thread}
+        answer: Mapping[str, Any] = await self.call(methods.OUTPUT_INVOKE, params)
+        return answer
+
+    async def emit(self, type_: str, *, thread: str = "", turn: str = "", **data: Any) -> None:
+        """Send the plugin a notice."""
+        self._seq += 1
+        notice = {"seq": self._seq, "at": 0.0, "type": type_, "thread": thread, "turn": turn, "scope": "", "data": data}
+        await self._wire.notify(methods.EVENT, notice)
+
+    async def lose(self, count: int) -> None:
+        """Tell the plugin that it missed notices."""
+        await self._wire.notify(methods.EVENT_LOST, {"count": count})
+
+    async def set(self, key: str, value: object) -> None:
+        """Change one of the plugin's settings."""
+        await self._wire.notify(methods.SETTINGS_CHANGED, {"key": key, "value": value})
+
+    async def call(self, method: str, params: Mapping[str, object] | None = None) -> Any:
+        """Call the plugin with any method; raises the error it answers."""
+        return await self._wire.request(method, params)
+
+    async def wait_call(self, method: str) -> Call:
+        """The first call of this method, once the plugin has made one."""
+        while True:
+            for call in self.calls:
+                if call.method == method:
+                    return call
+            await self._called.wait()
+
+    async def start(self, settings: Mapping[str, object], data_dir: Path) -> None:
+        """Handshake, init and start; ``harness`` does it unless told not to."""
+        hello = {"protocol": PROTOCOL, "core_version": CORE, "name": self.plugin.name, "areas": {}}
+        await self.call(methods.HANDSHAKE, hello)
+        config = {"config": {**defaults(self.plugin), **settings}, "data_dir": str(data_dir)}
+        self.registered = await self.call(methods.INIT, config)
+        await self.call(methods.START)
+
+    @property
+    def _wire(self) -> Connection:
+        if self._connection is None:
+            raise RuntimeError("use it inside `async with harness(…)`")
+        return self._connection
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> object:
+        """Answer a call of the plugin (the harness is its connection's handler)."""
+        await trio.lowlevel.checkpoint()
+        if method not in methods.TO_KERNEL:
+            raise unknown_method(method)
+        self.calls.append(Call(method, dict(params)))
+        called, self._called = self._called, trio.Event()
+        called.set()
+        if method not in self._replies:
+            raise NotFound(f"The test has no reply for {method}.", hint=f'Say kernel.reply("{method}", …) first.')
+        value = self._replies[method]
+        if callable(value):
+            value = value(params)
+        if isinstance(value, HomedError):
+            raise value
+        return value
+
+    def notification(self, method: str, params: Mapping[str, Any]) -> None:
+        """Plugins send none."""
+
+
+def defaults(plugin: Plugin) -> dict[str, Any]:
+    """The default settings in the plugin's own ``plugin.json``; none when there is no such file."""
+    if not (plugin.folder / "plugin.json").is_file():
+        return {}
+    return {setting.key: setting.default for setting in load_manifest(plugin.folder).settings}
+
+
+@asynccontextmanager
+async def harness(
+    plugin: Plugin,
+    *,
+    settings: Mapping[str, object] | None = None,
+    data_dir: Path | None = None,
+    start: bool = True,
+) -> AsyncIterator[Harness]:
+    """Run ``plugin`` against a fake kernel for the length of the block, then stop it.
+
+    ``settings`` lie over the manifest's defaults; without ``data_dir`` it gets a folder that is removed afterwards.
+    With ``start=False`` the test says itself when: ``await kernel.start({}, folder)``.
+    """
+    fake = Harness(plugin)
+    ours, theirs = trio.testing.memory_stream_pair()
+    with contextlib.ExitStack() as stack:
+        folder = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        async with trio.open_nursery() as nursery:
+            fake._connection = Connection(ours, ours, fake)
+            nursery.start_soon(serve, plugin, theirs, theirs)
+            await nursery.start(fake._connection.run)
+            if start:
+                await fake.start(settings or {}, folder)
+            yield fake
+            with contextlib.suppress(HomedError):  # a plugin already gone needs no stop
+                await fake.call(methods.STOP)
+            await ours.aclose()
