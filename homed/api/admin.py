@@ -61,7 +61,7 @@ async def status(call: PeerCall[PeerParams]) -> Mapping[str, object]:
     return await call.ports.status.status()
 
 
-async def plugins(call: PeerCall[PeerParams]) -> Mapping[str, object]:
+def plugins(call: PeerCall[PeerParams]) -> Mapping[str, object]:
     """Every plugin and its state."""
     return {"plugins": [one.wire() for one in call.ports.host.statuses()]}
 
@@ -76,12 +76,12 @@ async def plugin_stop(call: PeerCall[Named]) -> Mapping[str, object]:
     return (await call.ports.host.stop(call.params.name)).wire()
 
 
-async def plugin_logs(call: PeerCall[Logs]) -> Mapping[str, object]:
+def plugin_logs(call: PeerCall[Logs]) -> Mapping[str, object]:
     """The last lines a plugin wrote."""
     return {"lines": list(call.ports.host.logs(call.params.name, call.params.limit))}
 
 
-async def config_get(call: PeerCall[OfKey]) -> Mapping[str, object]:
+def config_get(call: PeerCall[OfKey]) -> Mapping[str, object]:
     """One setting."""
     return setting_to_wire(call.ports.settings.view(call.params.key))
 
@@ -98,12 +98,12 @@ async def config_set(call: PeerCall[ConfigSet]) -> Mapping[str, object]:
     return {"key": key, "applied": applied.value, "note": note}
 
 
-async def config_list(call: PeerCall[ConfigList]) -> Mapping[str, object]:
+def config_list(call: PeerCall[ConfigList]) -> Mapping[str, object]:
     """The settings that have no editor of their own."""
     return {"settings": [setting_to_wire(view) for view in call.ports.settings.list_(call.params.prefix)]}
 
 
-async def models_list(call: PeerCall[PeerParams]) -> Mapping[str, object]:
+def models_list(call: PeerCall[PeerParams]) -> Mapping[str, object]:
     """The model sources; never a key."""
     sources = call.ports.sources
     return {"sources": [source_to_wire(source, sources) for source in sources.list()]}

@@ -28,7 +28,7 @@ class OfSession(Params):
     session: str = Field(min_length=1, max_length=256)
 
 
-async def state(call: Call[Params]) -> Mapping[str, object]:
+def state(call: Call[Params]) -> Mapping[str, object]:
     """Whether a password can be used at all."""
     return {"password_set": call.ports.logins.password_set}
 

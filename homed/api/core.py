@@ -52,13 +52,13 @@ async def log(call: Call[Log]) -> Mapping[str, object]:
     return {}
 
 
-async def announce(call: Call[Announce]) -> Mapping[str, object]:
+def announce(call: Call[Announce]) -> Mapping[str, object]:
     """Note where people reach the plugin."""
     call.caller.announce(call.params.kind, call.params.address)
     return {}
 
 
-async def settings_get(call: Call[SettingGet]) -> Mapping[str, object]:
+def settings_get(call: Call[SettingGet]) -> Mapping[str, object]:
     """A setting of the plugin's own."""
     return {"value": call.ports.settings.get(_own(call.caller.plugin, call.params.key))}
 

@@ -19,7 +19,7 @@ class Subscribe(Params):
     content: bool = False
 
 
-async def subscribe(call: Call[Subscribe]) -> Mapping[str, object]:
+def subscribe(call: Call[Subscribe]) -> Mapping[str, object]:
     """Send the plugin notices from now on."""
     caller, types = call.caller, call.params.types
     wanted = None if types is None else frozenset(types)

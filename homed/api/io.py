@@ -109,7 +109,7 @@ async def thread_rename(call: PeerCall[Rename]) -> Mapping[str, object]:
     return {}
 
 
-async def approvals(call: PeerCall[PeerParams]) -> Mapping[str, object]:
+def approvals(call: PeerCall[PeerParams]) -> Mapping[str, object]:
     """What waits for the peer's decision."""
     return {"approvals": list(call.ports.conversations.approvals(call.who))}
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import trio
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from homed.api.ports import ApiPorts, Caller
@@ -44,6 +45,7 @@ class PeerParams(Params):
 
 
 P = TypeVar("P", bound=Params)
+PP = TypeVar("PP", bound=PeerParams)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +78,28 @@ class Method:
     in_person: bool = False
 
 
-def plain(params: type[P], handler: Callable[[Call[P]], Awaitable[object]]) -> Method:
-    """A method of the plugin's own."""
-    return Method(params, handler)
+def plain(params: type[P], handler: Callable[[Call[P]], object]) -> Method:
+    """A method of the plugin's own.  A handler is async if it may have to wait, else a plain function."""
+    return Method(params, _awaitable(handler))
 
 
-def personal(
-    params: type[PP], handler: Callable[[PeerCall[PP]], Awaitable[object]], *, in_person: bool = False
-) -> Method:
+def personal(params: type[PP], handler: Callable[[PeerCall[PP]], object], *, in_person: bool = False) -> Method:
     """A method that a peer uses."""
-    return Method(params, handler, in_person=in_person)
+    return Method(params, _awaitable(handler), in_person=in_person)
 
 
-def administrative(params: type[PP], handler: Callable[[PeerCall[PP]], Awaitable[object]]) -> Method:
+def administrative(params: type[PP], handler: Callable[[PeerCall[PP]], object]) -> Method:
     """A method for owners."""
-    return Method(params, handler, owner=True)
+    return Method(params, _awaitable(handler), owner=True)
 
 
-PP = TypeVar("PP", bound=PeerParams)
+def _awaitable(handler: Callable[[Any], object]) -> Callable[[Any], Awaitable[object]]:
+    async def run(call: Any) -> object:
+        await trio.lowlevel.checkpoint()
+        answer = handler(call)
+        return await answer if isinstance(answer, Awaitable) else answer
+
+    return run
 
 
 def parse(method: str, model: type[P], params: Mapping[str, object]) -> P:

@@ -92,8 +92,10 @@ def _in_range(definition: Definition, value: float, place: str) -> float:
     low, high = definition.minimum, definition.maximum
     if (low is not None and value < low) or (high is not None and value > high):
         unit = " seconds" if definition.type == "duration" else ""
-        bounds = f"between {low:g} and {high:g}" if low is not None and high is not None else (
-            f"at least {low:g}" if low is not None else f"at most {high:g}"
+        bounds = (
+            f"between {low:g} and {high:g}"
+            if low is not None and high is not None
+            else (f"at least {low:g}" if low is not None else f"at most {high:g}")
         )
         _refuse(definition, place, f"must be {bounds}{unit}; this is {value:g}")
     return value

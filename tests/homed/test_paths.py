@@ -66,9 +66,7 @@ def test_a_file_in_the_way_is_said_by_name(tmp_path: Path) -> None:
     assert "--data" in caught.value.hint
 
 
-def test_a_read_only_folder_is_said_before_anything_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_folder_is_said_before_anything_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
     with pytest.raises(StorageError, match="cannot be written") as caught:
         Paths(tmp_path).create()

@@ -101,9 +101,7 @@ class FakeHost:
         self.state = State.READY
 
     def statuses(self) -> Sequence[PluginStatus]:
-        return [
-            PluginStatus("shell", "命令", "1.0.0", "Runs.", self.state, "", 0.0, 7, ("cmd_run",), Trust.PACKAGED)
-        ]
+        return [PluginStatus("shell", "命令", "1.0.0", "Runs.", self.state, "", 0.0, 7, ("cmd_run",), Trust.PACKAGED)]
 
     async def start(self, name: str) -> PluginStatus:
         return self._to(name, State.READY)

@@ -136,9 +136,7 @@ class TestCallTokens:
         ("auth.login", {"password": "x" * 1025}, "password: "),
     ],
 )
-async def test_wrong_parameters_are_named(
-    house: House, method: str, params: dict[str, object], words: str
-) -> None:
+async def test_wrong_parameters_are_named(house: House, method: str, params: dict[str, object], words: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         await house.api.dispatch(FakeCaller(), method, params)
     assert str(caught.value).startswith(f"{method}: {words}")
@@ -169,4 +167,3 @@ ENOUGH: dict[str, dict[str, object]] = {
     "admin.models_test": {"name": "a"},
 }
 """The parameters besides ``peer`` with which a method gets as far as its checks of who asks."""
-
