@@ -1,0 +1,1 @@
+"""The Unix socket that ``waiter`` and the ``homed`` commands talk to."""

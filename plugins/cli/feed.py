@@ -1,0 +1,77 @@
+"""Notices for one client: those of its peer's own threads, as fast as it reads."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import trio
+
+EVENT, LOST = "event", "event.lost"
+WAITING = 1024
+"""Notices that may wait for a slow client (some 20 s of a fast stream); then the oldest go and are counted."""
+
+KNOWN = 256
+"""Threads whose visibility is remembered; a client follows a handful."""
+
+Visible = Callable[[str], Awaitable[bool]]
+Send = Callable[[str, Mapping[str, object]], Awaitable[None]]
+
+
+class Feed:
+    """Passes notices on.  ``visible`` says whether the peer may see a thread: the kernel decides, not this plugin."""
+
+    def __init__(self, visible: Visible, *, owner: bool, size: int = WAITING) -> None:
+        self._visible = visible
+        self._owner = owner
+        self._size = size
+        self._waiting: deque[Mapping[str, Any]] = deque()
+        self._known: dict[str, bool] = {}
+        self._lost = 0
+        self._wake = trio.Event()
+
+    def offer(self, notice: Mapping[str, Any]) -> None:
+        """Queue a notice; never waits."""
+        if len(self._waiting) >= self._size:
+            self._waiting.popleft()
+            self._lost += 1
+        self._waiting.append(notice)
+        self._wake.set()
+
+    def lose(self, count: int) -> None:
+        """Count notices that were lost before they came here."""
+        self._lost += count
+        self._wake.set()
+
+    def may_see(self, thread: str) -> None:
+        """The kernel let the peer into this thread."""
+        self._remember(thread, seen=True)
+
+    async def run(self, send: Send) -> None:
+        """Send what may be seen, in order, for ever.  Cancelled, it leaves the client without the rest."""
+        while True:
+            if self._lost:
+                lost, self._lost = self._lost, 0
+                await send(LOST, {"count": lost})
+            while self._waiting and not self._lost:
+                notice = self._waiting.popleft()
+                if await self._may_see(notice):
+                    await send(EVENT, notice)
+            if not self._waiting and not self._lost:
+                self._wake = trio.Event()
+                await self._wake.wait()
+
+    async def _may_see(self, notice: Mapping[str, Any]) -> bool:
+        """Notices of no thread (plugin states, the system's) are the owner's."""
+        thread = notice.get("thread")
+        if not thread:
+            return self._owner
+        if thread not in self._known:
+            self._remember(str(thread), seen=await self._visible(str(thread)))
+        return self._known[str(thread)]
+
+    def _remember(self, thread: str, *, seen: bool) -> None:
+        while len(self._known) >= KNOWN:
+            del self._known[next(iter(self._known))]
+        self._known[thread] = seen

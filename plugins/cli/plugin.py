@@ -1,0 +1,69 @@
+"""Listens while the plugin runs, and hands every notice of the kernel to the clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+
+import trio
+
+from homed import sdk
+
+from .door import listening
+from .service import Service
+
+
+def socket_of(settings: Mapping[str, object]) -> Path:
+    """Where to listen: the setting ``socket``, which the kernel fills in.  Raises ConfigError if it did not."""
+    path = settings.get("socket")
+    if not isinstance(path, str) or not path:
+        raise sdk.ConfigError("plugin.cli.socket is not set.", hint="Set it to the path of the socket for waiter.")
+    return Path(path)
+
+
+class Cli:
+    """The running plugin: at most one service."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._listener: trio.SocketListener | None = None
+        self._service: Service | None = None
+
+    async def start(self, kernel: sdk.Kernel) -> None:
+        """Listen, so that whoever sees this plugin ready can connect.  Raises ConfigError with what to do."""
+        self._listener = self._open.enter_context(listening(socket_of(kernel.settings)))
+
+    async def run(self, kernel: sdk.Kernel) -> None:
+        """Serve until the plugin stops; the socket's file is gone afterwards."""
+        with self._open:
+            assert self._listener is not None  # the plugin starts before it runs
+            self._service = Service(kernel)
+            await kernel.subscribe()
+            await kernel.announce("socket", str(socket_of(kernel.settings)))
+            await self._service.serve(self._listener)
+
+    async def hear(self, notice: sdk.Notice) -> None:
+        """Pass a notice on.  Async, so that it runs beside the clients' tasks and not in a thread."""
+        if self._service is not None:
+            self._service.offer(asdict(notice))
+
+    async def lose(self, count: int) -> None:
+        """Pass on that notices were lost."""
+        if self._service is not None:
+            self._service.lose(count)
+
+
+def build() -> sdk.Plugin:
+    """The plugin, with a state of its own."""
+    made, cli = sdk.Plugin("cli"), Cli()
+    made.input("cli")
+    made.on_start(cli.start)
+    made.main(cli.run)
+    made.on("event")(cli.hear)
+    made.on("lost")(cli.lose)
+    return made
+
+
+plugin = build()

@@ -1,0 +1,1 @@
+"""Read, write, edit, list and search files below the folders the person allowed."""

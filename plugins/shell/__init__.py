@@ -1,0 +1,1 @@
+"""Run a shell command and report what it did."""

@@ -1,0 +1,1 @@
+"""Timers: once or again and again, in the time zone they were made for."""

@@ -1,0 +1,82 @@
+"""The timers on disk: one JSON file, replaced as a whole, so that it is never half written."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+VERSION = 1
+
+
+class BadBook(ValueError):
+    """The file is not what this version wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """One timer.
+
+    ``next_at`` is UTC seconds since the epoch; ``cron`` is empty for one that fires once; ``zone`` is the IANA name it
+    was made for; ``thread`` is where it is told.
+    """
+
+    id: str
+    text: str
+    next_at: float
+    cron: str
+    zone: str
+    thread: str
+    created_at: float
+
+
+def load(path: Path) -> dict[str, Timer]:
+    """Read the timers; none if there is no file yet.  Raises BadBook."""
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise BadBook(f"{path} is no JSON: {error}") from None
+    if not isinstance(data, Mapping) or data.get("version") != VERSION or not isinstance(data.get("timers"), list):
+        raise BadBook(f"{path} is not a list of timers of version {VERSION}")
+    return {timer.id: timer for timer in (_timer(item, path) for item in data["timers"])}
+
+
+def _timer(item: object, path: Path) -> Timer:
+    names = {field.name for field in fields(Timer)}
+    if not isinstance(item, Mapping) or names != set(item):
+        raise BadBook(f"{path} holds a timer that cannot be read")
+    numbers = ("next_at", "created_at")
+    for name in names:
+        if not isinstance(item[name], (int, float) if name in numbers else str) or isinstance(item[name], bool):
+            raise BadBook(f"{path} holds a timer whose {name} is wrong")
+    return Timer(**{name: item[name] for name in names})
+
+
+def save(path: Path, timers: Mapping[str, Timer]) -> None:
+    """Replace the file.  After a power cut it holds the old timers or the new ones.  Blocks: run it in a thread."""
+    body = json.dumps(
+        {"version": VERSION, "timers": [asdict(t) for t in timers.values()]}, ensure_ascii=False, indent=1
+    )
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with open(temporary, "x", encoding="utf-8", opener=_private) as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,1 @@
+"""Tests of this plugin: good, bad and hostile input."""
