@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.exceptions import UnknownType, ValidationError
+from referencing import Registry
+from referencing.exceptions import Unresolvable
 
 from homed.agent.results import refusal
 
@@ -39,10 +41,12 @@ def check(schema: Mapping[str, object], arguments: Mapping[str, object] | None, 
         )
     coerced = _coerce(schema, arguments)
     given = coerced if isinstance(coerced, dict) else dict(arguments)
+    # an empty registry: a $ref in a plugin's schema must never make the kernel fetch anything
+    validator = Draft202012Validator(schema, registry=Registry())
     try:
-        errors = sorted(Draft202012Validator(schema).iter_errors(given), key=lambda e: list(map(str, e.absolute_path)))
-    except SchemaError as error:
-        return Checked({}, refusal("bad_schema", detail=error.message[:SHOWN], hint="The tool's schema is wrong."))
+        errors = sorted(validator.iter_errors(given), key=lambda e: list(map(str, e.absolute_path)))
+    except (UnknownType, Unresolvable) as error:
+        return Checked({}, refusal("bad_schema", detail=str(error)[:SHOWN], hint="The tool's own schema is wrong."))
     if errors:
         return Checked({}, _refused(errors[0], schema))
     return Checked(given)

@@ -1,0 +1,105 @@
+"""What is shown while an answer streams: all of it, in few notices, and never a secret, however it was cut."""
+
+from __future__ import annotations
+
+import trio
+import trio.testing
+from hypothesis import given
+from hypothesis import strategies as st
+
+from homed.agent.deltas import BEAT, Coalescer, StreamRedactor
+from homed.redact import redact
+
+KEY = "sk-" + "a1b2c3d4" * 4
+
+
+def stream(pieces: list[str]) -> list[str]:
+    cleaner = StreamRedactor(redact)
+    return [*(cleaner.feed(piece) for piece in pieces), cleaner.finish()]
+
+
+@given(st.lists(st.text(alphabet="ab 你好。\n-:./[]", max_size=8), max_size=20))
+def test_harmless_text_comes_out_as_it_went_in(pieces: list[str]) -> None:
+    assert "".join(stream(pieces)) == "".join(pieces)
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=80),
+    st.sampled_from([f"key {KEY} end", f"x\npassword: {KEY}\n"]),
+)
+def test_a_secret_in_pieces_is_never_shown(cuts: list[int], text: str) -> None:
+    """D6: for every way of cutting it."""
+    pieces, at = [], 0
+    for cut in cuts:
+        pieces.append(text[at : at + cut])
+        at += cut
+    shown = "".join(stream([*pieces, text[at:]]))
+    assert KEY not in shown
+    assert KEY[8:20] not in shown
+
+
+def test_a_private_key_block_is_held_until_it_ends() -> None:
+    cleaner = StreamRedactor(redact)
+    shown = cleaner.feed("Here: \n-----BEGIN RSA PRIVATE KEY-----\nMIIEsecret\nmore\n")
+    shown += cleaner.feed("last\n-----END RSA PRIVATE KEY-----\nbye")
+    shown += cleaner.finish()
+    assert "MIIE" not in shown
+    assert shown.startswith("Here: \n")
+    assert shown.endswith("\nbye")
+
+
+def test_chinese_goes_out_at_once_and_a_word_with_its_space() -> None:
+    cleaner = StreamRedactor(redact)
+    assert cleaner.feed("你好") == "你好"
+    assert cleaner.feed(" hel") == " "
+    assert cleaner.feed("lo ") == "hello "
+
+
+def test_a_very_long_line_is_not_held_for_ever() -> None:
+    cleaner = StreamRedactor(redact)
+    shown = "".join(cleaner.feed("word " * 100) for _ in range(100))
+    assert len(shown) > 45_000
+    assert len(cleaner._line) < 20_000
+
+
+async def test_many_small_pieces_become_a_notice_a_beat(autojump_clock: trio.testing.MockClock) -> None:
+    shown: list[tuple[int, str]] = []
+    coalescer = Coalescer(redact, lambda at, text: shown.append((at, text)))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(coalescer.beat)
+        for _ in range(1000):
+            coalescer.feed("ab ")
+            await trio.sleep(0.001)
+        nursery.cancel_scope.cancel()
+    coalescer.finish()
+    assert "".join(text for _, text in shown) == "ab " * 1000
+    assert len(shown) <= 1.0 / BEAT + 3
+    at = 0
+    for offset, text in shown:
+        assert offset == at
+        at += len(text)
+
+
+async def test_the_first_piece_goes_out_at_once_and_the_last_within_a_beat(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    shown: list[tuple[float, str]] = []
+    coalescer = Coalescer(redact, lambda at, text: shown.append((trio.current_time(), text)))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(coalescer.beat)
+        began = trio.current_time()
+        coalescer.feed("one ")
+        coalescer.feed("two ")
+        await trio.sleep(1)
+        nursery.cancel_scope.cancel()
+    assert [text for _, text in shown] == ["one ", "two "]
+    assert shown[0][0] == began
+    assert shown[1][0] - began <= BEAT * 1.01
+
+
+async def test_a_flood_does_not_wait_for_the_beat() -> None:
+    shown: list[int] = []
+    coalescer = Coalescer(redact, lambda at, text: shown.append(len(text)))
+    coalescer.feed("a ")
+    coalescer.feed("b " * 5000)
+    assert sum(shown) == 10_002
