@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
+
+from homed.config import values
 from homed.config.definitions import Definition
+from homed.errors import ConfigError
 from homed.settings.registry import Settings
 from homed.wire.manifest import Manifest, SettingSpec
 
 PREFIX = "plugin."
 
-_TYPES = {"choice": "select"}
+_log = logging.getLogger(__name__)
+
 _EMPTY: dict[str, object] = {"int": 0, "float": 0, "duration": 0, "bool": False, "list": []}
 
 
@@ -34,15 +40,22 @@ def split_key(key: str) -> tuple[str, str] | None:
 
 
 def _definition(manifest: Manifest, spec: SettingSpec) -> Definition:
-    type_ = _TYPES.get(spec.type, spec.type)
-    default = spec.default if spec.default is not None else _EMPTY.get(type_, spec.options[0] if spec.options else "")
-    return Definition(
+    empty = _EMPTY.get(spec.type, spec.options[0] if spec.options else "")
+    definition = Definition(
         key=full_key(manifest.name, spec.key),
-        type=type_,
-        default=default,
+        type=spec.type,
+        default=empty,
         description=spec.description,
         name=spec.name or spec.key,
         category=spec.category or manifest.name,
         hidden=spec.hidden,
         options=spec.options,
     )
+    if spec.default is None:
+        return definition
+    try:
+        return replace(definition, default=values.check(definition, spec.default))
+    except ConfigError as error:
+        # a plugin's mistake in its manifest must not keep homed from starting
+        _log.warning("the default of a setting is not used: %s", error)
+        return definition

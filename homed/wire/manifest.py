@@ -33,7 +33,7 @@ STAGE_SCOPES = ("global", "own-tools")
 ON_FAILURE = ("open", "closed")
 RESTARTS = ("always", "on-failure", "never")
 ACTIVATIONS = ("eager", "lazy")
-SETTING_TYPES = ("string", "text", "int", "float", "bool", "list", "dict", "password", "choice")
+SETTING_TYPES = ("string", "text", "int", "float", "bool", "duration", "password", "select", "list")
 
 _MAX_BYTES = 1 << 20
 _KNOWN = frozenset(
@@ -86,7 +86,7 @@ class OutputSpec:
 
 @dataclass(frozen=True, slots=True)
 class SettingSpec:
-    """One setting of the plugin; its full key is ``plugin.NAME.KEY``.  ``options`` are the values of a ``choice``."""
+    """One setting of the plugin; its full key is ``plugin.NAME.KEY``.  ``options`` are the values of a ``select``."""
 
     key: str
     type: str
@@ -273,8 +273,8 @@ def _setting(part: Reader) -> SettingSpec:
         hidden=part.flag("hidden"),
         options=part.names("options"),
     )
-    if spec.type == "choice" and not spec.options:
-        part.wrong("options", "a choice needs options")
+    if spec.type == "select" and not spec.options:
+        part.wrong("options", "a select needs options")
     if spec.default is not None and spec.type and not fits(spec.type, spec.default, spec.options):
         part.wrong("default", f"{spec.default!r} is no {spec.type}")
     return spec
@@ -291,9 +291,9 @@ def fits(type_: str, value: object, options: tuple[str, ...] = ()) -> bool:
             return isinstance(value, (int, float)) and not isinstance(value, bool)
         case "list":
             return isinstance(value, list)
-        case "dict":
-            return isinstance(value, dict)
-        case "choice":
+        case "duration":
+            return isinstance(value, (int, float, str)) and not isinstance(value, bool)
+        case "select":
             return isinstance(value, str) and value in options
         case _:
             return isinstance(value, str)
