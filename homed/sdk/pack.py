@@ -29,7 +29,7 @@ _PLAIN = (str, int, float, bool, type(None), dict, list, object)
 
 
 def describe(plugin: Plugin) -> dict[str, Any]:
-    """The manifest's ``tools``, ``stages``, ``outputs``, ``inputs``.  Raises `ConfigError` naming tool and parameter."""
+    """The manifest's generated fields (``tools``, …).  Raises `ConfigError` naming tool and parameter."""
     described = registrations(plugin)
     described["tools"] = [describe_tool(tool, plugin.folder) for tool in plugin.tools.values()]
     return described

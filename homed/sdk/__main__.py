@@ -1,0 +1,54 @@
+"""``python -m homed.sdk``: the plugin author's tool."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import trio
+
+from homed.errors import HomedError
+from homed.sdk.check import check
+from homed.sdk.scaffold import explain, new, update_manifest
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command and return the exit code: 0 well, 1 something is wrong with the plugin, 2 wrong usage."""
+    parser = argparse.ArgumentParser(prog="python -m homed.sdk", description="Write, check and pack plugins for homed.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    writer = commands.add_parser("new", help="write a working plugin with its test")
+    writer.add_argument("name", help="lower-case letters, digits and _")
+    writer.add_argument("--dir", type=Path, default=Path(), help="where its folder goes (default: here)")
+    for name, text in (("check", "run the plugin and report what homed would object to"),
+                       ("manifest", "bring plugin.json in step with the code")):  # fmt: skip
+        commands.add_parser(name, help=text).add_argument("folder", type=Path, help="the plugin's folder")
+    options = parser.parse_args(arguments)
+    try:
+        return trio.run(_run, options)
+    except HomedError as error:
+        sys.stderr.write(explain(error) + "\n")
+        return 1
+
+
+async def _run(options: argparse.Namespace) -> int:
+    if options.command == "new":
+        folder = await new(options.name, options.dir)
+        sys.stdout.write(
+            f"{folder} is a working plugin.  Next:\n"
+            f"  python -m pytest {folder}              its test\n"
+            f"  python -m homed.sdk check {folder}     what homed would object to\n"
+            f"  python -m homed.sdk manifest {folder}  after changing a tool\n"
+        )
+        return 0
+    if options.command == "manifest":
+        changed = await update_manifest(options.folder)
+        sys.stdout.write(f"{options.folder}/plugin.json {'was brought in step' if changed else 'is in step'}.\n")
+        return 0
+    report = await check(options.folder)
+    sys.stdout.write(report.text())
+    return 0 if report.ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
