@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 
 from homed.clock import new_id
 from homed.errors import Conflict, InvalidInput, NotFound
@@ -90,17 +90,16 @@ def finish(tx: Tx, input_id: str, outcome: Outcome, new: Sequence[NewEvent], *, 
         "UPDATE inputs SET state = ?, outcome = ?, ended_at = ? WHERE id = ?",
         (outcome.state.value, _outcome_json(outcome), at, input_id),
     )
+    tx.execute(
+        "UPDATE turns SET ended_at = ?, state = ?, usage = ? WHERE id = ?",
+        (at, outcome.state.value, dumps(dict(outcome.usage)), before.turn),
+    )
+    tx.execute(
+        "UPDATE events SET layer = 'archived' WHERE thread = ? AND turn = ? AND no_memory = 1 AND layer = 'context'",
+        (before.thread, before.turn),
+    )
     threads.touch(tx, before.thread, at=at)
-    if before.turn:
-        tx.execute(
-            "UPDATE turns SET ended_at = ?, state = ?, usage = ? WHERE id = ?",
-            (at, outcome.state.value, dumps(dict(outcome.usage)), before.turn),
-        )
-        tx.execute(
-            "UPDATE events SET layer = 'archived' WHERE turn = ? AND no_memory = 1 AND layer = 'context'",
-            (before.turn,),
-        )
-    return stored
+    return [replace(event, layer="archived") if event.no_memory else event for event in stored]
 
 
 def mark_sent(tx: Tx, input_id: str, sent: str) -> None:

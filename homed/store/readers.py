@@ -42,13 +42,18 @@ class ReaderPool:
         """See ``Store.read``."""
         async with self._borrowed() as connection:
             reading = _Reading(connection, self._path, fn)
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(reading.interrupt_on_cancel)
-                try:
-                    answer = await self._executor.run(reading.run)
-                finally:
-                    reading.over = True
-                    nursery.cancel_scope.cancel()
+            try:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(reading.interrupt_on_cancel)
+                    try:
+                        answer = await self._executor.run(reading.run)
+                    finally:
+                        reading.ended.set()
+                        nursery.cancel_scope.cancel()
+            except BaseExceptionGroup:
+                # Callers shall see a bare Cancelled, as from any other call, not the nursery's group of one.
+                await trio.lowlevel.checkpoint_if_cancelled()
+                raise
         return answer.unwrap()
 
     @asynccontextmanager
@@ -77,7 +82,8 @@ class _Reading(Generic[T]):
         self._path = path
         self._fn = fn
         self._cancelled = False
-        self.over = False
+        self._over = False
+        self.ended = trio.Event()
 
     def run(self) -> outcome.Maybe[T]:
         """Run the function on one snapshot: everything it reads is of one moment."""
@@ -91,7 +97,7 @@ class _Reading(Generic[T]):
             return self._fn(tx)
         finally:
             tx.end()
-            self.over = True  # before the rollback, so that no late interrupt hits that
+            self._over = True  # before the rollback, so that no late interrupt hits that
             self._roll_back()
 
     def _roll_back(self) -> None:
@@ -108,7 +114,8 @@ class _Reading(Generic[T]):
             await trio.sleep_forever()
         finally:
             with trio.move_on_after(_INTERRUPT_SECONDS, shield=True):
-                while not self.over:
+                while not (self._over or self.ended.is_set()):
                     self._cancelled = True
                     self._connection.interrupt()
-                    await trio.sleep(_INTERRUPT_AGAIN)
+                    with trio.move_on_after(_INTERRUPT_AGAIN):
+                        await self.ended.wait()

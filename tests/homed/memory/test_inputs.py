@@ -120,8 +120,15 @@ def test_a_no_memory_turn_is_archived_at_its_end_not_before(tx: Tx, thread: Thre
     running = inputs.begin(tx, accepted.id, turn="turn_a", at=2.0)
     event = events.append(tx, running, NewEvent(EventKind.USER, "hush"), at=2.0)
     assert (event.no_memory, event.layer) == (True, "context")
-    inputs.finish(tx, accepted.id, ANSWERED, [NewEvent(EventKind.ASSISTANT, "ok")], at=3.0)
+    (last,) = inputs.finish(tx, accepted.id, ANSWERED, [NewEvent(EventKind.ASSISTANT, "ok")], at=3.0)
     assert [e.layer for e in events.of_turn(tx, "turn_a")] == ["archived", "archived"]
+    assert last == events.of_turn(tx, "turn_a")[-1]
+
+
+def test_a_no_memory_input_refused_before_its_turn_is_archived_as_well(tx: Tx, thread: Thread) -> None:
+    accepted, _ = inputs.accept(tx, new_input(thread, no_memory=True), at=1.0)
+    inputs.finish(tx, accepted.id, Outcome(InputState.REFUSED), [NewEvent(EventKind.USER, "hush")], at=3.0)
+    assert tx.all("SELECT layer FROM events") == [("archived",)]
 
 
 def test_how_far_delivery_got_is_kept_beside_the_outcome(tx: Tx, thread: Thread) -> None:

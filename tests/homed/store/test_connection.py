@@ -115,6 +115,16 @@ async def test_c12_a_file_cut_short_is_found_at_start_and_kept(tmp_path: Path) -
     assert fingerprint(tmp_path) == before
 
 
+async def test_a_check_that_takes_too_long_does_not_keep_the_daemon_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "homed.db"
+    await make_store(path, rows=5000)
+    monkeypatch.setattr("homed.store.connection.CHECK_SECONDS", 0.0)
+    async with open_store(path) as store:
+        assert await store.read(count) == 5000
+
+
 async def test_c12_a_damaged_file_with_a_log_is_not_even_checkpointed(tmp_path: Path) -> None:
     path, copy = tmp_path / "a" / "homed.db", tmp_path / "b" / "homed.db"
     await make_store(path, rows=500)
