@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, NotRequired, Required, Union
 
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError
+from typing_extensions import is_typeddict  # knows its own TypedDict, which pydantic wants before Python 3.12
 
 from homed.errors import ConfigError
 from homed.sdk.plugin import Plugin, Tool
@@ -105,7 +106,7 @@ def _is_json(hint: Any) -> bool:
         return _is_json(args[0])
     if origin in (Union, types.UnionType, list, dict, Sequence, Mapping, Iterable):
         return all(_is_json(part) for part in args)
-    if typing.is_typeddict(hint):
+    if is_typeddict(hint):
         return all(_is_json(part) for part in typing.get_type_hints(hint, include_extras=True).values())
     return False
 
