@@ -90,13 +90,16 @@ def _read_in(folder: int, name: str, place: Place) -> Found:
         fd = os.open(name, _READ, dir_fd=folder)
     except OSError as error:
         raise refusal(error, place) from error
-    with os.fdopen(fd, "rb") as file:
+    try:
         info = os.fstat(fd)
         if stat.S_ISDIR(info.st_mode):
             raise ToolError(f"{place} is a folder.", hint="List it with files_ls.")
         if not stat.S_ISREG(info.st_mode):
             raise ToolError(f"{place} is not a regular file.")
-        data = file.read(MAX_FILE + 1)
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            data = file.read(MAX_FILE + 1)
+    finally:
+        os.close(fd)
     if len(data) > MAX_FILE:
         raise ToolError(f"{place} is larger than {MAX_FILE >> 20} MiB.", hint="Search it with files_search.")
     return Found(data, stat.S_IMODE(info.st_mode), _stamp(info))

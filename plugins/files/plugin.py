@@ -40,9 +40,11 @@ class EditArgument(TypedDict):
 
 def roots_of(settings: Mapping[str, object], home: Path) -> Roots:
     """The allowed folders from the setting ``roots``.  Raises ConfigError for what is no list of absolute folders."""
-    value = settings.get("roots") or [DEFAULT_ROOT]
+    value = settings.get("roots", [DEFAULT_ROOT])
     if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(v, str) for v in value):
         raise sdk.ConfigError("The setting plugin.files.roots must be a list of folders.")
+    if not value:
+        raise sdk.ConfigError("plugin.files.roots names no folder.", hint="Name one, or stop the plugin files.")
     folders = [home / item[2:] if str(item).startswith("~/") else Path(str(item)) for item in value]
     for folder in folders:
         if not folder.is_absolute() or "\0" in str(folder):

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from signal import Signals
 
 from homed import sdk
 
@@ -30,10 +31,9 @@ def start_folder(settings: Mapping[str, object], home: Path, workdir: str) -> Pa
     return folder
 
 
-def readable(data: bytes, *, cut: bool) -> str:
+def readable(data: bytes) -> str:
     """Output as text.  A byte that is not UTF-8 shows as ``\\xNN``, never as a silent replacement."""
-    text = data.decode("utf-8", "backslashreplace")
-    return f"{text}\n[more output was not kept]" if cut else text
+    return data.decode("utf-8", "backslashreplace")
 
 
 # The kernel's limit is above the longest time a command may ask for: it is this tool that ends it, with its output.
@@ -58,15 +58,18 @@ async def cmd_run(ctx: sdk.Context, command: str, timeout: float = 60, workdir: 
 
 
 def report(done: sdk.process.Completed, seconds: float) -> dict[str, object]:
-    """``{status, exit_code, stdout, stderr}``; on a timeout what was printed until then and a ``note``."""
+    """``{status, exit_code, stdout, stderr}``, and a ``note`` on a timeout or a signal.  Over-long output has a gap."""
+    ended = None if done.timed_out or done.exit.signal else done.exit.code
     answer: dict[str, object] = {
-        "status": "timed_out" if done.timed_out else "ok" if done.exit.code == 0 else "failed",
-        "exit_code": None if done.timed_out else done.exit.code,
-        "stdout": readable(done.stdout, cut=done.truncated),
-        "stderr": readable(done.stderr, cut=done.truncated),
+        "status": "timed_out" if done.timed_out else "ok" if ended == 0 else "failed",
+        "exit_code": ended,
+        "stdout": readable(done.stdout),
+        "stderr": readable(done.stderr),
     }
     if done.timed_out:
         answer["note"] = (
             f"Killed after {seconds:g} s with everything it had started; the output is what came until then."
         )
+    elif done.exit.signal:
+        answer["note"] = f"Ended by {Signals(done.exit.signal).name}."
     return answer

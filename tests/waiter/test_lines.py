@@ -124,7 +124,12 @@ def test_something_else_than_an_answer_is_asked_again(homed: FakeHomed, talk: Ta
 def test_what_was_typed_before_the_question_is_no_answer_but_the_next_message(homed: FakeHomed, talk: Talk) -> None:
     waiting: list[Caller] = []
     homed.script = waiting.append
-    homed.answers["threads"] = lambda caller, params: (ask_approval(waiting[0]), {"threads": []})[1]
+
+    def ask(caller: Caller, params: object) -> object:
+        ask_approval(waiting[0])
+        return {"threads": []}
+
+    homed.answers["threads"] = ask
     homed.answers["approve"] = answered(homed)
     terminal = talk()
     terminal.expect(PROMPT)
