@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -15,12 +14,10 @@ from .door import listening
 from .service import Service
 
 
-def socket_of(settings: Mapping[str, object]) -> Path:
-    """Where to listen: the setting ``socket``, which the kernel fills in.  Raises ConfigError if it did not."""
-    path = settings.get("socket")
-    if not isinstance(path, str) or not path:
-        raise sdk.ConfigError("plugin.cli.socket is not set.", hint="Set it to the path of the socket for waiter.")
-    return Path(path)
+def socket_of(kernel: sdk.Kernel) -> Path:
+    """Where to listen: the setting ``socket``, which homed fills in; without it, in the plugin's own folder."""
+    path = kernel.settings.get("socket")
+    return Path(path) if isinstance(path, str) and path else kernel.data_dir / "cli.sock"
 
 
 class Cli:
@@ -33,7 +30,7 @@ class Cli:
 
     async def start(self, kernel: sdk.Kernel) -> None:
         """Listen, so that whoever sees this plugin ready can connect.  Raises ConfigError with what to do."""
-        self._listener = self._open.enter_context(listening(socket_of(kernel.settings)))
+        self._listener = self._open.enter_context(listening(socket_of(kernel)))
 
     async def run(self, kernel: sdk.Kernel) -> None:
         """Serve until the plugin stops; the socket's file is gone afterwards."""
@@ -41,7 +38,7 @@ class Cli:
             assert self._listener is not None  # the plugin starts before it runs
             self._service = Service(kernel)
             await kernel.subscribe()
-            await kernel.announce("socket", str(socket_of(kernel.settings)))
+            await kernel.announce("socket", str(socket_of(kernel)))
             await self._service.serve(self._listener)
 
     async def hear(self, notice: sdk.Notice) -> None:
