@@ -228,9 +228,9 @@ class _Connection:
         data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
         given = {"content-type": "application/json", "content-length": str(len(data)), **(headers or {})}
         await self._send(h11.Response(status_code=status, headers=list(given.items())))
+        self._ended(record, "complete", len(data))
         await self._send(h11.Data(data=data))
         await self._send(h11.EndOfMessage())
-        self._ended(record, "complete", len(data))
 
     def _judged(self, record: Recorded, status: int) -> None:
         record.status = status
@@ -238,6 +238,9 @@ class _Connection:
         self._fake.note(entry)
 
     def _ended(self, record: Recorded, end: str, sent: int) -> None:
+        """Noted just before the last bytes go out, so that whoever has the whole answer finds it noted."""
+        if record.end:
+            return
         record.sent, record.end = sent, end
         self._fake.note({"n": record.n, "end": end, "sent": sent})
 
@@ -253,7 +256,6 @@ class _Connection:
         except (_Gone, trio.BrokenResourceError) as gone:
             self._ended(record, gone.end if isinstance(gone, _Gone) else "closed", record.sent)
             raise
-        self._ended(record, "complete", record.sent)
 
     async def _while_connected(self, record: Recorded, reply: Reply) -> None:
         """Send the reply, and notice at once when the client hangs up in the middle of it."""
@@ -300,6 +302,7 @@ class _Connection:
                 await trio.sleep_forever()
             for piece in [bytes([b]) for b in frame] if reply.one_byte else [frame]:
                 await self._piece(record, reply, piece)
+        self._ended(record, "complete", record.sent)
         await self._send(h11.EndOfMessage())
 
     async def _piece(self, record: Recorded, reply: Reply, piece: bytes) -> None:

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from homed.providers import failures
+from homed.providers.base import ErrorKind, Source
+from homed.providers.failures import LONGEST_TEXT, Where, classify, words_of
+
+WHERE = Where.of(Source("deep", "https://user:pass@api.deep.example:8443/v1?key=1", "m"), "plain-configured-key")
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "kind"),
+    [
+        (401, "", ErrorKind.CREDENTIAL),
+        (403, "", ErrorKind.CREDENTIAL),
+        (402, "Insufficient Balance", ErrorKind.CREDENTIAL),
+        (429, "You exceeded your current quota", ErrorKind.TRANSIENT),
+        (429, '"code": "insufficient_quota"', ErrorKind.CREDENTIAL),
+        (429, "tokens per minute: reduce the length of the messages", ErrorKind.TRANSIENT),
+        (529, "overloaded", ErrorKind.TRANSIENT),
+        (503, "", ErrorKind.TRANSIENT),
+        (500, "", ErrorKind.TRANSIENT),
+        (500, "error parsing tool call: raw='{'", ErrorKind.BAD_REQUEST),
+        (500, "the request exceeds the available context size", ErrorKind.CONTEXT_FULL),
+        (400, '"code": "context_length_exceeded"', ErrorKind.CONTEXT_FULL),
+        (400, '"type": "exceed_context_size_error"', ErrorKind.CONTEXT_FULL),
+        (413, "", ErrorKind.CONTEXT_FULL),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum", ErrorKind.CONTEXT_FULL),
+        (400, '"code": "content_filter"', ErrorKind.REFUSED),
+        (400, "Invalid 'tools'", ErrorKind.BAD_REQUEST),
+        (404, "no such model", ErrorKind.BAD_REQUEST),
+        (301, "", ErrorKind.BAD_REQUEST),
+        (0, "server_error", ErrorKind.TRANSIENT),
+        (0, "context_length_exceeded", ErrorKind.CONTEXT_FULL),
+    ],
+)
+def test_tells_the_kinds_apart(status: int, text: str, kind: ErrorKind) -> None:
+    assert classify(status, text) is kind
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"error": {"message": "m", "code": 3}}, "m"),
+        ({"error": "m"}, "m"),
+        ({"message": "m"}, "m"),
+        ({"detail": "m"}, "m"),
+        ([{"error": {"message": "m"}}], "m"),
+        ({"error": {"status": 3}}, '{"error": {"status": 3}}'),
+        ("m", "m"),
+        (None, ""),
+    ],
+)
+def test_finds_the_words_in_every_usual_shape(body: object, words: str) -> None:
+    assert words_of(body) == words
+
+
+def test_an_error_says_what_where_in_whose_words_and_what_to_do() -> None:
+    body = json.dumps({"error": {"message": "slow\n  down"}}).encode()
+    error = failures.from_response(WHERE, 429, body, retry_after=3.0)
+    assert error.message == "deep (api.deep.example:8443) answered HTTP 429: slow down"
+    assert (error.kind, error.status, error.retry_after) == (ErrorKind.TRANSIENT, 429, 3.0)
+    assert error.hint
+
+
+def test_no_secret_is_in_the_error_d6() -> None:
+    key = "sk-proj-A1b2C3d4E5f6G7h8I9j0"
+    body = f"bad {key} and plain-configured-key {'x' * 400} {key}".encode()
+    error = failures.from_response(WHERE, 400, body)
+    shown = f"{error} {error.detail} {error!r} {WHERE!r}"
+    for secret in (key, key[:12], "plain-configured-key", "pass@", "key=1"):
+        assert secret not in shown
+    assert len(error.message) < LONGEST_TEXT + 80
+
+
+def test_a_key_at_the_cut_is_not_shown_in_half_d6() -> None:
+    text = "x" * (LONGEST_TEXT - 10) + " plain-configured-key"
+    assert "plain" not in WHERE.clean(text)
+
+
+@pytest.mark.parametrize("url", ["", "nonsense", "http://[", "http://h:99999/v1"])
+def test_a_source_without_a_proper_address_still_has_a_name_in_errors(url: str) -> None:
+    assert str(Where.of(Source("odd", url, "m"))).startswith("odd (")
+
+
+def test_a_code_in_a_streamed_error_counts_as_its_status() -> None:
+    error = failures.from_report(WHERE, {"error": {"message": "no", "code": 401}})
+    assert (error.kind, error.status) == (ErrorKind.CREDENTIAL, 401)

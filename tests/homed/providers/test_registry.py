@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from homed.errors import InvalidInput, NotFound, Unavailable
+from homed.providers.base import Source
+from homed.providers.http import HttpProvider
+from homed.providers.registry import Sources, checked, open_sources
+from tests.homed.providers.kit import ask
+from tests.kit.fake_openai import FakeOpenAI, open_fake_openai
+
+
+class Settings:
+    """As much of the settings as sources use."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, object] = {
+            "core.llm.sources": [],
+            "core.llm.current": "",
+            "core.llm.connect_timeout": 10,
+            "core.llm.first_byte_timeout": 60,
+            "core.llm.idle_timeout": 60,
+        }
+
+    def get(self, key: str) -> object:
+        return self.values[key]
+
+    def float(self, key: str) -> float:
+        value = self.values[key]
+        assert isinstance(value, int | float)
+        return float(value)
+
+    async def set(self, key: str, value: object) -> object:
+        assert key in self.values
+        self.values[key] = value
+        return None
+
+
+class Secrets:
+    """Secrets in memory."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+
+    def get(self, name: str) -> str | None:
+        return self.values.get(name)
+
+    def set(self, name: str, value: str) -> None:
+        self.values[name] = value
+
+    def delete(self, name: str) -> bool:
+        return self.values.pop(name, None) is not None
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings()
+
+
+@pytest.fixture
+def secrets() -> Secrets:
+    return Secrets()
+
+
+@pytest.fixture
+async def sources(settings: Settings, secrets: Secrets) -> AsyncIterator[Sources]:
+    async with open_sources(settings, secrets) as opened:
+        yield opened
+
+
+A = Source("a", "https://a.example/v1", "model-a", options={"reasoning": "strip"})
+B = Source("b", "http://127.0.0.1:11434/v1", "model-b", context_window=8192, max_concurrent=1)
+
+
+async def test_with_nothing_set_up_it_says_what_to_do(sources: Sources) -> None:
+    assert (sources.list(), sources.current()) == ([], None)
+    with pytest.raises(Unavailable) as caught:
+        sources.provider()
+    assert "homed models add" in caught.value.hint
+
+
+async def test_the_first_source_is_in_use_until_another_is_chosen(sources: Sources) -> None:
+    await sources.add(A, "key-of-a-0123")
+    await sources.add(B)
+    assert sources.list() == [A, B]
+    assert sources.current() == A
+    await sources.use("b")
+    assert sources.current() == B
+    assert sources.provider().source == B
+    assert sources.provider("a").source == A
+
+
+async def test_a_key_is_kept_apart_and_never_in_the_settings_d6(
+    sources: Sources, settings: Settings, secrets: Secrets
+) -> None:
+    await sources.add(A, " key-of-a-0123\n")
+    assert secrets.values == {"llm.a.api_key": "key-of-a-0123"}
+    assert "key-of-a" not in repr(settings.values)
+    assert "key-of-a" not in repr(sources.list()) + repr(sources.provider())
+    await sources.add(replace(A, model="other"))
+    assert (sources.has_key("a"), sources.list()[0].model) == (True, "other")
+    await sources.add(A, "")
+    assert not sources.has_key("a")
+
+
+async def test_removing_takes_the_key_and_the_choice_along(sources: Sources, secrets: Secrets) -> None:
+    await sources.add(A, "key-of-a-0123")
+    await sources.add(B, "key-of-b-0123")
+    await sources.use("b")
+    await sources.remove("b")
+    assert sources.current() == A
+    assert secrets.values == {"llm.a.api_key": "key-of-a-0123"}
+
+
+async def test_unknown_names_are_not_found(sources: Sources) -> None:
+    for attempt in (sources.use, sources.remove, sources.test):
+        with pytest.raises(NotFound, match="nope"):
+            await attempt("nope")
+    with pytest.raises(NotFound):
+        sources.provider("nope")
+
+
+async def test_a_provider_lives_as_long_as_its_source_stays_the_same(sources: Sources) -> None:
+    await sources.add(B)
+    first = sources.provider()
+    assert sources.provider() is first
+    await sources.add(B, "a-new-key-0123")
+    assert sources.provider() is first
+    await sources.add(replace(B, max_concurrent=2))
+    assert sources.provider() is not first
+    assert isinstance(sources.provider(), HttpProvider)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": "a b"}, "name"),
+        ({"name": ""}, "name"),
+        ({"name": "x" * 65}, "name"),
+        ({"base_url": "localhost:8080/v1"}, "base URL"),
+        ({"base_url": "ftp://x/v1"}, "base URL"),
+        ({"base_url": "http://"}, "base URL"),
+        ({"base_url": "http://a b/v1"}, "base URL"),
+        ({"base_url": "http://[::1/v1"}, "base URL"),
+        ({"base_url": "http://h:0/v1"}, "base URL"),
+        ({"base_url": "https://u:secret@h/v1"}, "password"),
+        ({"model": " "}, "model"),
+        ({"adapter": "telepathy"}, "adapter"),
+        ({"context_window": 0}, "limits"),
+        ({"max_concurrent": 0}, "limits"),
+    ],
+)
+async def test_what_cannot_work_is_refused_with_a_reason(
+    sources: Sources, settings: Settings, change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidInput, match=said) as caught:
+        await sources.add(replace(A, **change))
+    assert caught.value.hint
+    assert "secret@" not in str(caught.value)
+    assert settings.values["core.llm.sources"] == []
+
+
+def test_a_whole_endpoint_pasted_as_base_url_is_understood() -> None:
+    given = replace(A, base_url=" https://a.example/v1/chat/completions/ ")
+    assert checked(given).base_url == "https://a.example/v1"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "text",
+        {"name": "x"},
+        {"name": "x", "base_url": "http://h/v1", "model": 3},
+        {"name": "x", "base_url": "http://h/v1", "model": "m", "max_concurrent": True},
+        {"name": "x", "base_url": "http://h/v1", "model": "m", "typo": 1},
+        {"name": "x", "base_url": "nowhere", "model": "m"},
+    ],
+)
+async def test_a_stored_source_that_cannot_be_read_is_left_out_and_logged(
+    sources: Sources, settings: Settings, bad: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    await sources.add(A)
+    stored = settings.values["core.llm.sources"]
+    assert isinstance(stored, list)
+    settings.values["core.llm.sources"] = [bad, *stored]
+    assert sources.list() == [A]
+    assert "core.llm.sources" in caplog.text
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeOpenAI]:
+    async with open_fake_openai() as server:
+        yield server
+
+
+async def test_a_source_is_tried_out_with_a_question_and_a_tool(sources: Sources, fake: FakeOpenAI) -> None:
+    await sources.add(Source("f", fake.url, fake.model), fake.key)
+    fake.say("one two three")
+    fake.call_tool("report_number", {"number": 7})
+    result = await sources.test("f")
+    assert (result.ok, result.streaming, result.tools, result.error) == (True, True, True, "")
+    assert result.latency_ms > 0
+
+
+async def test_a_source_that_refuses_tools_still_is_one(sources: Sources, fake: FakeOpenAI) -> None:
+    await sources.add(Source("f", fake.url, fake.model), fake.key)
+    fake.say("one", sse=False)
+    fake.misbehave(status=400, body={"error": {"message": "this model does not support tools"}})
+    result = await sources.test("f")
+    assert (result.ok, result.streaming, result.tools) == (True, False, False)
+    assert "does not support tools" in result.error
+
+
+async def test_a_trial_with_a_wrong_key_says_so_and_a_new_key_acts_at_once(sources: Sources, fake: FakeOpenAI) -> None:
+    await sources.add(Source("f", fake.url, fake.model), "sk-wrong-0123456789abcdef")
+    result = await sources.test("f")
+    assert not result.ok
+    assert "401" in result.error
+    assert "sk-wrong" not in result.error
+    assert result.hint
+    await sources.add(Source("f", fake.url, fake.model), fake.key)
+    assert (await ask(sources.provider())).text == "You said: hi"
