@@ -12,7 +12,7 @@ from typing import Any
 
 import trio
 
-from homed.errors import HomedError, Unavailable
+from homed.errors import ConfigError, HomedError, Unavailable
 from homed.proc import Child, spawn
 from homed.sdk import scaffold
 from homed.sdk.launch import command, fresh_mark
@@ -26,6 +26,15 @@ _CALL = 10.0
 _STOP = 5.0
 _STDERR = 4096
 _SHOWN = 5
+_ANSWERS: dict[str, object] = {
+    "core.log": {},
+    "core.announce": {},
+    "core.settings_get": {"value": None},
+    "core.settings_set": {},
+    "events.subscribe": {"seq": 0},
+    "auth.state": {"password_set": False},
+}
+"""What a kernel just installed, with nothing in it, would answer; all else is `Unavailable`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +127,7 @@ class _Run:
         self._report = report
         self._manifest = manifest
         self._data = data
+        self._configured = True
         self._stray: list[str] = []
         self._refused: set[str] = set()
         self._stderr = b""
@@ -163,11 +173,26 @@ class _Run:
             return False
         problems = compare(self._manifest, registered)
         self._report.add("registrations", not problems, "\n".join(problems))
-        started = await self._step(connection, "start", methods.START, {})
-        return started is not None and await self._step(connection, "ping", methods.PING, {}) is not None
+        return await self._start(connection) and await self._step(connection, "ping", methods.PING, {}) is not None
+
+    async def _start(self, connection: Connection) -> bool:
+        """Start it; one that says what it wants to be set first is in order, but its tools cannot be tried."""
+        try:
+            await connection.request(methods.START, {}, timeout=_HANDSHAKE)
+        except ConfigError as error:
+            self._configured = False
+            self._report.add("start", True, f"it asks to be configured first: {error}")
+        except HomedError as error:
+            self._report.add("start", False, scaffold.explain(error))
+            return False
+        else:
+            self._report.add("start", True)
+        return True
 
     async def _call_tools(self, connection: Connection) -> bool:
         """Call every read tool; one that needs arguments is called without them, and must say so instead of dying."""
+        if not self._configured:
+            return True
         harmless = [tool for tool in self._manifest.tools if tool.tool_class == "read"]
         for tool in harmless:
             if not await self._call_tool(connection, tool):
@@ -227,12 +252,8 @@ class _Run:
             raise unknown_method(method)
         if capability not in {methods.CORE, *self._manifest.capabilities}:
             self._refused.add(f"{method} ({capability})")
-        if method == "events.subscribe":
-            return {"seq": 0}
-        if method == "core.settings_get":
-            return {"value": None}
-        if capability == methods.CORE:
-            return {}
+        if method in _ANSWERS:
+            return _ANSWERS[method]
         raise Unavailable(f"{method} is not there: this is a check, no kernel.", detail={"keys": sorted(params)})
 
     def notification(self, method: str, params: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import trio
 
+from homed.errors import ConfigError
 from homed.sdk.guard import Guard
 from homed.sdk.plugin import Plugin
 from homed.sdk.process import own_mark
@@ -30,9 +31,7 @@ def run(plugin: Plugin) -> None:
     on them; both go to stderr, the plugin's log.
     """
     if sys.argv[1:] == [DESCRIBE]:
-        from homed.sdk.pack import describe_json  # only here: it needs pydantic
-
-        sys.stdout.write(describe_json(plugin))
+        _describe(plugin)
         return
     if os.isatty(0):
         sys.stderr.write(f"This is {plugin.name}, a plugin: homed starts it.  See `python -m homed.sdk --help`.\n")
@@ -45,6 +44,16 @@ def run(plugin: Plugin) -> None:
         trio.run(_main, plugin, source, sink, guard)
     finally:
         guard.sweep()
+
+
+def _describe(plugin: Plugin) -> None:
+    from homed.sdk.pack import describe_json  # no running plugin needs it
+
+    try:
+        sys.stdout.write(describe_json(plugin))
+    except ConfigError as error:
+        sys.stderr.write(f"{error}\n")
+        raise SystemExit(1) from None
 
 
 def take_wires() -> tuple[int, int]:

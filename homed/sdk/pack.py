@@ -1,6 +1,6 @@
 """What goes into ``plugin.json`` from the decorators: tool schemas out of type hints and docstrings, stages, outputs.
 
-Run when a plugin is packed, never when it starts: only here is pydantic imported.
+Run when a plugin is packed, never when it starts.
 """
 
 from __future__ import annotations
@@ -8,17 +8,12 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import types
-import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, Required, Union
-
-from pydantic import TypeAdapter
-from pydantic.errors import PydanticSchemaGenerationError
-from typing_extensions import is_typeddict  # knows its own TypedDict, which pydantic wants before Python 3.12
+from typing import Any
 
 from homed.errors import ConfigError
+from homed.sdk.hints import schema
 from homed.sdk.plugin import Plugin, Tool
 from homed.sdk.runtime import registrations
 
@@ -26,7 +21,6 @@ _ARGS = re.compile(r"^(Args|Arguments|Parameters):\s*$")
 _ARG = re.compile(r"^(\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
 _SECTION = re.compile(r"^(Returns|Raises|Yields|Examples?|Note|Notes):\s*$")
 _OPTIONS = ("guest", "parallel_safe", "confirm", "no_memory", "untrusted")
-_PLAIN = (str, int, float, bool, type(None), dict, list, object)
 
 
 def describe(plugin: Plugin) -> dict[str, Any]:
@@ -66,73 +60,25 @@ def describe_tool(tool: Tool, folder: Path) -> dict[str, Any]:
 
 def _parameters(tool: Tool, about: Mapping[str, str]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
-    definitions: dict[str, Any] = {}
     for name, parameter in tool.parameters.items():
-        if name not in tool.hints:
-            raise ConfigError(f"The parameter {name} of {tool.name} has no type.", hint="Write one: str, int, …")
-        schema = _schema(tool, name)
-        definitions |= schema.pop("$defs", {})
-        if text := about.get(name) or _annotated_text(tool.hints[name]):
-            schema["description"] = text
+        properties[name] = _property(tool, name)
+        if name in about:
+            properties[name]["description"] = about[name]
         if parameter.default is not inspect.Parameter.empty:
-            schema["default"] = parameter.default
-        properties[name] = schema
+            properties[name]["default"] = parameter.default
     required = [name for name, p in tool.parameters.items() if p.default is inspect.Parameter.empty]
     result: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    if required:
-        result["required"] = required
-    return result | ({"$defs": definitions} if definitions else {})
+    return result | ({"required": required} if required else {})
 
 
-def _schema(tool: Tool, name: str) -> dict[str, Any]:
-    hint = tool.hints[name]
-    problem = f"The parameter {name} of {tool.name} has the type {hint}, which JSON cannot hold."
-    if not _is_json(hint):
-        raise ConfigError(problem, hint="Use str, int, float, bool, list, dict, Literal, a TypedDict, or a union.")
+def _property(tool: Tool, name: str) -> dict[str, Any]:
+    if name not in tool.hints:
+        raise ConfigError(f"The parameter {name} of {tool.name} has no type.", hint="Write one: str, int, …")
     try:
-        return _untitled(TypeAdapter(hint).json_schema())
-    except PydanticSchemaGenerationError as error:
-        raise ConfigError(problem) from error
-
-
-def _is_json(hint: Any) -> bool:
-    """Whether values of this type are what ``json.loads`` gives."""
-    if hint in _PLAIN or hint is Any:
-        return True
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if origin is Literal:
-        return all(isinstance(value, _PLAIN[:5]) for value in args)
-    if origin in (Annotated, Required, NotRequired):
-        return _is_json(args[0])
-    if origin in (Union, types.UnionType, list, dict, Sequence, Mapping, Iterable):
-        return all(_is_json(part) for part in args)
-    if is_typeddict(hint):
-        return all(_is_json(part) for part in typing.get_type_hints(hint, include_extras=True).values())
-    return False
-
-
-def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without pydantic's titles, which cost tokens and say nothing; a property called ``title`` stays."""
-    kept: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "title":
-            continue
-        if key in ("properties", "$defs"):
-            kept[key] = {name: _untitled(part) for name, part in value.items()}
-        elif isinstance(value, dict):
-            kept[key] = _untitled(value) if key != "default" else value
-        elif isinstance(value, list):
-            kept[key] = [_untitled(part) if isinstance(part, dict) and key != "enum" else part for part in value]
-        else:
-            kept[key] = value
-    return kept
-
-
-def _annotated_text(hint: Any) -> str:
-    """The first text in ``Annotated[type, "text"]``."""
-    if typing.get_origin(hint) is not Annotated:
-        return ""
-    return next((part for part in hint.__metadata__ if isinstance(part, str)), "")
+        return schema(tool.hints[name])
+    except TypeError as error:
+        hint = "Use str, int, float, bool, list, dict, Literal, a TypedDict, or a union of them."
+        raise ConfigError(f"The parameter {name} of {tool.name}: {error}.", hint=hint) from error
 
 
 def _docstring(function: Any) -> tuple[str, dict[str, str]]:
