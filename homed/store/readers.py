@@ -42,6 +42,7 @@ class ReaderPool:
         """See ``Store.read``."""
         async with self._borrowed() as connection:
             reading = _Reading(connection, self._path, fn)
+            group: BaseExceptionGroup[BaseException] | None = None
             try:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(reading.interrupt_on_cancel)
@@ -50,10 +51,12 @@ class ReaderPool:
                     finally:
                         reading.ended.set()
                         nursery.cancel_scope.cancel()
-            except BaseExceptionGroup:
+            except BaseExceptionGroup as caught:
+                group = caught
+            if group is not None:
                 # Callers shall see a bare Cancelled, as from any other call, not the nursery's group of one.
                 await trio.lowlevel.checkpoint_if_cancelled()
-                raise
+                raise group
         return answer.unwrap()
 
     @asynccontextmanager
