@@ -89,7 +89,7 @@ def _children() -> list[int]:
     try:
         tasks = os.listdir("/proc/self/task")
         return [int(pid) for task in tasks for pid in _read(f"/proc/self/task/{task}/children").split()]
-    except FileNotFoundError:  # a kernel without CONFIG_PROC_CHILDREN
+    except (FileNotFoundError, ProcessLookupError):  # no CONFIG_PROC_CHILDREN, or a thread just ended
         me = str(os.getpid())
         pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
         return [pid for pid in pids if stat_fields(pid)[1:2] == [me]]
