@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 
 MARK = "HOMED_MARK"
@@ -16,6 +17,8 @@ MARK = "HOMED_MARK"
 
 _ROUNDS = 8
 """Scans before giving up on a tree that forks faster than we kill."""
+_PAUSE = 0.005
+"""Seconds between two scans, for what was killed to be gone."""
 
 
 def owns(mark: str, environ: bytes) -> bool:
@@ -44,13 +47,14 @@ def marked(mark: str, *, group: bool = False) -> list[int]:
 
 def kill_marked(mark: str, *, group: bool = False) -> int:
     """SIGKILL every process that carries this mark; returns how many were hit.  Blocks: call it in a thread."""
-    hit = 0
+    hit: set[int] = set()
     for _ in range(_ROUNDS):
         pids = marked(mark, group=group)
         if not pids:
             break
-        hit += sum(_kill(pid, mark, group=group) for pid in pids)
-    return hit
+        hit.update(pid for pid in pids if _kill(pid, mark, group=group))
+        time.sleep(_PAUSE)
+    return len(hit)
 
 
 def _kill(pid: int, mark: str, *, group: bool) -> bool:

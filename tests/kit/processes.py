@@ -40,7 +40,7 @@ def with_mark(mark: str, *, group: bool = False) -> list[int]:
     return [pid for pid in marked(mark, group=group) if alive(pid)]
 
 
-async def until(true: Callable[[], bool], *, within: float = 10) -> float:
+async def until(true: Callable[[], bool], *, within: float = 30) -> float:
     """Poll a condition of the real world until it holds; returns how many seconds that took, fails after ``within``."""
     begun = trio.current_time()
     with trio.fail_after(within):
@@ -54,7 +54,7 @@ async def until_gone(pids: list[int], *, within: float) -> float:
     return await until(lambda: not any(alive(pid) for pid in pids), within=within)
 
 
-async def until_written(path: Path, lines: int = 1, *, within: float = 10) -> list[str]:
+async def until_written(path: Path, lines: int = 1, *, within: float = 30) -> list[str]:
     """Wait until a child has written so many lines into a file, and return them."""
     await until(lambda: len(_lines(path)) >= lines, within=within)
     return _lines(path)

@@ -158,5 +158,5 @@ async def test_passed_file_descriptors_keep_their_numbers(tmp_path: Path) -> Non
             assert await child.wait() == Exit(0)
     finally:
         os.close(writer)
-    with open(reader, "rb") as pipe:
-        assert pipe.read() == b"hi"
+    async with trio.lowlevel.FdStream(reader) as pipe:
+        assert await pipe.receive_some() == b"hi"
