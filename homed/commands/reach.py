@@ -10,7 +10,6 @@ import fcntl
 import os
 from typing import Any
 
-from homed.commands.offline import answer_offline
 from homed.commands.place import paths_of, sockets_of
 from homed.config.lock import holder
 from homed.errors import Unavailable
@@ -57,6 +56,8 @@ def ask_or_open(args: argparse.Namespace, method: str, **params: object) -> Any:
     except Unavailable:
         if args.socket or running(paths_of(args)) is not None:
             raise
+    from homed.commands.offline import answer_offline  # the whole kernel, needed only without a daemon
+
     return answer_offline(paths_of(args), method, params)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from homed.app import Options, serve
 from homed.commands.output import complain
 from homed.commands.place import paths_of
 from homed.errors import HomedError
@@ -34,6 +33,8 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal comes.  0 after an orderly stop, 1 when it could not start."""
+    from homed.app import Options, serve  # half a second of imports that no other command needs
+
     try:
         return serve(
             Options(

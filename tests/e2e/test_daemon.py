@@ -136,7 +136,7 @@ def test_broken_plugins_are_shown_and_stop_nobody(tmp_path: Path) -> None:
     with Daemon(tmp_path / "data") as daemon:
         found = {p["name"]: p for p in daemon.json("plugin", "list")}
         assert "stopped" in (found["nojson"]["state"], found["faulty"]["state"])
-        assert "JSON" in found["nojson"]["reason"]
+        assert "plugin.json: line 1" in found["nojson"]["reason"]
         until(lambda: daemon.plugin("noentry")["state"] in ("stopped", "backoff"), what="noentry shown as broken")
         assert "not-there" in daemon.plugin("noentry")["reason"]
         until(lambda: daemon.plugin("webui")["state"] == "ready")

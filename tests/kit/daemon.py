@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -131,7 +132,8 @@ class Daemon:
 
     def descendants(self) -> list[int]:
         """Every living process that this daemon, or one of its children, ever started."""
-        return sorted({pid for pid in _pids() if pid != self.pid and str(self.data) in _environ(pid)})
+        family = hashlib.sha256(str(self.data.resolve()).encode()).hexdigest()[:8]
+        return sorted(pid for pid in _pids() if f"HOMED_MARK={family}:" in _environ(pid))
 
     def run(self, *words: str, stdin: str | None = None, timeout: float = PATIENCE) -> Ran:
         """``homed WORDS --data …`` as a separate process."""
@@ -175,7 +177,7 @@ def _pids() -> list[int]:
 
 
 def _environ(pid: int) -> str:
-    """A process's environment; a zombie, which has none any more, counts by its parent instead."""
+    """A process's environment; empty for a zombie."""
     try:
         return Path(f"/proc/{pid}/environ").read_bytes().decode("utf-8", "replace")
     except OSError:
