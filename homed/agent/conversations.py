@@ -111,8 +111,11 @@ class Conversations:
             task_status.started()
             await settle(self._ports)
             self._lanes.open(nursery)
-            for input_ in await recover(self._ports):
+            resumed, reported = await recover(self._ports)
+            for input_ in resumed:
                 self._lanes.put(input_)
+            for input_ in reported:
+                self._wake(input_.id)
             self._ready.set()
             await trio.sleep_forever()
 
@@ -226,9 +229,13 @@ class Conversations:
                 notices.AGENT_ERROR, thread=turn.input.thread, turn=turn.id, scope=turn.input.scope, data=data
             )
         finally:
-            ended = self._ended.pop(turn.input.id, None)
-            if ended is not None:
-                ended.set()
+            self._wake(turn.input.id)
+
+    def _wake(self, input_id: str) -> None:
+        """Those who wait for this input look again."""
+        ended = self._ended.pop(input_id, None)
+        if ended is not None:
+            ended.set()
 
     # -- out -------------------------------------------------------------------------------------------------------
 

@@ -210,7 +210,8 @@ class Loop:
     async def _say(self, turn: Turn, staged: Staged, said: Said, calls: list[ToolCall]) -> None:
         """Store what the model said, with the calls it made, before any of them runs."""
         redact = self._ports.redactor
-        text, reasoning = staged.text("llm_text"), staged.text("reasoning")
+        hidden = turn.withheld and not calls  # the final text has its last check still before it
+        text, reasoning = staged.text("llm_text"), "" if hidden else staged.text("reasoning")
         if not text.strip() and not calls:
             why = "its limit of tokens was reached" if said.reason == "length" else "no text and no tool call came"
             raise Ended(self._failed(turn, f"The model gave no answer: {why}.", "Ask again, or choose another model."))
@@ -222,7 +223,6 @@ class Loop:
         event = NewEvent(EventKind.ASSISTANT, text, data, no_memory=self._no_memory(turn))
 
         def tell() -> None:
-            hidden = turn.withheld and not calls
             chain = {
                 "step": turn.step,
                 "text": "" if hidden else text,

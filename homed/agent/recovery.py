@@ -37,16 +37,14 @@ async def settle(ports: AgentPorts, limit: float = SETTLE) -> None:
                     await ports.host.wait_ready(status.name)
 
 
-async def recover(ports: AgentPorts) -> Sequence[Input]:
-    """The inputs to resume, oldest first; those tried too often get the outcome ``reported`` here."""
+async def recover(ports: AgentPorts) -> tuple[Sequence[Input], Sequence[Input]]:
+    """The inputs to resume, oldest first; and those tried too often, which get the outcome ``reported`` here."""
     left = await ports.store.read(inputs.unfinished)
-    resumed = []
-    for input_ in left:
-        if input_.attempts < ATTEMPTS:
-            resumed.append(input_)
-        else:
-            await _report(ports, input_)
-    return resumed
+    resumed = [input_ for input_ in left if input_.attempts < ATTEMPTS]
+    reported = [input_ for input_ in left if input_.attempts >= ATTEMPTS]
+    for input_ in reported:
+        await _report(ports, input_)
+    return resumed, reported
 
 
 async def _report(ports: AgentPorts, input_: Input) -> None:

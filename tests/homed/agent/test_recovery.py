@@ -1,0 +1,192 @@
+"""After a crash: nothing accepted is lost, nothing is answered twice, no tool runs again whose result is stored."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trio
+
+from homed.agent.recovery import ATTEMPTS
+from homed.failpoints import NAMES
+from homed.host.states import PluginStatus, State, Trust
+from homed.memory import events, inputs, threads
+from homed.memory.records import EventKind, Input, InputState, NewEvent, NewInput
+from homed.providers.base import Assistant, ToolResult, User
+from homed.store.db import open_store
+from homed.store.rows import Tx
+from tests.kit.builders import OWNER, FakeHost, FakeModel, Setup, hangs, message, running_agent, says
+from tests.kit.turn_child import MESSAGES, ROUNDS, Order, Zygote, zygote
+
+KILLS = [(name, nth) for name in NAMES for nth in (1, 2, 3, 4, 6, 9, 12)]
+
+
+@pytest.fixture(scope="module")
+def children() -> Iterator[Zygote]:
+    with zygote() as ready:
+        yield ready
+
+
+@pytest.mark.kill
+@pytest.mark.parametrize(("name", "nth"), KILLS)
+def test_kill_9_loses_no_accepted_input_and_answers_none_twice(
+    tmp_path: Path, children: Zygote, name: str, nth: int
+) -> None:
+    """C8: at every failpoint of a turn, then a restart and the client's retry."""
+    first = children.run(Order(str(tmp_path), name, nth))
+    assert first in (Zygote.KILLED, 0)
+    assert children.run(Order(str(tmp_path))) == 0
+    check(tmp_path)
+
+
+@pytest.mark.kill
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("turn.")])
+def test_killed_again_and_again_it_is_answered_or_reported_and_never_both(
+    tmp_path: Path, children: Zygote, name: str
+) -> None:
+    for _ in range(ATTEMPTS + 1):
+        children.run(Order(str(tmp_path), name, 1, ("one",)))
+    assert children.run(Order(str(tmp_path), messages=("one",))) == 0
+    states = [row[0] for row in rows(tmp_path, "SELECT state FROM inputs")]
+    assert states in (["answered"], ["reported"])
+    assert "answered" in states or name not in ("turn.finished",)
+
+
+def rows(folder: Path, sql: str) -> list[tuple[str, ...]]:
+    connection = sqlite3.connect(folder / "homed.db")
+    try:
+        return connection.execute(sql).fetchall()
+    finally:
+        connection.close()
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def check(folder: Path) -> None:
+    """Everything that must hold once all messages have been sent and answered."""
+    assert rows(folder, "PRAGMA integrity_check") == [("ok",)]
+    told = rows(folder, "SELECT client_msg_id, state, json_extract(outcome, '$.text'), turn FROM inputs ORDER BY seq")
+    assert [(m, state, text) for m, state, text, _ in told] == [(m, "answered", f"answer to {m}") for m in MESSAGES]
+    assert set(lines(folder / "accepted.log")) == set(MESSAGES)
+    ran = Counter(lines(folder / "tools.log"))
+    for message_id, _, _, turn in told:
+        kinds = Counter(row[0] for row in rows(folder, f"SELECT kind FROM events WHERE turn = '{turn}'"))
+        finals = rows(
+            folder, f"SELECT text FROM events WHERE turn = '{turn}' AND json_extract(data, '$.final') = 1"
+        )
+        assert kinds["user"] == 1
+        assert finals == [(f"answer to {message_id}",)]
+        results = rows(
+            folder,
+            "SELECT json_extract(data, '$.call_id'), json_extract(data, '$.status') FROM events"
+            f" WHERE turn = '{turn}' AND kind = 'tool'",
+        )
+        assert len(results) == len({call for call, _ in results}) == 2 * ROUNDS, "one result a call"
+        done = sum(1 for _, status in results if status == "ok")
+        assert done <= ran[turn] <= 2 * ROUNDS, "what ran once is never run again"
+
+
+async def left_behind(folder: Path, *, attempts: int, calls: bool = False) -> Input:
+    """A store as a crash leaves it: a running input, begun so often, with two calls of which one has its result."""
+    async with open_store(folder / "homed.db") as store:
+
+        def write(tx: Tx) -> Input:
+            thread = threads.create(tx, scope="owner", channel="webui", title="t", at=1.0)
+            new = NewInput(thread.id, "owner", "webui", OWNER.peer, "owner", "hello")
+            input_, _ = inputs.accept(tx, new, at=1.0)
+            for _ in range(attempts):
+                input_ = inputs.begin(tx, input_.id, turn="turn_1", at=1.0)
+            if calls:
+                made: list[object] = [{"id": id_, "name": "look", "arguments": {}} for id_ in ("c1", "c2")]
+                events.append(tx, input_, NewEvent(EventKind.USER, "hello"), at=1.0)
+                events.append(tx, input_, NewEvent(EventKind.ASSISTANT, "", {"calls": made}), at=1.0)
+                result = {"call_id": "c1", "name": "look", "status": "ok", "args": {}}
+                events.append(tx, input_, NewEvent(EventKind.TOOL, "seen", result), at=1.0)
+            return input_
+
+        return await store.write(write)
+
+
+async def test_a_call_that_a_crash_left_open_gets_a_result_and_is_not_run_again(tmp_path: Path) -> None:
+    """A3"""
+    input_ = await left_behind(tmp_path, attempts=1, calls=True)
+    host = FakeHost()
+    host.tool("look", lambda args: pytest.fail("must not run"))
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("done")), host=host)) as agent:
+        done = await agent.conversations.wait(OWNER, input_.id)
+        assert done.state is InputState.ANSWERED
+        _, user, assistant, one, two = agent.model.requests[0].messages
+        assert user == User("hello")
+        assert isinstance(assistant, Assistant)
+        assert [call.id for call in assistant.calls] == ["c1", "c2"]
+        assert one == ToolResult("c1", "look", "seen")
+        assert isinstance(two, ToolResult)
+        assert two.is_error
+        assert "interrupted, no result" in two.text
+
+
+async def test_an_input_that_took_homed_down_three_times_is_reported(tmp_path: Path) -> None:
+    input_ = await left_behind(tmp_path, attempts=ATTEMPTS)
+    async with running_agent(tmp_path) as agent:
+        done = await agent.conversations.wait(OWNER, input_.id)
+        assert done.state is InputState.REPORTED
+        assert done.outcome is not None
+        assert "begun 3 times" in done.outcome.error
+        assert agent.model.requests == []
+        later = await agent.ask("and now?", thread=input_.thread)
+        assert later.state is InputState.ANSWERED
+
+
+async def test_a_turn_cut_off_by_the_end_of_homed_goes_on_at_the_next_start(tmp_path: Path) -> None:
+    async with running_agent(tmp_path, Setup(model=FakeModel(hangs("half ")))) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("long work"))
+        await agent.conversations.inject(OWNER, message("waiting", thread=receipt.thread.id))
+        await agent.until(lambda: agent.of("content_delta"))
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("whole"), says("second")))) as agent:
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
+        assert done.outcome is not None
+        assert done.outcome.text == "whole"
+        await agent.until(lambda: len([t for t in agent.of("turn") if t["phase"] == "end"]) == 2)
+        view = await agent.history(receipt.thread.id)
+        assert [e["text"] for e in view["events"]] == ["long work", "whole", "waiting", "second"]
+
+
+async def test_an_answer_stored_but_not_sent_is_sent_and_not_asked_for_again(tmp_path: Path) -> None:
+    input_ = await left_behind(tmp_path, attempts=1)
+    async with open_store(tmp_path / "homed.db") as store:
+
+        def write(tx: Tx) -> None:
+            events.append(tx, input_, NewEvent(EventKind.USER, "hello"), at=1.0)
+            events.append(tx, input_, NewEvent(EventKind.ASSISTANT, "stored", {"final": True, "calls": []}), at=1.0)
+
+        await store.write(write)
+    async with running_agent(tmp_path) as agent:
+        done = await agent.conversations.wait(OWNER, input_.id)
+        assert done.outcome is not None
+        assert done.outcome.text == "stored"
+        assert agent.model.requests == []
+
+
+async def test_a_start_waits_for_plugins_that_are_starting(tmp_path: Path) -> None:
+    input_ = await left_behind(tmp_path, attempts=1)
+    host = FakeHost()
+    gate = trio.Event()
+    status = PluginStatus("slow", "", "1", "", State.STARTING, "", 0.0, None, (), Trust.PACKAGED)
+
+    async def wait_ready(name: str) -> None:
+        assert name == "slow"
+        await gate.wait()
+
+    host.statuses = lambda: [status]  # type: ignore[method-assign]
+    host.wait_ready = wait_ready  # type: ignore[method-assign]
+    async with running_agent(tmp_path, Setup(host=host)) as agent:
+        await trio.testing.wait_all_tasks_blocked()
+        assert agent.model.requests == []
+        gate.set()
+        done = await agent.conversations.wait(OWNER, input_.id)
+        assert done.state is InputState.ANSWERED

@@ -1,0 +1,113 @@
+"""Stop: at once, one outcome, what was done is kept, the next message works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from homed.memory.records import InputState
+from homed.providers.base import Assistant, ToolResult
+from tests.kit.builders import OWNER, FakeHost, FakeModel, Setup, calls, hangs, message, running_agent, says
+
+
+async def test_stop_in_mid_stream_ends_everything_within_100_ms(tmp_path: Path) -> None:
+    """C13"""
+    model = FakeModel(hangs("It was ", "a dark "), says("fine"))
+    async with running_agent(tmp_path, Setup(model=model)) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("Tell me a story"))
+        await agent.until(lambda: len(agent.of("content_delta")) >= 2)
+        before = trio.current_time()
+        assert await agent.conversations.stop(OWNER, receipt.thread.id)
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
+        assert trio.current_time() - before < 0.1
+        assert model.open == 0, "the model connection is closed"
+        assert done.state is InputState.STOPPED
+        assert done.outcome is not None
+        assert done.outcome.text == "It was a dark "
+        assert agent.of("agent_output")[-1]["state"] == "stopped"
+        assert agent.of("turn")[-1]["state"] == "stopped"
+        again = await agent.ask("Go on", thread=receipt.thread.id)
+        assert again.state is InputState.ANSWERED
+        told = [m for m in model.requests[1].messages if isinstance(m, Assistant)]
+        assert told[0].text.startswith("It was a dark")
+        assert "stopped" in told[0].text
+
+
+async def test_nothing_more_of_the_turn_is_shown_once_stop_was_pressed(tmp_path: Path) -> None:
+    """C13: also not what a provider still delivers while it is being closed."""
+    async with running_agent(tmp_path, Setup(model=FakeModel(says(*["word "] * 400), pace=0.001))) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("Talk"))
+        await agent.until(lambda: agent.of("content_delta"))
+        assert await agent.conversations.stop(OWNER, receipt.thread.id)
+        shown = len(agent.of("content_delta"))
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
+        assert len(agent.of("content_delta")) == shown
+        assert done.outcome is not None
+        assert done.outcome.text == "".join(d["text"] for d in agent.of("content_delta"))
+
+
+async def test_stop_during_tools_records_them_as_interrupted(tmp_path: Path) -> None:
+    """C13: the finished call keeps its result, the other gets one that says what happened."""
+    started = trio.Event()
+
+    async def quick(_: Mapping[str, Any]) -> object:
+        return "finished"
+
+    async def endless(_: Mapping[str, Any]) -> object:
+        started.set()
+        await trio.sleep_forever()
+
+    host = FakeHost()
+    host.tool("quick", quick)
+    host.tool("endless", endless)
+    model = FakeModel(calls(("quick", "{}"), ("endless", "{}")), says("next"))
+    async with running_agent(tmp_path, Setup(model=model, host=host)) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("go"))
+        with trio.fail_after(5):
+            await started.wait()
+        assert await agent.conversations.stop(OWNER, receipt.thread.id)
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
+        assert done.state is InputState.STOPPED
+        assert [(c["tool"], c["status"]) for c in agent.of("tool_call")][-1] == ("endless", "interrupted")
+        assert len(agent.tokens) == 0
+        await agent.ask("and now?", thread=receipt.thread.id)
+        got = [m for m in model.requests[1].messages if isinstance(m, ToolResult)]
+        assert [(r.name, r.is_error) for r in got] == [("quick", False), ("endless", True)]
+        assert "the person stopped this" in got[1].text
+
+
+async def test_stop_while_a_question_is_open_withdraws_it(tmp_path: Path) -> None:
+    async def write(_: Mapping[str, Any]) -> object:
+        pytest.fail("must not run")
+
+    host = FakeHost()
+    host.tool("write", write, tool_class="write")
+    async with running_agent(tmp_path, Setup(model=FakeModel(calls(("write", "{}"))), host=host)) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("go", can_ask=True))
+        await agent.until(lambda: agent.of("approval"))
+        await agent.conversations.stop(OWNER, receipt.thread.id)
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
+        assert done.state is InputState.STOPPED
+        assert [a["status"] for a in agent.of("approval")] == ["asked", "cancelled"]
+        assert agent.conversations.approvals(OWNER) == []
+
+
+async def test_stop_of_an_idle_thread_says_that_nothing_ran(tmp_path: Path) -> None:
+    async with running_agent(tmp_path) as agent:
+        done = await agent.ask("hi")
+        assert await agent.conversations.stop(OWNER, done.thread) is False
+
+
+async def test_stop_leaves_the_waiting_message_to_run_next(tmp_path: Path) -> None:
+    async with running_agent(tmp_path, Setup(model=FakeModel(hangs("x "), says("second")))) as agent:
+        first = await agent.conversations.inject(OWNER, message("1"))
+        await agent.until(lambda: agent.of("content_delta"))
+        second = await agent.conversations.inject(OWNER, message("2", thread=first.thread.id))
+        await agent.conversations.stop(OWNER, first.thread.id)
+        done = await agent.conversations.wait(OWNER, second.input.id)
+        assert done.outcome is not None
+        assert done.outcome.text == "second"

@@ -1,0 +1,151 @@
+"""A small process that runs turns on the real store, to be killed.
+
+``python -m tests.kit.turn_child`` is a zygote: it imports everything once, then for each line of JSON on stdin forks a
+child that does one run, and answers with a line of JSON: how it ended.  So a hundred rounds are cheap.
+
+The child takes up what an earlier one left, sends the messages it was given (the same ``client_msg_id`` each time, as a
+client that retries does) and leaves when all have their outcome.  Beside the database it writes ``accepted.log``
+(message ids whose ``inject`` returned) and ``tools.log`` (a line each time a tool really ran).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from homed.failpoints import Failpoints, NoFailpoints
+from homed.providers import pairing
+from homed.providers.base import (
+    CallDelta,
+    ChatRequest,
+    ContentDelta,
+    Done,
+    Part,
+    ToolResult,
+    User,
+)
+from tests.kit.builders import OWNER, FakeHost, FakeModel, Setup, message, running_agent
+from tests.kit.failpoints import KillAt
+
+MESSAGES = ("one", "two", "three")
+ROUNDS = 2
+LIMIT = 20.0
+
+
+@dataclass(frozen=True)
+class Order:
+    """One run: where, and where it is to be killed (no name: not at all)."""
+
+    folder: str
+    kill: str = ""
+    nth: int = 1
+    messages: tuple[str, ...] = field(default=MESSAGES)
+
+
+class CountingModel(FakeModel):
+    """Calls two tools for each of two rounds, then answers; what it does depends on the request alone."""
+
+    @asynccontextmanager
+    async def stream(self, request: ChatRequest) -> AsyncIterator[AsyncIterator[Part]]:
+        if problems := pairing.check(request.messages):
+            raise AssertionError(problems)
+        yield self._reply(request)
+
+    async def _reply(self, request: ChatRequest) -> AsyncIterator[Part]:
+        last = max(at for at, m in enumerate(request.messages) if isinstance(m, User))
+        asked = request.messages[last]
+        assert isinstance(asked, User)
+        results = [m for m in request.messages[last:] if isinstance(m, ToolResult)]
+        await trio.lowlevel.checkpoint()
+        if len(results) < 2 * ROUNDS:
+            for index in range(2):
+                yield CallDelta(index, f"{asked.text}-{len(results) + index}", "mark", "{}")
+            yield Done("tool_calls")
+            return
+        yield ContentDelta(f"answer to {asked.text}")
+        yield Done("stop")
+
+
+def note(folder: Path, name: str, line: str) -> None:
+    """Append a line in one write, which outlives the process."""
+    with open(folder / name, "ab", buffering=0) as log:
+        log.write(f"{line}\n".encode())
+
+
+async def run(order: Order) -> None:
+    """One child's life."""
+    folder = Path(order.folder)
+    failpoints: Failpoints = KillAt(order.kill, order.nth) if order.kill else NoFailpoints()
+    host = FakeHost()
+
+    async def mark(_: Mapping[str, Any]) -> object:
+        await trio.lowlevel.checkpoint()
+        note(folder, "tools.log", str(host.invoked()[-1]["context"]["turn"]))
+        return "marked"
+
+    host.tool("mark", mark)
+    with trio.fail_after(LIMIT):
+        async with running_agent(folder, Setup(model=CountingModel(), host=host, failpoints=failpoints)) as agent:
+            for text in order.messages:
+                given = message(text, client_msg_id=text)
+                receipt = await agent.conversations.inject(OWNER, given)
+                note(folder, "accepted.log", text)
+                await agent.conversations.wait(OWNER, receipt.input.id)
+
+
+def serve() -> None:
+    """The zygote's loop."""
+    for line in sys.stdin:
+        given = json.loads(line)
+        order = Order(given["folder"], given["kill"], given["nth"], tuple(given["messages"]))
+        child = os.fork()
+        if child == 0:
+            os.environ.pop("PYTEST_CURRENT_TEST", None)
+            trio.run(run, order)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        ended = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        print(json.dumps({"ended": ended}), flush=True)
+
+
+class Zygote:
+    """The test's side."""
+
+    KILLED = -signal.SIGKILL
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def run(self, order: Order) -> int:
+        """Do one run; its exit code, or the negative number of the signal that ended it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        given = {"folder": order.folder, "kill": order.kill, "nth": order.nth, "messages": order.messages}
+        self._process.stdin.write(json.dumps(given) + "\n")
+        self._process.stdin.flush()
+        return int(json.loads(self._process.stdout.readline())["ended"])
+
+
+@contextmanager
+def zygote() -> Iterator[Zygote]:
+    """A zygote for the length of the block."""
+    argv = [sys.executable, "-m", "tests.kit.turn_child"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield Zygote(process)
+        finally:
+            process.kill()
+
+
+if __name__ == "__main__":
+    serve()
