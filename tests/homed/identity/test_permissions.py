@@ -18,7 +18,9 @@ REQUEST = Request(
     role=Role.OWNER, channel="webui", peer="webui:owner", thread="t1", tainted=False,
 )  # fmt: skip
 
-words = st.sampled_from(["", "webui", "qq", "webui:owner", "qq:1", "t1", "files_write", "cmd_run", "owner", "guest"])
+words = st.sampled_from(
+    ["", "", "", "", "webui", "qq", "webui:owner", "qq:1", "t1", "files_write", "cmd_run", "owner", "guest"]
+)
 rules = st.lists(
     st.builds(
         Rule, decision=st.sampled_from(Decision), channel=words, role=st.sampled_from(["", *Role]), peer=words,
@@ -76,6 +78,14 @@ def test_a_confirm_tool_never_runs_unasked_and_only_owners_are_asked(request: Re
     decision = decide(replace(request, confirm=True, guest=False), some).decision
     assert decision is (decision if request.role is Role.OWNER else DENY)
     assert decision is not ALLOW
+
+
+@pytest.mark.parametrize("rule", [Rule(ALLOW), Rule(ALLOW, tool="files_write", thread="t1", peer="webui:owner")])
+@pytest.mark.parametrize("tool_class", ["write", "dangerous", "unheard-of"])
+def test_after_outside_text_even_the_exact_rule_does_not_let_it_write(rule: Rule, tool_class: str) -> None:
+    assert verdict(rule, tool_class=tool_class) is ALLOW
+    assert verdict(rule, tool_class=tool_class, tainted=True) is ASK
+    assert verdict(rule, tool_class="read", tainted=True) is ALLOW
 
 
 @given(requests, rules)

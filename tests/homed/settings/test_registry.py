@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar, cast
 
 import pytest
 import trio
+import trio.testing
 
 from homed.config.definitions import (
+    CORE,
     LLM_SOURCES,
     LOG_LEVEL,
     MAX_TOOL_TURNS,
@@ -18,11 +22,15 @@ from homed.config.definitions import (
     Definition,
 )
 from homed.config.environment import Override
-from homed.errors import ConfigError, Conflict, NotFound
+from homed.config.secrets import Secrets
+from homed.errors import ConfigError, Conflict, NotFound, TimedOut
 from homed.identity.passwords import verify_password
-from homed.settings.registry import MASK, Applied
+from homed.settings.registry import MASK, Applied, Settings
 from homed.store.db import open_store
+from homed.store.rows import Tx
 from tests.homed.settings.conftest import Opener
+
+T = TypeVar("T")
 
 KEY = Definition("plugin.weather.key", "password", "", "The service's key.")
 CITY = Definition("plugin.weather.city", "string", "Paris", "Where.", restart=True)
@@ -164,6 +172,46 @@ async def test_a_change_reaches_watchers_once_it_is_durable(opened: Opener) -> N
         with trio.move_on_after(0.01) as scope:
             await watch.__anext__()
         assert scope.cancelled_caught
+
+
+class SlowStore:
+    """Commits when released, or when the caller gives up, as a real one may."""
+
+    def __init__(self) -> None:
+        self.begun, self.release, self.committed = trio.Event(), trio.Event(), False
+
+    async def write(self, fn: Callable[[Tx], T]) -> T:
+        self.begun.set()
+        try:
+            await self.release.wait()
+        finally:
+            self.committed = True
+        return cast(T, None)
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        raise AssertionError("nothing is read here")
+
+
+async def test_a_setter_cancelled_once_the_commit_has_begun_is_in_memory_too(tmp_path: Path) -> None:
+    store = SlowStore()
+    settings = Settings(store, Secrets(tmp_path / "secrets.json"), lambda: 0.0)
+    settings.define(CORE)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(settings.set, MAX_TOOL_TURNS, 3)
+        await store.begun.wait()
+        nursery.cancel_scope.cancel()
+        store.release.set()
+    assert store.committed
+    assert settings.int(MAX_TOOL_TURNS) == 3
+
+
+async def test_a_disk_that_hangs_is_told_and_not_waited_for_for_ever(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    settings = Settings(SlowStore(), Secrets(tmp_path / "secrets.json"), lambda: 0.0)
+    settings.define(CORE)
+    with pytest.raises(TimedOut, match="may still be stored"):
+        await settings.set(MAX_TOOL_TURNS, 3)
 
 
 async def test_a_setter_cancelled_in_the_middle_leaves_memory_and_database_agreeing(opened: Opener) -> None:
