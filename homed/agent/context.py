@@ -66,7 +66,7 @@ class Context:
     async def request(self, turn: Turn, provider: Provider, note: str) -> ChatRequest:
         """The next model call.  With a ``note`` no tools are offered: the model must answer in text."""
         settings = self._ports.settings
-        offered = await self._catalogue.offered(turn)
+        offered = await self._catalogue.offered(turn) if provider.source.tools else []
         specs = () if note else tuple(ToolSpec(e.name, e.description, e.parameters) for e in offered)
         system = prompt.system_text(
             self._texts,

@@ -1,0 +1,140 @@
+"""What a watcher gets who comes late: the stored page and what runs now, and exactly where the notices go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from homed.errors import InvalidInput
+from homed.memory.records import InputState
+from tests.kit.builders import OWNER, Agent, FakeHost, FakeModel, Setup, calls, hangs, message, running_agent, says
+
+
+def rebuilt(view: Mapping[str, Any], agent: Agent) -> str:
+    """The conversation as a page shows it: the page's answer, then every notice after it."""
+    text = {e["id"]: e["text"] for e in view["events"] if e["kind"] in ("user", "assistant") and e["text"]}
+    live = dict(view["live"] or {})
+    shown, final = str(live.get("text", "")), ""
+    for notice in agent.notices:
+        if notice.seq <= view["seq"]:
+            continue
+        if notice.type == "content_delta":
+            if notice.data["at"] == 0:
+                shown = ""
+            shown += str(notice.data["text"])
+        elif notice.type == "agent_llm_chain" and notice.data["calls"]:
+            text[f"step {notice.data['step']}"] = str(notice.data["text"])
+            shown = ""
+        elif notice.type == "agent_output":
+            final = str(notice.data["text"])
+    if final or shown:
+        text["live"] = final or shown
+    return "\n".join(text.values())
+
+
+async def test_a_page_loaded_at_any_moment_of_a_turn_shows_the_same_in_the_end(tmp_path: Path) -> None:
+    """Nothing lost, nothing twice, whenever one looked."""
+
+    async def give(_: Mapping[str, Any]) -> object:
+        await trio.sleep(0.01)
+        return "result"
+
+    host = FakeHost()
+    host.tool("look", give)
+    model = FakeModel(calls(("look", "{}"), text="Let me look. "), says(*["word "] * 10), pace=0.005)
+    async with running_agent(tmp_path, Setup(model=model, host=host)) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("hi"))
+        views = []
+        while agent.conversations.counts["busy"]:
+            views.append(await agent.history(receipt.thread.id))
+            await trio.sleep(0.003)
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
+        assert done.state is InputState.ANSWERED
+        assert len(views) > 5
+        assert any(v["live"] and v["live"]["text"] for v in views)
+        wanted = "hi\nLet me look. \n" + "word " * 10
+        for view in views:
+            waiting = "" if any(e["kind"] == "user" for e in view["events"]) else "hi\n"
+            assert waiting + rebuilt(view, agent) == wanted
+
+
+async def test_live_shows_the_running_calls_and_queued_what_waits(tmp_path: Path) -> None:
+    started = trio.Event()
+
+    async def endless(_: Mapping[str, Any]) -> object:
+        started.set()
+        await trio.sleep_forever()
+
+    host = FakeHost()
+    host.tool("endless", endless)
+    async with running_agent(tmp_path, Setup(model=FakeModel(calls(("endless", '{"a": 1}'))), host=host)) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("go"))
+        await started.wait()
+        await agent.conversations.inject(OWNER, message("next", thread=receipt.thread.id))
+        view = await agent.history(receipt.thread.id)
+        assert view["live"]["calls"] == [
+            {"call": "c0", "tool": "endless", "plugin": "demo", "args": {"a": 1}, "status": "running", "result": ""}
+        ]
+        assert [q["text"] for q in view["queued"]] == ["next"]
+        assert view["thread"]["busy"] is True
+
+
+async def test_older_pages_are_reached_by_seq(tmp_path: Path) -> None:
+    async with running_agent(tmp_path) as agent:
+        thread = ""
+        for number in range(6):
+            thread = (await agent.ask(f"message {number}", thread=thread)).thread
+        page: dict[str, Any] = await agent.conversations.history(OWNER, thread, None, 4)
+        assert [e["text"] for e in page["events"]] == ["message 4", "ok", "message 5", "ok"]
+        assert page["more"]
+        older: dict[str, Any] = await agent.conversations.history(OWNER, thread, page["events"][0]["seq"], 100)
+        assert older["events"][-1]["text"] == "ok"
+        assert len(older["events"]) == 8
+        assert not older["more"]
+
+
+async def test_a_page_fits_one_wire_line_whatever_is_in_it(tmp_path: Path) -> None:
+    async def huge(_: Mapping[str, Any]) -> object:
+        return "x" * 900_000
+
+    host = FakeHost()
+    host.tool("huge", huge)
+    async with running_agent(tmp_path, Setup(model=FakeModel(calls(("huge", "{}"))), host=host)) as agent:
+        thread = (await agent.ask("y" * 200_000)).thread
+        for _ in range(5):
+            await agent.ask("y" * 200_000, thread=thread)
+        view = await agent.history(thread)
+        assert len(json.dumps(view, ensure_ascii=False).encode()) < 1024 * 1024
+        assert view["more"]
+        oldest = view["events"][0]["seq"]
+        before: dict[str, Any] = await agent.conversations.history(OWNER, thread, oldest, 500)
+        assert before["events"][-1]["seq"] < oldest
+
+
+async def test_threads_are_listed_last_used_first_and_found_by_what_was_said(tmp_path: Path) -> None:
+    model = FakeModel(says("the answer is 42"), says("ok"), hangs("x "))
+    async with running_agent(tmp_path, Setup(model=model)) as agent:
+        first = await agent.ask("deep question")
+        second = await agent.ask("small talk")
+        listed: dict[str, Any] = await agent.conversations.threads(OWNER)
+        assert [t["id"] for t in listed["threads"]] == [second.thread, first.thread]
+        found: dict[str, Any] = await agent.conversations.threads(OWNER, "answer is 42")
+        assert [t["id"] for t in found["threads"]] == [first.thread]
+        await agent.conversations.inject(OWNER, message("more", thread=first.thread))
+        listed = dict(await agent.conversations.threads(OWNER))
+        assert [(t["id"], t["busy"]) for t in listed["threads"]] == [(first.thread, True), (second.thread, False)]
+
+
+async def test_a_title_can_be_changed_and_is_told(tmp_path: Path) -> None:
+    async with running_agent(tmp_path) as agent:
+        done = await agent.ask("hi")
+        await agent.conversations.rename(OWNER, done.thread, "  A better\nname ")
+        assert (await agent.history(done.thread))["thread"]["title"] == "A better name"
+        assert agent.of("thread")[-1]["title"] == "A better name"
+        with pytest.raises(InvalidInput):
+            await agent.conversations.rename(OWNER, done.thread, " \n")
