@@ -54,6 +54,7 @@ class ModelAdd(Named):
     api_key: str | None = Field(default=None, max_length=4096)
     adapter: str = Field(default="openai", max_length=64)
     context_window: int = Field(default=32_768, ge=1024, le=100_000_000)
+    tools: bool = True
 
 
 async def status(call: PeerCall[PeerParams]) -> Mapping[str, object]:
@@ -118,6 +119,7 @@ async def models_add(call: PeerCall[ModelAdd]) -> Mapping[str, object]:
         model=params.model,
         adapter=params.adapter,
         context_window=params.context_window,
+        tools=params.tools,
     )
     return source_to_wire(await sources.add(source, params.api_key), sources)
 
@@ -185,6 +187,7 @@ def source_to_wire(source: Source, sources: SourcesPort) -> dict[str, object]:
         "model": source.model,
         "adapter": source.adapter,
         "context_window": source.context_window,
+        "tools": source.tools,
         "has_key": sources.has_key(source.name),
         "current": current is not None and current.name == source.name,
     }

@@ -34,6 +34,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     add.add_argument("--adapter", metavar="A", default="openai", help="how it is spoken to (openai)")
     add.add_argument("--context-window", type=int, metavar="N", help="tokens it can read; 32768 when left out")
+    add.add_argument("--no-tools", action="store_true", help="offer it no tools: better for very small models")
     for name, handler, text in (
         ("use", _use, "make it the one that answers"),
         ("remove", _remove, "remove it and its key"),
@@ -74,7 +75,7 @@ def _add_source(args: argparse.Namespace) -> int:
     given = {"base_url": args.base_url, "model": args.model, "adapter": args.adapter}
     given |= {"api_key": key} if key is not None else {}
     given |= {"context_window": args.context_window} if args.context_window is not None else {}
-    source = ask_or_open(args, "admin.models_add", name=args.name, **given)
+    source = ask_or_open(args, "admin.models_add", name=args.name, tools=not args.no_tools, **given)
     if args.json:
         as_json(source)
     else:

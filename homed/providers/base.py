@@ -175,7 +175,10 @@ class ProviderError(HomedError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One configured model source.  The key is not here: it is looked up by name when a request is made."""
+    """One configured model source.  The key is not here: it is looked up by name when a request is made.
+
+    ``tools`` is False for a model that is better off without any: none are offered, and the prompt is short.
+    """
 
     name: str
     base_url: str
@@ -184,6 +187,7 @@ class Source:
     context_window: int = 32_768
     max_concurrent: int = 8
     priority: int = 0
+    tools: bool = True
     options: Mapping[str, object] = field(default_factory=dict)
 
 
