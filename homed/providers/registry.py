@@ -242,7 +242,7 @@ def _from_setting(entry: object) -> Source:
         if name not in entry:
             raise ConfigError(f"{name} is missing.")
     for name, value in entry.items():
-        wanted = {"str": str, "int": int}.get(str(known[name]), Mapping)
-        if not isinstance(value, wanted) or isinstance(value, bool):
+        wanted = {"str": str, "int": int, "bool": bool}.get(str(known[name]), Mapping)
+        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
             raise ConfigError(f"{name} has the wrong type.")
     return Source(**entry)
