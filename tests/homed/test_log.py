@@ -72,7 +72,8 @@ def test_an_unknown_level_is_refused() -> None:
         set_level("loud")
 
 
-def test_lines_stay_lines_when_the_text_is_not_unicode(tmp_path: Path) -> None:
+def test_lines_stay_lines_when_the_text_is_not_unicode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # pytest-xdist cannot send such a captured line
     path = tmp_path / "homed.log"
     with logging_to(path, level="info", redact=hide, stream=io.StringIO()):
         logging.getLogger("homed").info("broken \udcff 你好")

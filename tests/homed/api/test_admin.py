@@ -72,7 +72,7 @@ async def test_models_are_added_used_tested_and_removed_without_showing_the_key(
     )
     assert added == {
         "name": "a", "base_url": "http://x/v1", "model": "m", "adapter": "openai", "context_window": 8192,
-        "has_key": True, "current": False,
+        "tools": True, "has_key": True, "current": False,
     }  # fmt: skip
     await admin(house, "models_use", name="a")
     (listed,) = (await admin(house, "models_list"))["sources"]
