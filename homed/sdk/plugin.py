@@ -144,9 +144,7 @@ class Plugin:
 
         return declare
 
-    def stage(
-        self, stage: str, *, scope: str = "global", order: int = 0, on_failure: str = "open"
-    ) -> Callable[[F], F]:
+    def stage(self, stage: str, *, scope: str = "global", order: int = 0, on_failure: str = "open") -> Callable[[F], F]:
         """Declare the handler of a stage: ``handler(ctx, fields)`` returns the changed fields, or None."""
         for value, known in ((stage, STAGES), (scope, STAGE_SCOPES), (on_failure, ON_FAILURE)):
             if value not in known:

@@ -244,9 +244,7 @@ def registrations(plugin: Plugin) -> dict[str, Any]:
     outputs = [output.spec for output in plugin.outputs.values()]
     return {
         "tools": list(plugin.tools),
-        "stages": [
-            {"stage": s.stage, "scope": s.scope, "order": s.order, "on_failure": s.on_failure} for s in stages
-        ],
+        "stages": [{"stage": s.stage, "scope": s.scope, "order": s.order, "on_failure": s.on_failure} for s in stages],
         "outputs": [
             {"name": o.name, "caps": list(o.caps), "description": o.description, "format": o.format} for o in outputs
         ],

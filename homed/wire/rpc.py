@@ -144,7 +144,8 @@ def _decode(line: bytes) -> Any:
     return value
 
 
-def _is_id(value: object) -> TypeGuard[Id]:
+def is_id(value: object) -> TypeGuard[Id]:
+    """Whether a value may be a request's id (JSON's true is no 1)."""
     return isinstance(value, (int, str)) and not isinstance(value, bool)
 
 
@@ -218,7 +219,7 @@ class Peer:
 
     def _called(self, value: dict[str, Any]) -> Incoming:
         method, params, id_ = value["method"], value.get("params", {}), value.get("id")
-        known = id_ if _is_id(id_) else None
+        known = id_ if is_id(id_) else None
         if "id" in value and known is None:
             return Broken("a request id that is neither a number nor a string")
         if not isinstance(method, str) or not method:
@@ -236,10 +237,10 @@ class Peer:
             return Broken("a reply whose error is no error object")
         if id_ is None and problem is not None:
             return Broken(f"the other side could not read a message: {problem.message[:200]}")
-        if _is_id(id_) and id_ in self._pending:
+        if is_id(id_) and id_ in self._pending:
             self._pending.discard(id_)
             return Response(id_, value.get("result"), problem)
-        if _is_id(id_) and id_ in self._forgotten:
+        if is_id(id_) and id_ in self._forgotten:
             self._forgotten.remove(id_)
             return None
         return Broken(f"a reply to an unknown request: {str(id_)[:80]}")

@@ -242,17 +242,25 @@ class Connection:
                     slot.done.set()
             case rpc.Request():
                 await self._accept(message, nursery)
-            case rpc.Notification(method=method, params=params) if method == CANCEL:
-                scope = self._serving.get(params.get("id", ""))
-                if scope is not None:
-                    scope.cancel()
             case rpc.Notification():
-                self._handler.notification(message.method, message.params)
+                self._hear(message)
             case rpc.Broken():
                 self._count_broken(message.reason)
                 if message.id is not None:
                     error = ProtocolError(f"The request cannot be read: {message.reason}.")
                     await self._reply(self._peer.error(message.id, error, code=rpc.INVALID_REQUEST))
+
+    def _hear(self, message: rpc.Notification) -> None:
+        if message.method == CANCEL:
+            id_ = message.params.get("id")
+            if rpc.is_id(id_) and id_ in self._serving:
+                self._serving[id_].cancel()
+            return
+        try:
+            self._handler.notification(message.method, message.params)
+        except Exception as error:
+            log.debug("a notification was not understood", exc_info=True)
+            self._count_broken(f"{message.method[:100]} was not understood: {type(error).__name__}: {error}")
 
     async def _accept(self, request: rpc.Request, nursery: trio.Nursery) -> None:
         # Refusing, not waiting: a reader that stands still could read no reply and no cancellation either.

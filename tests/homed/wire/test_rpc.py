@@ -1,7 +1,8 @@
-"""The sans-io peer: framing that no chunking changes, memory that nothing makes grow, and a reason for every bad line."""
+"""The sans-io peer: framing that no chunking changes, memory that nothing makes grow, a reason for every bad line."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from typing import Any
@@ -15,7 +16,11 @@ from homed.wire.rpc import Broken, Incoming, Notification, Peer, RemoteError, Re
 from homed.wire.version import MAX_LINE
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda part: st.lists(part, max_size=4) | st.dictionaries(st.text(), part, max_size=4),
     max_leaves=12,
 )
@@ -25,7 +30,7 @@ PARAMS = st.dictionaries(st.text(), JSON, max_size=4)
 def cut(data: bytes, places: list[int]) -> list[bytes]:
     """The data in pieces, cut at these places (modulo its length)."""
     edges = sorted({0, len(data), *(place % (len(data) + 1) for place in places)})
-    return [data[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [data[a:b] for a, b in itertools.pairwise(edges)]
 
 
 def feed(peer: Peer, pieces: list[bytes]) -> list[Incoming]:
