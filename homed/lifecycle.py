@@ -9,6 +9,7 @@ from typing import Protocol
 
 import trio
 
+from homed.api.admin import PAGE
 from homed.config.definitions import LOG_LEVEL
 from homed.events import PLUGIN_STATE, SYSTEM, Bus
 from homed.host.host import Host
@@ -62,7 +63,8 @@ async def greet(bus: Bus, logins: Logins, say: Say) -> None:
     with bus.subscribe(frozenset({SYSTEM, PLUGIN_STATE})) as notices:
         async for notice in notices:
             data = notice.data
-            if data.get("code") == "announced" and data.get("kind") == "url":
+            # only the page itself: a secret printed beside an address somebody else announced would be theirs
+            if data.get("code") == "announced" and data.get("plugin") == PAGE and data.get("kind") == "url":
                 secret, _ = await logins.make_link()
                 say(f"\n  Open  {data['message']}/login#{secret}\n")
                 say("  It works once, for five minutes; `homed link` makes another.\n")

@@ -1,0 +1,1 @@
+"""What is measured, as ratios within one run: shared machines make absolute figures a guide at best."""

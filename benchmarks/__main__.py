@@ -1,0 +1,50 @@
+"""``make bench``: measure, print, and with ``--save`` write the figures to docs/benchmarks.md with date and commit."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks import client, turn, wire
+from benchmarks.figures import Figure
+
+ROOT = Path(__file__).parent.parent
+SUITES = {"wire": wire.measure, "turn": turn.measure, "client": client.measure}
+
+
+def main() -> int:
+    """Run the suites named (all by default)."""
+    parser = argparse.ArgumentParser(prog="make bench ARGS=…")
+    parser.add_argument("suite", nargs="*", choices=[*SUITES, []], help="which ones")
+    parser.add_argument("--save", action="store_true", help="add the figures to docs/benchmarks.md")
+    args = parser.parse_args()
+    figures = []
+    for name in args.suite or SUITES:
+        for figure in SUITES[name]():
+            print(f"{figure.name}: {figure.value:.2f} · {figure.ratio:.2f} × {figure.against_what}", flush=True)
+            figures.append(figure)
+    out = ROOT / "build" / "benchmarks.json"
+    out.parent.mkdir(exist_ok=True)
+    out.write_text(json.dumps([asdict(f) for f in figures], indent=2), "utf-8")
+    if args.save:
+        save(figures)
+    return 0
+
+
+def save(figures: list[Figure]) -> None:
+    """Append a table."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.strip()
+    rows = [f"| {f.name} | {f.value:.2f} | {f.ratio:.2f} × {f.against_what} |" for f in figures]
+    head = [f"\n## {datetime.now(UTC):%Y-%m-%d}, {commit}\n", "| what | ms (or as named) | ratio |", "|---|---|---|"]
+    with (ROOT / "docs" / "benchmarks.md").open("a", encoding="utf-8") as page:
+        page.write("\n".join([*head, *rows]) + "\n")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
