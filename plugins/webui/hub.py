@@ -53,7 +53,7 @@ class Watcher:
 
     def wants(self, notice: Notice) -> bool:
         """Its own thread's notices, those that change the list of threads, and for an owner the daemon's."""
-        if notice.type in OWNERS:
+        if notice.type in OWNERS and not notice.thread:
             return self.owner
         return notice.type in LISTED or (bool(self.thread) and notice.thread == self.thread)
 

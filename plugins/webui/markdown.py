@@ -128,8 +128,9 @@ class Markdown:
 class Growing:
     """A text that grows while it is shown: only what can still change is parsed again.
 
-    In Markdown the last top-level block may turn into something else with the next character; those before it are
-    settled (but for link definitions further down, which the final rendering puts right).
+    In Markdown the last block may turn into something else with the next line, and a line that is not whole yet may
+    still join the block before it.  What stands before the last block that began with a whole line is settled (but for
+    link definitions further down, which the final rendering puts right).
     """
 
     markdown: Markdown
@@ -142,9 +143,11 @@ class Growing:
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         spans = self.markdown.spans("\n".join(lines[self._settled_lines :]))
         blocks = [*self.settled, *(markup for markup, _ in spans)]
-        if len(spans) > 1:
-            self.settled = blocks[:-1]
-            self._settled_lines += spans[-1][1]
+        unfinished = len(lines) - 1 - self._settled_lines
+        begun = [place for place, (_, start) in enumerate(spans) if start < unfinished]
+        if begun and begun[-1] > 0:
+            self.settled += [markup for markup, _ in spans[: begun[-1]]]
+            self._settled_lines += spans[begun[-1]][1]
         return self._show(blocks)
 
     def finish(self, text: str) -> tuple[int, list[str]]:

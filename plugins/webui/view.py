@@ -65,14 +65,21 @@ class _Step:
 class _Turn:
     turn: str
     input: str = ""
-    said: bool = False
     steps: dict[int, _Step] = field(default_factory=dict)
     tools: dict[str, str] = field(default_factory=dict)
     asked: dict[str, str] = field(default_factory=dict)
+    stored: int = 0
+    called: set[int] = field(default_factory=set)
 
     @property
     def last(self) -> int:
-        return max(self.steps, default=0)
+        """The step under way, or the last one there was."""
+        return max(self.steps, default=self.stored)
+
+    @property
+    def final(self) -> int:
+        """The step whose text is the answer: one that called tools is not, what follows it is."""
+        return self.last + 1 if self.last in self.called else self.last
 
 
 class Gap(Exception):
@@ -100,12 +107,18 @@ class ThreadView:
         for event in _mappings(history.get("events")):
             turn = _str(event, "turn")
             section = sections.setdefault(turn, Section(turn))
+            section.input = section.input or _str(_mapping(event.get("data")), "input")
             section.items.extend(self._event_items(event, steps))
         live = history.get("live")
         if isinstance(live, Mapping):
             section = sections.setdefault(_str(live, "turn"), Section(_str(live, "turn")))
             section.input, section.live = _str(live, "input"), True
             section.items.extend(self._live_items(live))
+        for waiting in _mappings(history.get("queued")):
+            name = _str(waiting, "input")
+            known = next((one for one in sections.values() if one.input == name), None)
+            section = known or sections.setdefault(f"input:{name}", Section("", name))
+            section.items.append(self._said_item(_str(waiting, "text"), waiting.get("accepted_at")))
         for approval in _mappings(history.get("approvals")):
             section = sections.setdefault(_str(approval, "turn"), Section(_str(approval, "turn")))
             section.items.append(self._approval_item(approval, steps.get(section.turn, 0)))
@@ -115,13 +128,15 @@ class ThreadView:
         kind, text, turn = _str(event, "kind"), _str(event, "text"), _str(event, "turn")
         data = _mapping(event.get("data"))
         if kind == "user":
-            return [Item("said", SAID, self._fragments.said(text, _number(event.get("created_at"))))]
+            return [self._said_item(text, event.get("created_at"))]
+        if kind == "note" and data.get("code") == "no_answer":
+            return [Item("end", END, self._fragments.end({"state": "failed", "error": text}))]
         if kind == "note":
             return [Item(f"note-{_str(event, 'id')}", _order(steps.get(turn, 0), 5), self._fragments.note(text))]
         if kind == "tool":
             done = {**data, "call": data.get("call_id", ""), "tool": data.get("name", ""), "result": text}
             return [self._tool_item(turn, done, steps.get(turn, 1) - 1)]
-        step = steps.get(turn, 0)
+        step = _int(data.get("step", steps.get(turn, 0)))
         steps[turn] = step + 1
         items = self._text_items(step, text, _str(data, "reasoning"))
         for call in _mappings(data.get("calls")):
@@ -153,21 +168,27 @@ class ThreadView:
         Everything is put, nothing appended: it does not matter how much of it the page has already.
         """
         upto = _int(history.get("seq"))
-        ops = [op for notice in missed if notice.seq <= upto for op in self.feed(notice)]
         self._learn(history)
+        ops = [op for notice in missed if notice.seq <= upto for op in self.feed(notice)]
         live = history.get("live")
         if isinstance(live, Mapping):
             ops.extend(self._resume_live(live))
         for approval in _mappings(history.get("approvals")):
             turn = self._turn(_str(approval, "turn"))
             ops.append(self._put(turn, self._approval_item(approval, turn.last)))
-        return ops
+        return [*self.tell_said(history), *ops] if self.unsaid else ops
 
     def _learn(self, history: Data) -> None:
-        """Know which questions the page has, and how many steps a turn under way has behind it."""
+        """Know how many steps each turn has behind it, and which questions wait for their turn on the page."""
+        counted: dict[str, int] = {}
         for event in _mappings(history.get("events")):
-            if _str(event, "kind") == "user":
-                self._turn(_str(event, "turn")).said = True
+            if _str(event, "kind") == "assistant":
+                turn, data = self._turn(_str(event, "turn")), _mapping(event.get("data"))
+                turn.stored = _int(data.get("step", counted.get(turn.turn, 0)))
+                counted[turn.turn] = turn.stored + 1
+                if data.get("calls"):
+                    turn.called.add(turn.stored)
+        self._inputs.update(_str(waiting, "input") for waiting in _mappings(history.get("queued")))
 
     def _resume_live(self, live: Data) -> list[Op]:
         turn = self._turn(_str(live, "turn"), _str(live, "input"))
@@ -176,20 +197,19 @@ class ThreadView:
         ops = [Op("turn", {"turn": turn.turn, "input": turn.input, "phase": "start", "state": "running"})]
         for call in _mappings(live.get("calls")):
             ops.append(self._put(turn, self._tool_item(turn.turn, call, turn.last)))
-        if not turn.said:
-            self.unsaid.add(turn.turn)
         return [*ops, *self.flush()]
 
     def tell_said(self, history: Data) -> list[Op]:
         """Put the questions in `unsaid`, as far as the history has them; a turn that ended is asked for no more."""
         ops = []
-        for event in _mappings(history.get("events")):
-            turn = _str(event, "turn")
-            if turn in self.unsaid and _str(event, "kind") == "user":
-                self.unsaid.discard(turn)
-                known = self._turns.get(turn, _Turn(turn))
-                known.said = True
-                ops.append(self._put(known, self._event_items(event, {})[0]))
+        for turn in [self._turns.get(name, _Turn(name)) for name in self.unsaid]:
+            found = [
+                *(one for one in _mappings(history.get("queued")) if turn.input and _str(one, "input") == turn.input),
+                *(one for one in _mappings(history.get("events")) if _is_question(one, turn.turn)),
+            ]
+            if found:
+                self.unsaid.discard(turn.turn)
+                ops.append(self._put(turn, self._said_item(_str(found[-1], "text"), found[-1].get("created_at"))))
         self.unsaid &= self._turns.keys()
         return ops
 
@@ -213,14 +233,15 @@ class ThreadView:
         match notice.type:
             case "raw_input":
                 self._inputs.add(_str(data, "input"))
-                said = Item("said", SAID, self._fragments.said(_str(data, "text")))
-                return [self._put(turn, said), Op("threads", {})]
+                return [self._put(turn, self._said_item(_str(data, "text"), 0)), Op("threads", {})]
             case "turn":
                 return self._turn_ops(turn, data)
             case "agent_llm_chain":
+                if data.get("calls"):
+                    turn.called.add(_int(data.get("step")))
                 return self._settle(turn, _int(data.get("step")), _str(data, "text"), _str(data, "reasoning"))
             case "agent_output":
-                return self._settle(turn, turn.last, _str(data, "text"), None)
+                return self._settle(turn, turn.final, _str(data, "text"), None)
             case "tool_call":
                 return [self._put(turn, self._tool_item(turn.turn, data, turn.last))]
             case "approval":
@@ -238,7 +259,7 @@ class ThreadView:
         if _str(data, "phase") == "end":
             ops.append(self._put(turn, Item("end", END, self._fragments.end(data))))
             self._turns.pop(turn.turn, None)
-        elif turn.input not in self._inputs and not turn.said:
+        elif turn.input not in self._inputs:
             self.unsaid.add(turn.turn)
         self._inputs.discard(turn.input)
         self._turns.pop(f"input:{turn.input}", None)
@@ -300,6 +321,9 @@ class ThreadView:
         place = {"turn": turn.turn, "input": turn.input}
         return Op("item", {**place, "key": item.key, "order": item.order, "html": item.html})
 
+    def _said_item(self, text: str, at: object) -> Item:
+        return Item("said", SAID, self._fragments.said(text, _number(at)))
+
     def _tool_item(self, turn: str, call: Data, step: int) -> Item:
         number, name = _int(call.get("step", step)), _str(call, "call")
         known = self._turn(turn).tools
@@ -322,6 +346,10 @@ class ThreadView:
         if number not in turn.steps:
             turn.steps[number] = _Step(growing=Growing(self._markdown))
         return turn.steps[number]
+
+
+def _is_question(event: Data, turn: str) -> bool:
+    return _str(event, "kind") == "user" and _str(event, "turn") == turn
 
 
 def _order(step: int, kind: int, nth: int = 0) -> str:

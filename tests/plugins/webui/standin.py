@@ -146,6 +146,7 @@ class StandIn:
         self.plugins: list[dict[str, Any]] = []
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.nursery: trio.Nursery | None = None
+        self.waiting: list[dict[str, Any]] = []
         self.fail: dict[str, HomedError] = {}
 
     async def call(self, method: str, params: Mapping[str, object]) -> Any:
@@ -214,6 +215,9 @@ class StandIn:
         answer = {"input": input_, "thread": talk.id, "state": "accepted", "duplicate": False, "outcome": None}
         self.inputs[client_msg_id] = answer
         self.post("raw_input", talk.id, "", input=input_, text=text, peer=peer, client_msg_id=client_msg_id)
+        self.waiting.append(
+            {"input": input_, "text": text, "thread": talk.id, "peer": peer, "accepted_at": time.time()}
+        )
         assert self.nursery is not None
         self.nursery.start_soon(self._run, talk, text, input_)
         return answer
@@ -222,8 +226,10 @@ class StandIn:
         turn = f"turn{next(self.ids)}"
         play = Turn(self, talk, text, turn, input_)
         talk.live = {"turn": turn, "input": input_, "step": 0, "text": "", "reasoning": "", "calls": []}
-        self.store(talk, turn, "user", text)
         self.post("turn", talk.id, turn, phase="start", input=input_, state="running")
+        await trio.lowlevel.checkpoint()
+        self.store(talk, turn, "user", text, input=input_)
+        self.waiting = [entry for entry in self.waiting if entry["input"] != input_]
         with trio.CancelScope() as talk.stop:
             await self.script(play)
         stopped = talk.stop.cancelled_caught
@@ -256,6 +262,7 @@ class StandIn:
         events = [event for event in talk.events if not before or event["seq"] < before]
         approvals = [asked.entry for asked in self.asked.values() if asked.entry["thread"] == thread]
         shown = {"thread": self._shown(talk), "events": events[-limit:], "more": len(events) > limit}
+        shown["queued"] = [entry for entry in self.waiting if entry["thread"] == thread]
         return {**shown, "live": dict(talk.live) if talk.live else None, "approvals": approvals, "seq": self.seq}
 
     def io_thread_rename(self, peer: str, thread: str, title: str) -> Any:

@@ -1,0 +1,119 @@
+"""One stream to many pages; a slow one is dropped, one that comes back goes on."""
+
+from __future__ import annotations
+
+import trio
+import trio.testing
+
+from plugins.webui.hub import Hub
+
+from .standin import Said
+
+
+def notice(seq: int, type_: str = "tool_call", thread: str = "t1", **data: object) -> Said:
+    return Said(seq, type_, thread, "turn", data)
+
+
+def seqs(hub: Hub, cursor: str, thread: str = "t1") -> list[int] | None:
+    missed = hub.missed(cursor, thread)
+    return None if missed is None else [one.seq for one in missed]
+
+
+def test_a_page_hears_its_own_thread_and_that_others_changed() -> None:
+    hub = Hub()
+    mine = hub.join("t1", owner=True)
+    for seq, (type_, thread) in enumerate(
+        [("content_delta", "t1"), ("content_delta", "t2"), ("turn", "t2"), ("tool_call", "t2"), ("plugin_state", "")], 1
+    ):
+        hub.publish(notice(seq, type_, thread))
+    assert [one.seq for one in mine.take()] == [1, 3, 5]
+
+
+def test_the_daemons_own_notices_are_for_owners() -> None:
+    hub = Hub()
+    guest = hub.join("t1", owner=False)
+    hub.publish(notice(1, "plugin_state", ""))
+    hub.publish(notice(2, "system", ""))
+    assert guest.take() == []
+
+
+def test_a_page_that_falls_behind_is_dropped_and_holds_nobody_up() -> None:
+    """E41: no send on a closed or full channel, no lock: the others hear everything."""
+    hub = Hub(queue=3)
+    slow, quick = hub.join("t1", owner=True), hub.join("t1", owner=True)
+    heard = []
+    for seq in range(1, 11):
+        hub.publish(notice(seq))
+        heard += [one.seq for one in quick.take()]
+    assert slow.overrun
+    assert slow.take() == []
+    assert heard == list(range(1, 11))
+
+
+def test_leaving_twice_is_leaving() -> None:
+    hub = Hub()
+    page = hub.join("t1", owner=True)
+    hub.leave(page)
+    hub.leave(page)
+    assert hub.watchers == 0
+    hub.publish(notice(1))
+    assert page.take() == []
+
+
+def test_what_a_page_missed_is_what_came_after_its_cursor_in_its_thread() -> None:
+    """D4"""
+    hub = Hub()
+    for seq, thread in [(1, "t1"), (2, "t2"), (3, "t1"), (4, "t1")]:
+        hub.publish(notice(seq, thread=thread))
+    assert seqs(hub, hub.cursor(1)) == [3, 4]
+    assert seqs(hub, hub.cursor(4)) == []
+
+
+def test_deltas_are_not_kept() -> None:
+    """E41: deltas are never replayed; the turn under way comes as one text."""
+    hub = Hub()
+    hub.publish(notice(1, "content_delta"))
+    hub.publish(notice(2, "reasoning_delta"))
+    hub.publish(notice(3))
+    assert seqs(hub, hub.cursor(0)) == [3]
+
+
+def test_a_gap_bigger_than_the_ring_is_known() -> None:
+    hub = Hub(ring=2)
+    for seq in range(1, 5):
+        hub.publish(notice(seq))
+    assert seqs(hub, hub.cursor(1)) is None
+    assert seqs(hub, hub.cursor(2)) == [3, 4]
+
+
+def test_a_cursor_of_another_daemon_or_none_at_all_is_a_gap() -> None:
+    hub = Hub()
+    hub.begin(7)
+    assert seqs(hub, Hub().cursor(9)) is None
+    assert seqs(hub, "") is None
+    assert seqs(hub, f"{hub.epoch}-x") is None
+    assert seqs(hub, hub.cursor(6)) is None, "before the subscription"
+    assert seqs(hub, hub.cursor(7)) == []
+
+
+def test_when_the_plugin_itself_lost_notices_every_page_loads_afresh() -> None:
+    hub = Hub()
+    hub.publish(notice(1))
+    page = hub.join("t1", owner=True)
+    hub.lost()
+    assert page.overrun
+    assert seqs(hub, hub.cursor(0)) is None
+    assert seqs(hub, hub.cursor(1)) == []
+
+
+async def test_waiting_ends_with_a_notice_or_the_limit(autojump_clock: trio.testing.MockClock) -> None:
+    hub = Hub()
+    page = hub.join("t1", owner=True)
+    await page.wait(15)
+    assert trio.current_time() == 15
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(page.wait, 15)
+        await trio.testing.wait_all_tasks_blocked()
+        hub.publish(notice(1))
+    assert trio.current_time() == 15
+    assert len(page.take()) == 1

@@ -1,0 +1,237 @@
+"""A page that follows the stream, however often it loses it, shows what a page loaded afresh shows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+import trio.testing
+
+from homed.errors import Unavailable
+from plugins.webui.context import FOLDER, Site, Who
+from plugins.webui.fragments import Fragments
+from plugins.webui.guard import Guard
+from plugins.webui.stream import EventStream
+from plugins.webui.view import ThreadView
+
+from .page import Page
+from .standin import OWNER, StandIn, Turn
+
+ME = Who(OWNER, "owner", "session-1")
+TEXT = "One **two**.\n\n- a\n- b\n\n```py\nx = 1\n```\n\nThe end, 再见🌍."
+
+
+async def script(turn: Turn) -> None:
+    await turn.think("I ", "should ", "look.", pause=0.02)
+    await turn.say("Let me ", "look.", pause=0.02)
+    await turn.tool("files_read", {"path": "a"}, "the file", pause=0.1)
+    await turn.say(*(TEXT[i : i + 5] for i in range(0, len(TEXT), 5)), pause=0.02)
+
+
+class Browser:
+    """Loads a page and follows its stream."""
+
+    def __init__(self, site: Site, kernel: StandIn, thread: str) -> None:
+        self.site, self.kernel, self.thread, self.page = site, kernel, thread, Page()
+        self.frames = 0
+        self.loads = 0
+
+    def load(self) -> None:
+        history = self.kernel.io_history(OWNER, self.thread)
+        self.page.load(self._view().sections(history), self.site.hub.cursor(history["seq"]))
+        self.loads += 1
+
+    def _view(self) -> ThreadView:
+        words = self.site.words["en"]
+        return ThreadView(Fragments(self.site.templates, words), self.thread)
+
+    def stream(self) -> EventStream:
+        return EventStream(self.site, ME, self._view(), thread=self.thread, cursor=self.page.cursor)
+
+    async def follow(self, *, drop_after: int = 1_000_000) -> None:
+        """Read until the turn is over; lose the line after every ``drop_after`` reads and come back."""
+        while True:
+            stream = self.stream()
+            try:
+                for _ in range(drop_after):
+                    self.page.read(await anext(stream))
+                    self.frames += 1
+                    if "sync_required" in self.page.other:
+                        self.page.other.clear()
+                        self.load()
+                        break
+                    if self.over:
+                        return
+            finally:
+                await stream.aclose()
+            await trio.sleep(0.01)  # as a browser does before it comes back
+
+    @property
+    def over(self) -> bool:
+        return not self.page.live and any("end" in parts for parts in self.page.parts.values())
+
+
+def site_on(kernel: StandIn, heartbeat: float = 15.0) -> Site:
+    built = Site.build(kernel, kernel.hub, Guard(), port=0)
+    return Site(built.kernel, built.hub, built.guard, built.words, built.templates, heartbeat=heartbeat)
+
+
+@asynccontextmanager
+async def talking(kernel: StandIn) -> AsyncIterator[str]:
+    """A thread in which a turn has just begun."""
+    async with trio.open_nursery() as nursery:
+        kernel.nursery = nursery
+        said = await kernel.call("io.inject", {"peer": OWNER, "text": "look", "client_msg_id": "m1"})
+        yield said["thread"]
+        nursery.cancel_scope.cancel()
+
+
+def words(page: Page) -> dict[str, str]:
+    """What is shown but the end, which only a live page has, and a card's time."""
+    return {key: text.replace("0.2 s · ", "") for (_, key), text in page.shown().items() if key != "end"}
+
+
+async def fresh(kernel: StandIn, thread: str) -> dict[str, str]:
+    browser = Browser(site_on(kernel), kernel, thread)
+    browser.load()
+    return words(browser.page)
+
+
+@pytest.mark.parametrize("drop_after", [1, 2, 3, 5, 8, 1_000_000])
+async def test_however_often_the_line_is_lost_nothing_is_lost_or_twice(
+    autojump_clock: trio.testing.MockClock, drop_after: int
+) -> None:
+    """D4, E41"""
+    kernel = StandIn(script)
+    async with talking(kernel) as thread:
+        browser = Browser(site_on(kernel), kernel, thread)
+        browser.load()
+        await browser.follow(drop_after=drop_after)
+        assert words(browser.page) == await fresh(kernel, thread)
+        assert browser.loads == 1, "no reload was needed"
+        assert kernel.hub.watchers == 0
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.05, 0.1, 0.2, 0.3, 0.4])
+async def test_a_page_opened_in_mid_stream_joins_without_a_gap(
+    autojump_clock: trio.testing.MockClock, wait: float
+) -> None:
+    kernel = StandIn(script)
+    async with talking(kernel) as thread:
+        await trio.sleep(wait)
+        browser = Browser(site_on(kernel), kernel, thread)
+        browser.load()
+        await trio.sleep(0.03)  # between the page and its stream
+        await browser.follow()
+        assert words(browser.page) == await fresh(kernel, thread)
+
+
+async def test_the_text_comes_in_many_pieces_not_at_the_end(autojump_clock: trio.testing.MockClock) -> None:
+    kernel = StandIn(script)
+    async with talking(kernel) as thread:
+        browser = Browser(site_on(kernel), kernel, thread)
+        browser.load()
+        await browser.follow()
+        assert browser.frames > 8
+
+
+async def test_a_stop_reaches_the_page_within_100_ms(autojump_clock: trio.testing.MockClock) -> None:
+    kernel = StandIn(script)
+    async with talking(kernel) as thread:
+        browser = Browser(site_on(kernel), kernel, thread)
+        browser.load()
+        await trio.sleep(0.3)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(browser.follow)
+            await trio.testing.wait_all_tasks_blocked()
+            await trio.sleep(0.05)
+            began = trio.current_time()
+            await kernel.call("io.stop", {"peer": OWNER, "thread": thread})
+        assert trio.current_time() - began <= 0.1
+        assert "Stopped" in browser.page.shown()[next(iter(browser.page.parts)), "end"]
+
+
+async def test_a_slow_page_is_told_to_load_afresh(autojump_clock: trio.testing.MockClock) -> None:
+    """E41"""
+    kernel = StandIn(script)
+    async with talking(kernel) as thread:
+        browser = Browser(site_on(kernel), kernel, thread)
+        browser.load()
+        stream = browser.stream()
+        await anext(stream)
+        for _ in range(2_000):
+            kernel.post("tool_call", thread, "turn1", call="c", tool="t", status="running", args={})
+        assert b"sync_required" in await anext(stream)
+        with pytest.raises(StopAsyncIteration):
+            await anext(stream)
+        await stream.aclose()
+
+
+async def test_silence_is_filled_with_heartbeats(autojump_clock: trio.testing.MockClock) -> None:
+    """D4: a proxy that ends silent connections is kept awake; the page's script hears it too."""
+    kernel = StandIn()
+    talk = kernel.open_talk("t")
+    browser = Browser(site_on(kernel), kernel, talk.id)
+    browser.load()
+    stream = browser.stream()
+    await anext(stream)
+    beat = await anext(stream)
+    assert trio.current_time() == pytest.approx(15.0)
+    assert beat.startswith(b": heartbeat\n")
+    assert b"event: beat" in beat
+    await stream.aclose()
+
+
+async def test_who_logs_out_hears_no_more(autojump_clock: trio.testing.MockClock) -> None:
+    kernel = StandIn()
+    talk = kernel.open_talk("t")
+    browser = Browser(site_on(kernel), kernel, talk.id)
+    browser.load()
+    stream = browser.stream()
+    await anext(stream)
+    kernel.auth_logout("session-1")
+    assert b"logged_out" in await anext(stream)
+    with pytest.raises(StopAsyncIteration):
+        await anext(stream)
+    await stream.aclose()
+
+
+async def test_a_kernel_that_fails_ends_the_stream_with_a_reload(autojump_clock: trio.testing.MockClock) -> None:
+    kernel = StandIn()
+    talk = kernel.open_talk("t")
+    browser = Browser(site_on(kernel), kernel, talk.id)
+    browser.load()
+    kernel.fail["io.history"] = Unavailable("Gone.")
+    assert b"sync_required" in await anext(browser.stream())
+
+
+async def test_when_the_server_closes_the_streams_end(autojump_clock: trio.testing.MockClock) -> None:
+    kernel = StandIn()
+    talk = kernel.open_talk("t")
+    browser = Browser(site_on(kernel), kernel, talk.id)
+    browser.load()
+    stream = browser.stream()
+    await anext(stream)
+    kernel.hub.close()
+    with pytest.raises(StopAsyncIteration):
+        await anext(stream)
+    await stream.aclose()
+
+
+async def test_a_page_without_a_thread_hears_the_daemon_only(autojump_clock: trio.testing.MockClock) -> None:
+    kernel = StandIn()
+    browser = Browser(site_on(kernel), kernel, "")
+    stream = browser.stream()
+    await anext(stream)
+    kernel.post("content_delta", "t9", "x", step=0, at=0, text="secret")
+    kernel.post("plugin_state", "", "", plugin="shell", state="backoff")
+    got = await anext(stream)
+    assert b"event: plugins" in got
+    assert b"secret" not in got
+    await stream.aclose()
+
+
+def test_the_folder_of_the_page_is_its_own() -> None:
+    assert (FOLDER / "plugin.json").is_file()

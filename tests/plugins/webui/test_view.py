@@ -1,0 +1,282 @@
+"""History and notices become pieces of page: the same ones, whichever way they come, and none of them twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from plugins.webui.context import FOLDER
+from plugins.webui.fragments import Fragments, environment
+from plugins.webui.view import Gap, Op, ThreadView
+from plugins.webui.words import load
+
+from .page import Page
+from .standin import Said
+
+FRAGMENTS = Fragments(environment(FOLDER / "templates"), load(FOLDER / "strings")["en"])
+EMPTY: dict[str, Any] = {"events": [], "live": None, "approvals": [], "seq": 0}
+
+
+def view() -> ThreadView:
+    return ThreadView(FRAGMENTS, "t1")
+
+
+def notice(type_: str, turn: str = "turn1", thread: str = "t1", **data: object) -> Said:
+    return Said(1, type_, thread, turn, data)
+
+
+def delta(at: int, text: str, step: int = 0, type_: str = "content_delta") -> Said:
+    return notice(type_, step=step, at=at, text=text)
+
+
+def told(of: ThreadView, *notices: Said) -> Page:
+    page = Page()
+    for one in notices:
+        for op in [*of.feed(one), *of.flush()]:
+            page.apply(op.name, dict(op.data))
+    return page
+
+
+def text(page: Page, key: str = "text-0") -> str:
+    return page.shown().get(("turn1", key), "")
+
+
+def test_a_delta_that_is_here_already_is_dropped() -> None:
+    """E41: never duplicates text."""
+    page = told(view(), delta(0, "one "), delta(0, "one "), delta(4, "two"), delta(2, "e two"))
+    assert text(page) == "one two"
+
+
+def test_a_delta_that_does_not_follow_is_a_gap() -> None:
+    with pytest.raises(Gap):
+        told(view(), delta(0, "one"), delta(5, "x"))
+
+
+def test_offsets_count_characters_not_bytes() -> None:
+    page = told(view(), delta(0, "你好🌍"), delta(3, "再见"))
+    assert text(page) == "你好🌍再见"
+
+
+def test_reasoning_is_put_once_and_then_continued() -> None:
+    page = told(view(), delta(0, "I ", type_="reasoning_delta"), delta(2, "think", type_="reasoning_delta"))
+    assert page.shown()["turn1", "reason-0"].endswith("I think")
+    assert page.parts["turn1"]["reason-0"].more == "think"
+
+
+def test_the_stored_text_replaces_what_the_deltas_built() -> None:
+    page = told(view(), delta(0, "the key is sk-123"), notice("agent_output", input="i", text="the key is [secret]"))
+    assert text(page) == "the key is [secret]"
+
+
+def test_a_withheld_text_leaves_nothing_of_its_deltas() -> None:
+    page = told(view(), delta(0, "secret"), notice("agent_output", input="i", text=""))
+    assert text(page) == ""
+
+
+def test_steps_have_their_own_texts() -> None:
+    page = told(
+        view(),
+        delta(0, "let me look"),
+        notice("agent_llm_chain", step=0, text="let me look", reasoning="", calls=[]),
+        delta(0, "found", step=1),
+        notice("agent_output", input="i", text="found it"),
+    )
+    assert text(page, "text-0") == "let me look"
+    assert text(page, "text-1") == "found it"
+
+
+def call(status: str, **more: object) -> Said:
+    known: dict[str, Any] = {
+        "call": "c1",
+        "step": 0,
+        "tool": "cmd_run",
+        "plugin": "shell",
+        "class": "dangerous",
+        "ms": 5,
+    }
+    known |= {"args": {"command": "ls <b>"}, "status": status, "result": None, **more}
+    return notice("tool_call", **known)
+
+
+def test_a_tool_card_shows_arguments_then_the_result_in_its_place() -> None:
+    page = told(view(), delta(0, "look"), call("running"), delta(0, "done", step=1), call("ok", result="a.txt"))
+    assert list(page.shown()) == [("turn1", "text-0"), ("turn1", "tool-c1"), ("turn1", "text-1")]
+    card = page.parts["turn1"]["tool-c1"].html
+    assert "&#34;command&#34;: &#34;ls &lt;b&gt;&#34;" in card
+    assert "a.txt" in card
+    assert "done" in card
+
+
+@pytest.mark.parametrize("status", ["running", "ok", "error", "denied", "interrupted"])
+def test_every_status_of_a_call_has_a_word(status: str) -> None:
+    card = told(view(), call(status)).parts["turn1"]["tool-c1"].html
+    assert f'data-status="{status}"' in card
+    assert f">{status}<" not in card.replace(f"{status}</em>", "") or status in ("running", "denied", "interrupted")
+
+
+def ask(status: str) -> Said:
+    known: dict[str, Any] = {
+        "approval": "a1",
+        "tool": "cmd_run",
+        "plugin": "shell",
+        "class": "dangerous",
+        "args": {"command": "rm"},
+    }
+    return notice("approval", **known, status=status, reason="It runs a command.", expires_at=0)
+
+
+def test_an_approval_is_asked_with_its_arguments_and_replaced_by_its_answer() -> None:
+    page = told(view(), ask("asked"))
+    html = page.parts["turn1"]["approval-a1"].html
+    assert html.count("data-approve=") == 3
+    assert "rm" in html
+    for status in ("allowed", "denied", "expired", "cancelled"):
+        html = told(view(), ask("asked"), ask(status)).parts["turn1"]["approval-a1"].html
+        assert "data-approve" not in html
+
+
+def test_what_was_said_before_its_turn_began_stays_in_that_turn() -> None:
+    page = told(
+        view(),
+        notice("raw_input", turn="", input="i1", text="hello <b>"),
+        notice("turn", phase="start", input="i1", state="running"),
+        delta(0, "hi"),
+    )
+    assert page.shown() == {("turn1", "said"): "hello &lt;b&gt;", ("turn1", "text-0"): "hi"}
+    assert page.live == {"turn1"}
+
+
+@pytest.mark.parametrize("state", ["answered", "stopped", "failed", "refused", "reported"])
+def test_every_end_is_shown_and_ends_the_turn(state: str) -> None:
+    begin = notice("turn", phase="start", input="i1", state="running")
+    end = notice("turn", phase="end", input="i1", state=state, error="No model.", hint="Add a key.", usage={}, ms=10)
+    page = told(view(), begin, end)
+    assert page.live == set()
+    html = page.parts["turn1"]["end"].html
+    assert ("No model." in html and "Add a key." in html) is (state in ("failed", "refused", "reported"))
+
+
+def test_usage_is_shown_as_far_as_it_is_known() -> None:
+    usage: dict[str, object] = {"prompt": 100, "completion": 5, "cached": 90}
+    html = told(view(), notice("turn", phase="end", input="i", state="answered", usage=usage, ms=1500))
+    end = html.parts["turn1"]["end"].html
+    assert "100 + 5 tokens" in end
+    assert "90 cached" in end
+    assert "1.5 s" in end
+
+
+def test_another_thread_only_tells_that_the_list_changed() -> None:
+    """Nothing of a thread that this page may not see reaches it."""
+    ops = view().feed(notice("raw_input", thread="t2", input="i", text="secret"))
+    assert ops == [Op("threads", {})]
+
+
+def test_the_daemons_notices_are_passed_on() -> None:
+    assert view().feed(notice("plugin_state", plugin="shell", state="backoff"))[0].name == "plugins"
+    assert view().feed(notice("system", message="hello"))[0].data == {"message": "hello"}
+
+
+def event(kind: str, text: str, seq: int = 1, turn: str = "turn1", **data: object) -> dict[str, Any]:
+    return {
+        "seq": seq,
+        "id": f"e{seq}",
+        "turn": turn,
+        "kind": kind,
+        "peer": "",
+        "text": text,
+        "data": data,
+        "created_at": 0,
+    }
+
+
+CALLS = [{"id": "c1", "name": "cmd_run", "arguments": {"command": "ls"}}]
+HISTORY = [
+    event("user", "what is here?", 1),
+    event("assistant", "let me look", 2, calls=CALLS, reasoning="hm"),
+    event("tool", "a.txt", 3, call_id="c1", name="cmd_run", status="ok", args={"command": "ls"}),
+    event("assistant", "a.txt is here", 4, final=True),
+]
+
+
+def loaded(**history: object) -> Page:
+    page = Page()
+    page.load(view().sections({**EMPTY, **history}), "")
+    return page
+
+
+def test_a_page_of_history_shows_the_turn_as_it_went() -> None:
+    shown = loaded(events=HISTORY).shown()
+    assert [key for _, key in shown] == ["said", "reason-0", "text-0", "tool-c1", "text-1"]
+    assert shown["turn1", "text-1"] == "a.txt is here"
+    assert "a.txt" in shown["turn1", "tool-c1"]
+    assert "ls" in shown["turn1", "tool-c1"]
+
+
+def test_a_call_without_a_result_says_so() -> None:
+    card = loaded(events=HISTORY[:2]).parts["turn1"]["tool-c1"].html
+    assert 'data-status="unknown"' in card
+
+
+def test_a_partial_answer_is_marked_as_stopped() -> None:
+    page = loaded(events=[HISTORY[0], event("assistant", "half an", 2, partial=True)])
+    assert "Stopped" in page.parts["turn1"]["end"].html
+
+
+def test_a_note_is_shown() -> None:
+    assert (
+        "Limit reached" in loaded(events=[event("note", "Limit reached.", 1, code="limit")]).shown()["turn1", "note-e1"]
+    )
+
+
+def live(step: int, text: str, calls: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    return {"turn": "turn1", "input": "i1", "step": step, "text": text, "reasoning": "", "calls": calls or []}
+
+
+def test_a_turn_under_way_is_shown_as_it_stands() -> None:
+    page = loaded(events=HISTORY[:3], live=live(1, "a.txt is"))
+    assert page.live == {"turn1"}
+    assert page.shown()["turn1", "text-1"] == "a.txt is"
+
+
+def test_coming_back_puts_what_is_there_and_goes_on_from_it() -> None:
+    """D4: nothing lost, nothing twice."""
+    of, page = view(), loaded(events=HISTORY[:3], live=live(1, "a.txt"))
+    history = {**EMPTY, "events": HISTORY[:3], "live": live(1, "a.txt is h"), "seq": 5}
+    for op in [*of.resume(history, []), *of.feed(delta(10, "ere", step=1)), *of.flush()]:
+        page.apply(op.name, dict(op.data))
+    assert page.shown()["turn1", "text-1"] == "a.txt is here"
+    assert of.unsaid == set()
+
+
+def test_a_turn_whose_question_was_missed_gets_it_from_the_history() -> None:
+    of, page = view(), Page()
+    of.feed(notice("turn", phase="start", input="i1", state="running"))
+    assert of.unsaid == {"turn1"}
+    of.tell_said({**EMPTY})
+    assert of.unsaid == {"turn1"}, "not in the history yet: asked for again"
+    for op in of.tell_said({**EMPTY, "events": HISTORY[:1]}):
+        page.apply(op.name, dict(op.data))
+    assert page.shown()["turn1", "said"] == "what is here?"
+    assert of.unsaid == set()
+
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def test_every_field_that_others_fill_is_text() -> None:
+    """XSS: what a person, a model, a tool or the kernel says is never markup."""
+    page = told(
+        view(),
+        notice("raw_input", turn="", input=HOSTILE, text=HOSTILE),
+        delta(0, HOSTILE),
+        delta(0, HOSTILE, type_="reasoning_delta"),
+        call("error", result=HOSTILE, tool=HOSTILE, plugin=HOSTILE, args={HOSTILE: HOSTILE}),
+        notice(
+            "approval", approval=HOSTILE, tool=HOSTILE, plugin=HOSTILE, status="asked", reason=HOSTILE, args=HOSTILE
+        ),
+        notice("turn", phase="end", input="i", state="failed", error=HOSTILE, hint=HOSTILE),
+    )
+    html = "".join(p.html + "".join(p.blocks) for parts in page.parts.values() for p in parts.values())
+    assert html.count("&lt;img src=x onerror=alert(1)&gt;") >= 10
+    assert "<img" not in html
