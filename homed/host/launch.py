@@ -27,7 +27,7 @@ START_LIMIT = 30.0
 """Seconds for ``plugin.init`` and ``plugin.start`` together: a web server may import for a while on a slow machine."""
 _LAST_WORDS = 0.5
 _UNTALKABLE_GRACE = 1.0
-"""Seconds between EOF and SIGTERM for a plugin whose conversation is over: it cannot be asked."""
+"""Seconds between EOF and SIGTERM for a plugin that cannot be asked: never up, or its conversation is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class ProcessLauncher:
             nursery.start_soon(_watch, life, child)
             nursery.start_soon(self._rise, life, session, data_dir)
             fate = await life.doomed()
-            exit_ = await _end(fate, child, session)
+            exit_ = await _end(life, fate, child, session)
             with trio.move_on_after(_LAST_WORDS):
                 await drained.wait()
             nursery.cancel_scope.cancel()
@@ -96,7 +96,7 @@ class ProcessLauncher:
         try:
             await self._introduce(life.plan, session, data_dir)
         except TimedOut as error:
-            life.doom(Cause.FAILED, f"it did not come up: {error.message}")
+            life.doom(Cause.FAILED, error.message)
         except (ConfigError, Conflict) as error:
             life.doom(Cause.REFUSED, str(error))
         except Unavailable as error:
@@ -109,13 +109,16 @@ class ProcessLauncher:
 
     async def _introduce(self, plan: Plan, session: Session, data_dir: Path) -> None:
         hello = {"protocol": version.PROTOCOL, "core_version": version.CORE, "name": plan.name, "areas": {}}
-        _check_protocol(plan.name, await session.ask(methods.HANDSHAKE, hello, timeout=HANDSHAKE_LIMIT))
+        with trio.move_on_after(HANDSHAKE_LIMIT) as limit:
+            _check_protocol(plan.name, await session.ask(methods.HANDSHAKE, hello))
+        if limit.cancelled_caught:
+            raise TimedOut(f"it did not answer the handshake within {HANDSHAKE_LIMIT:g} s")
         with trio.move_on_after(START_LIMIT) as limit:
             init = {"config": dict(self._ports.config_for(plan.name)), "data_dir": str(data_dir)}
             check_registration(plan, await session.ask(methods.INIT, init))
             await session.ask(methods.START, {})
         if limit.cancelled_caught:
-            raise TimedOut(f"It did not start within {START_LIMIT:g} s.")
+            raise TimedOut(f"it did not start within {START_LIMIT:g} s")
 
 
 def _check_protocol(name: str, answer: object) -> None:
@@ -160,13 +163,13 @@ async def _watch(life: Life, child: Child) -> None:
     life.doom(Cause.EXITED, str(exit_))
 
 
-async def _end(fate: Fate, child: Child, session: Session) -> Exit:
+async def _end(life: Life, fate: Fate, child: Child, session: Session) -> Exit:
     if fate.cause is Cause.EXITED:
         return await child.wait()
     if fate.cause is Cause.HUNG:
         child.signal_group(signal.SIGKILL)
         return await child.wait()
-    if fate.cause is Cause.BROKEN:
+    if fate.cause is Cause.BROKEN or not life.was_ready:
         return await stop_ladder(child, ask=session.ask_to_stop, grace=_UNTALKABLE_GRACE)
     return await stop_ladder(child, ask=session.ask_to_stop)
 

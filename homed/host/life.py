@@ -92,6 +92,9 @@ class Life:
         self.plan = plan
         self.pid: int | None = None
         self.running: Running | None = None
+        self.was_ready = False
+        self.silent = False
+        """The conversation has ended; what comes of the process is not known yet."""
         self._on_change = on_change
         self._doomed = trio.Event()
         self.fate: Fate | None = None
@@ -106,7 +109,14 @@ class Life:
         """It answers: handshake, init and start are done."""
         if self.fate is None:
             self.running = running
+            self.was_ready = True
             self._on_change()
+
+    def fell_silent(self) -> None:
+        """Nobody is left to talk to: no calls from here on."""
+        self.running = None
+        self.silent = True
+        self._on_change()
 
     def doom(self, cause: Cause, reason: str) -> None:
         """End this life.  Only the first call counts; from then on it takes no calls."""

@@ -113,16 +113,22 @@ class Session:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
                 nursery.start_soon(self._tell_settings)
-                await self._connection.run()
+                try:
+                    await self._connection.run()
+                finally:
+                    self._hang_up()
                 nursery.cancel_scope.cancel()
         except* ProtocolError as group:
             self._life.doom(Cause.BROKEN, f"it broke the protocol: {_first(group)}")
-        finally:
-            self._nursery = None
-            self.lost = tuple(self._calls.values())
         with trio.move_on_after(1.0):
             await self._child.wait()
         self._life.doom(Cause.BROKEN, "it closed its stdout, yet went on running")
+
+    def _hang_up(self) -> None:
+        """Before any caller wakes to the news: note what was pending, and be ready for nobody."""
+        self._nursery = None
+        self.lost = tuple(self._calls.values())
+        self._life.fell_silent()
 
     # The plugin's calls to the kernel.
 
@@ -181,9 +187,10 @@ class Session:
             return await self._connection.request(method, params, timeout=timeout)
 
     async def ask_to_stop(self) -> None:
-        """``plugin.stop``, then EOF on its stdin."""
+        """``plugin.stop``, then EOF on its stdin.  One that never came up is not asked: EOF says it all."""
         try:
-            await self._connection.request(methods.STOP, timeout=STOP_ANSWER)
+            if self._life.was_ready:
+                await self._connection.request(methods.STOP, timeout=STOP_ANSWER)
         finally:
             await trio.aclose_forcefully(self._child.stdin)
 
@@ -255,7 +262,7 @@ class Session:
         return error
 
     def _unanswered(self, method: str) -> None:
-        if method not in (methods.PING, methods.STOP):
+        if method in (methods.TOOL_INVOKE, methods.STAGE_INVOKE, methods.OUTPUT_INVOKE):
             self._life.doom(Cause.UNANSWERED, f"it did not stop {method} when told to")
 
     def _broken(self, reason: str) -> None:

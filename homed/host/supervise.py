@@ -166,9 +166,11 @@ class Supervisor:
         life = self._life
         if life is None:
             return
-        if life.fate is not None:
+        if life.fate is not None or life.silent:
             self._ports.registry.set_ready(self.plan.name, False)
-            if life.fate.cause is not Cause.EXITED:
+            if life.fate is None:
+                self._set(State.STOPPING, "it closed its connection")
+            elif life.fate.cause is not Cause.EXITED:
                 self._set(State.STOPPING, life.fate.reason)
         elif life.running is not None:
             self._ports.registry.set_ready(self.plan.name, True)

@@ -17,6 +17,7 @@ from homed.errors import Unavailable
 from homed.proc.marks import stat_fields
 
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
 _INTERVAL = 1.0
 
 
@@ -44,8 +45,7 @@ def known() -> Known:
 
 def become_subreaper() -> None:
     """Make orphaned descendants children of this process, so that they can be found and reaped.  Once, at start."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+    if _libc().prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise Unavailable(
             f"The system refused to make homed the reaper of its orphans ({os.strerror(ctypes.get_errno())}).",
             hint="homed needs Linux 3.4 or later.",
@@ -53,8 +53,11 @@ def become_subreaper() -> None:
 
 
 def reap_adopted() -> int:
-    """Collect every zombie that was adopted; returns how many.  Never blocks, never touches a child of ``known()``."""
-    if not _any_zombie() or known().starting:
+    """Collect every zombie that was adopted; returns how many.  Never blocks, never touches a child of ``known()``.
+
+    A process that is no subreaper adopts nothing: its zombies are all somebody's.
+    """
+    if not _any_zombie() or known().starting or not _adopts():
         return 0
     own_session, mine = os.getsid(0), known().pids
     reaped = 0
@@ -74,6 +77,16 @@ async def reap_strays(*, interval: float = _INTERVAL) -> None:
     while True:
         reap_adopted()
         await trio.sleep(interval)
+
+
+def _adopts() -> bool:
+    answer = ctypes.c_int(0)
+    _libc().prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
+    return bool(answer.value) or os.getpid() == 1
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def _any_zombie() -> bool:
