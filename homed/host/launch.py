@@ -139,7 +139,8 @@ def check_registration(plan: Plan, answer: object) -> None:
         "outputs": {o.name for o in manifest.outputs}, "inputs": set(manifest.inputs),
     }  # fmt: skip
     for kind, names in declared.items():
-        registered = {_registered_name(item) for item in got.get(kind) or ()}
+        listed = got.get(kind)
+        registered = {_registered_name(item) for item in listed} if isinstance(listed, list) else set()
         for name in sorted(names - registered):
             raise ConfigError(
                 f"The manifest of {plan.name} lists {name!r} under {kind}, but the plugin does not register it.",

@@ -1,0 +1,90 @@
+"""One registry: every name has one owner, and what is listed can be called.  Faults E 21, E 31."""
+
+from __future__ import annotations
+
+import pytest
+
+from homed.errors import Conflict
+from homed.host.registry import Registry
+from homed.host.states import Trust
+from homed.wire.manifest import Manifest, OutputSpec, StageSpec, ToolSpec
+
+
+def tool(name: str) -> ToolSpec:
+    return ToolSpec(name, f"What {name} does.", {"type": "object"}, "read", guest=True, timeout=5.0, untrusted=True)
+
+
+def plugin(name: str, *tools: str, stages: tuple[StageSpec, ...] = (), outputs: tuple[str, ...] = ()) -> Manifest:
+    return Manifest(
+        name, "1", "x", tools=tuple(map(tool, tools)), stages=stages, outputs=tuple(OutputSpec(o) for o in outputs)
+    )
+
+
+def test_tools_and_outputs_are_there_only_while_their_plugin_is_ready() -> None:
+    registry = Registry()
+    registry.claim(plugin("p", "a", "b", outputs=("o",)), Trust.EXTERNAL)
+    assert (registry.tools(), registry.outputs()) == ({}, {})
+    registry.set_ready("p", True)
+    assert set(registry.tools()) == {"a", "b"}
+    entry = registry.tools()["a"]
+    assert (entry.plugin, entry.trust, entry.tool_class, entry.guest) == ("p", Trust.EXTERNAL, "read", True)
+    assert (entry.timeout, entry.untrusted, entry.confirm) == (5.0, True, False)
+    assert registry.outputs()["o"].plugin == "p"
+    registry.set_ready("p", False)
+    assert (registry.tools(), registry.outputs()) == ({}, {})
+
+
+def test_a_name_does_not_hint_at_its_owner() -> None:
+    registry = Registry()
+    for manifest in (plugin("ocr", "x_image"), plugin("image", "ocr_image")):
+        registry.claim(manifest, Trust.PACKAGED)
+        registry.set_ready(manifest.name, True)
+    assert {name: entry.plugin for name, entry in registry.tools().items()} == {"x_image": "ocr", "ocr_image": "image"}
+
+
+def test_a_name_taken_twice_names_both_plugins_and_the_first_keeps_it() -> None:
+    registry = Registry()
+    registry.claim(plugin("first", "a", outputs=("o",)), Trust.PACKAGED)
+    for second in (plugin("second", "b", "a"), plugin("second", outputs=("o",))):
+        with pytest.raises(Conflict, match="of the plugin second is taken by the plugin first") as caught:
+            registry.claim(second, Trust.PACKAGED)
+        assert caught.value.detail["plugins"] == ["first", "second"]
+    registry.set_ready("first", True)
+    registry.set_ready("second", True)
+    assert set(registry.tools()) == {"a"}
+
+
+def test_a_tool_and_an_output_may_share_a_name_and_a_plugin_may_claim_again() -> None:
+    registry = Registry()
+    registry.claim(plugin("p", "same"), Trust.PACKAGED)
+    registry.claim(plugin("p", "same"), Trust.PACKAGED)
+    registry.claim(plugin("q", outputs=("same",)), Trust.PACKAGED)
+
+
+def test_a_released_name_is_free() -> None:
+    registry = Registry()
+    registry.claim(plugin("p", "a"), Trust.PACKAGED)
+    registry.release("p")
+    registry.release("p")
+    registry.claim(plugin("q", "a"), Trust.PACKAGED)
+
+
+def test_stages_run_in_order_and_then_by_name() -> None:
+    registry = Registry()
+    for name, order in (("b", 5), ("c", -1), ("a", 5)):
+        registry.claim(plugin(name, stages=(StageSpec("on_input", order=order),)), Trust.PACKAGED)
+        registry.set_ready(name, True)
+    assert [s.plugin for s in registry.stages("on_input")] == ["c", "a", "b"]
+    assert registry.stages("on_tool") == []
+
+
+def test_fail_closed_stages_stand_while_their_plugin_is_down_also_after_a_conflict() -> None:
+    registry = Registry()
+    closed = (StageSpec("on_input", on_failure="closed"), StageSpec("on_tool", on_failure="open"))
+    registry.claim(plugin("first", "a"), Trust.PACKAGED)
+    with pytest.raises(Conflict):
+        registry.claim(plugin("guard", "a", stages=closed), Trust.PACKAGED)
+    assert [(s.plugin, s.ready) for s in registry.stages("on_input")] == [("guard", False)]
+    assert registry.stages("on_tool") == []
+    registry.release("guard")
+    assert registry.stages("on_input") == []
