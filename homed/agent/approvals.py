@@ -102,6 +102,4 @@ class Approvals:
         data = asked.view() | {"status": status}
         for name in ("thread", "turn"):
             data.pop(name)
-        self._ports.bus.post(
-            notices.APPROVAL, thread=given.thread, turn=asked.turn.id, scope=given.scope, data=data
-        )
+        self._ports.bus.post(notices.APPROVAL, thread=given.thread, turn=asked.turn.id, scope=given.scope, data=data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 
@@ -18,6 +19,8 @@ from homed.prompts.loader import fill
 from homed.providers import pairing
 from homed.providers.base import ChatRequest, Message, Provider, System, ToolSpec, User
 from homed.store.rows import Tx
+
+log = logging.getLogger(__name__)
 
 OLDER_SHARE = 4
 """Results older than the protected events are shown at this fraction of the limit: they are read already."""
@@ -69,7 +72,7 @@ class Context:
         offered = await self._catalogue.offered(turn) if provider.source.tools else []
         specs = () if note else tuple(ToolSpec(e.name, e.description, e.parameters) for e in offered)
         system = prompt.system_text(
-            self._texts,
+            self._texts if provider.source.tools else self._texts.for_small(),
             at=self._ports.wall(),
             persona=settings.str(PERSONA),
             catalogue=self._catalogue.lines(offered),
@@ -79,7 +82,7 @@ class Context:
         messages: list[Message] = [System(system), *self._timeline(turn, budget)]
         if note:
             messages.append(User(note))
-        return ChatRequest(self._repaired(messages), specs)
+        return ChatRequest(paired(messages), specs)
 
     def _timeline(self, turn: Turn, budget: int) -> list[Message]:
         """The window and this turn's own events, the newest that fit; what ``pre_action`` put in stands between."""
@@ -100,13 +103,6 @@ class Context:
         text = turn.reworded.get(event.id)
         return event if text is None else prompt.reworded(event, text)
 
-    def _repaired(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """Calls and results paired both ways before every send (A2, A4); what can not be repaired is not sent."""
-        repaired = tuple(pairing.repair(messages).messages)
-        if problems := pairing.check(repaired):
-            raise HomedError("The conversation could not be put into a form the model accepts.", hint=problems[0])
-        return repaired
-
     def limit_note(self, limit: int) -> str:
         """What the model is told when no more rounds are left."""
         return fill(self._texts.tool_limit, limit=str(limit))
@@ -121,6 +117,16 @@ class Context:
             f"{e.data.get('name')} ({e.data.get('status')})" for e in turn.events if e.kind is EventKind.TOOL
         )
         return ", ".join(f"{name} × {count}" for name, count in done.items()) or "nothing"
+
+
+def paired(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Calls and results paired both ways, before every send (A2, A4).  HomedError for what cannot be repaired."""
+    repaired = pairing.repair(messages)
+    for note in repaired.notes:
+        log.info("history repaired: %s", note)
+    if problems := pairing.check(repaired.messages):
+        raise HomedError("The conversation could not be put into a form the model accepts.", hint=problems[0])
+    return repaired.messages
 
 
 def _text(value: object) -> str:

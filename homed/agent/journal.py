@@ -148,9 +148,7 @@ class Journal:
                 turn, notices.AGENT_OUTPUT, {"input": given.id, "text": outcome.text, "state": outcome.state.value}
             )
         if outcome.error:
-            self.post(
-                turn, notices.AGENT_ERROR, {"input": given.id, "error": outcome.error, "hint": outcome.hint}
-            )
+            self.post(turn, notices.AGENT_ERROR, {"input": given.id, "error": outcome.error, "hint": outcome.hint})
         took = round((trio.current_time() - turn.began) * 1000)
         self.post(
             turn,

@@ -6,7 +6,7 @@ Pure but for the prompt texts, which are read once when the object is built.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
 from homed.agent.results import head_and_tail
@@ -30,15 +30,20 @@ class Texts:
     """The prompt texts of this room."""
 
     base: str
+    small: str
     catalogue: str
     tool_limit: str
     all_denied: str
     bad_tool_call: str
 
+    def for_small(self) -> Texts:
+        """The same with the short instructions, for a model that is offered no tools."""
+        return replace(self, base=self.small)
+
 
 def load_texts() -> Texts:
     """Read them from the package."""
-    return Texts(load("base"), load("catalogue"), load("tool_limit"), load("all_denied"), load("bad_tool_call"))
+    return Texts(*(load(field.name) for field in fields(Texts)))
 
 
 def system_text(texts: Texts, *, at: float, persona: str, catalogue: Sequence[str], memory: str = "") -> str:
@@ -77,27 +82,8 @@ def as_seen(event: Event, *, result_limit: int) -> Event:
 
 
 def render(events: Iterable[Event]) -> list[Message]:
-    """Events as messages; the results of one answer stand in the order of its calls, however they were stored."""
-    messages: list[Message] = []
-    results: list[ToolResult] = []
-    order: dict[str, int] = {}
-
-    def flush() -> None:
-        results.sort(key=lambda result: order.get(result.call_id, len(order)))
-        messages.extend(results)
-        results.clear()
-
-    for event in events:
-        if event.kind is EventKind.TOOL:
-            results.append(_result(event))
-            continue
-        flush()
-        if message := _message(event):
-            messages.append(message)
-        if isinstance(message, Assistant):
-            order = {call.id: at for at, call in enumerate(message.calls)}
-    flush()
-    return messages
+    """Events as messages, in their order; ``pairing.repair`` puts results behind their calls."""
+    return [message for event in events if (message := _message(event)) is not None]
 
 
 def reworded(event: Event, text: str) -> Event:
@@ -111,6 +97,8 @@ def _message(event: Event) -> Message | None:
     if event.kind is EventKind.ASSISTANT:
         text = f"{event.text}\n{PARTIAL}".strip() if event.data.get("partial") else event.text
         return Assistant(text, tuple(stored_calls(event)), str(event.data.get("reasoning") or ""))
+    if event.kind is EventKind.TOOL:
+        return _result(event)
     if event.data.get("code") == "no_answer":
         return Assistant(NO_ANSWER.format(why=event.text))
     return None

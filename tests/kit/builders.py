@@ -107,13 +107,13 @@ def hangs(*before: str) -> Answer:
 class FakeModel:
     """A provider and the list of sources in one; answers from a script, keeps the requests."""
 
-    def __init__(self, *script: Answer, pace: float = 0.0, context_window: int = 32_768) -> None:
+    def __init__(self, *script: Answer, pace: float = 0.0, context_window: int = 32_768, tools: bool = True) -> None:
         self.script = list(script)
         self.requests: list[ChatRequest] = []
         self.configured = True
         self.open = 0
         self._pace = pace
-        self._source = Source("fake", "http://127.0.0.1", "fake-1", context_window=context_window)
+        self._source = Source("fake", "http://127.0.0.1", "fake-1", context_window=context_window, tools=tools)
 
     @property
     def source(self) -> Source:
@@ -321,7 +321,5 @@ async def running_agent(folder: Path, setup: Setup | None = None) -> AsyncIterat
         bus.post = recording  # type: ignore[method-assign]
         conversations = Conversations(ports)
         await nursery.start(conversations.run)
-        yield Agent(
-            conversations, store, bus, given.model, given.host, rules, given.settings, tokens, notices, nursery
-        )
+        yield Agent(conversations, store, bus, given.model, given.host, rules, given.settings, tokens, notices, nursery)
         nursery.cancel_scope.cancel()

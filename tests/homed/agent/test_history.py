@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import trio
 
 from homed.errors import InvalidInput
 from homed.memory.records import InputState
+from homed.store.rows import Tx
 from tests.kit.builders import OWNER, Agent, FakeHost, FakeModel, Setup, calls, hangs, message, running_agent, says
 
 
@@ -48,6 +49,14 @@ async def test_a_page_loaded_at_any_moment_of_a_turn_shows_the_same_in_the_end(t
     host.tool("look", give)
     model = FakeModel(calls(("look", "{}"), text="Let me look. "), says(*["word "] * 10), pace=0.005)
     async with running_agent(tmp_path, Setup(model=model, host=host)) as agent:
+        read = agent.store.read
+
+        async def slowly(fn: Callable[[Tx], Any]) -> Any:
+            found = await read(fn)
+            await trio.sleep(0.004)  # what was read grows old before it is used
+            return found
+
+        agent.store.read = slowly  # type: ignore[method-assign]
         receipt = await agent.conversations.inject(OWNER, message("hi"))
         views = []
         while agent.conversations.counts["busy"]:
@@ -59,6 +68,8 @@ async def test_a_page_loaded_at_any_moment_of_a_turn_shows_the_same_in_the_end(t
         assert any(v["live"] and v["live"]["text"] for v in views)
         wanted = "hi\nLet me look. \n" + "word " * 10
         for view in views:
+            said = [e["text"] for e in view["events"] if e["kind"] == "assistant"]
+            assert not view["live"] or not view["live"]["text"] or view["live"]["text"] not in said
             waiting = "" if any(e["kind"] == "user" for e in view["events"]) else "hi\n"
             assert waiting + rebuilt(view, agent) == wanted
 

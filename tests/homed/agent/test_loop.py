@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from homed.agent.context import paired
 from homed.errors import StorageError
 from homed.memory import events
 from homed.memory.records import EventKind, InputState
 from homed.providers import pairing
-from homed.providers.base import Assistant, ErrorKind, ProviderError, System, ToolResult, User
+from homed.providers.base import Assistant, ErrorKind, Message, ProviderError, System, ToolCall, ToolResult, User
 from tests.kit.builders import (
     OWNER,
     Answer,
@@ -139,6 +140,38 @@ async def test_an_event_with_a_broken_history_is_repaired_before_it_is_sent(tmp_
         again = await agent.ask("again", thread=done.thread)
         assert again.state is InputState.ANSWERED
         assert pairing.check(agent.model.requests[-1].messages) == []
+
+
+async def test_a_source_without_tools_is_offered_none_and_gets_the_short_prompt(tmp_path: Path) -> None:
+    async def give(_: Mapping[str, Any]) -> object:
+        return "x"
+
+    host = FakeHost()
+    host.tool("look", give)
+    model = FakeModel(tools=False)
+    async with running_agent(tmp_path, Setup(model=model, host=host)) as agent:
+        await agent.ask("hi")
+        request = model.requests[0]
+        assert request.tools == ()
+        assert isinstance(request.messages[0], System)
+        assert len(request.messages[0].text) < 250
+        assert "look" not in request.messages[0].text
+
+
+def test_orphans_of_both_kinds_are_repaired_before_a_send() -> None:
+    """A2, A4: a result whose call is gone, a call whose result is gone."""
+    call = ToolCall("c1", "look", {})
+    history: list[Message] = [
+        System("s"),
+        ToolResult("gone", "look", "x"),
+        User("hi"),
+        Assistant("", (call,)),
+        User("again"),
+    ]
+    sent = paired(history)
+    assert pairing.check(history)
+    assert pairing.check(sent) == []
+    assert User("again") in sent
 
 
 async def test_the_prompt_has_persona_and_date_and_the_newest_input_last(tmp_path: Path) -> None:

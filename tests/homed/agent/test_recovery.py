@@ -84,9 +84,7 @@ def check(folder: Path) -> None:
     ran = Counter(lines(folder / "tools.log"))
     for message_id, _, _, turn in told:
         kinds = Counter(row[0] for row in rows(folder, f"SELECT kind FROM events WHERE turn = '{turn}'"))
-        finals = rows(
-            folder, f"SELECT text FROM events WHERE turn = '{turn}' AND json_extract(data, '$.final') = 1"
-        )
+        finals = rows(folder, f"SELECT text FROM events WHERE turn = '{turn}' AND json_extract(data, '$.final') = 1")
         assert kinds["user"] == 1
         assert finals == [(f"answer to {message_id}",)]
         results = rows(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,8 @@ import pytest
 import trio
 
 from homed.memory.records import InputState
-from homed.providers.base import Assistant, ToolResult
-from tests.kit.builders import OWNER, FakeHost, FakeModel, Setup, calls, hangs, message, running_agent, says
+from homed.providers.base import Assistant, Part, ToolResult
+from tests.kit.builders import OWNER, Answer, FakeHost, FakeModel, Setup, calls, hangs, message, running_agent, says
 
 
 async def test_stop_in_mid_stream_ends_everything_within_100_ms(tmp_path: Path) -> None:
@@ -39,7 +39,14 @@ async def test_stop_in_mid_stream_ends_everything_within_100_ms(tmp_path: Path) 
 
 async def test_nothing_more_of_the_turn_is_shown_once_stop_was_pressed(tmp_path: Path) -> None:
     """C13: also not what a provider still delivers while it is being closed."""
-    async with running_agent(tmp_path, Setup(model=FakeModel(says(*["word "] * 400), pace=0.001))) as agent:
+
+    class Stubborn(FakeModel):
+        async def _parts(self, answer: Answer) -> AsyncIterator[Part]:
+            with trio.CancelScope(shield=True):
+                async for part in super()._parts(answer):
+                    yield part
+
+    async with running_agent(tmp_path, Setup(model=Stubborn(says(*["word "] * 100), pace=0.002))) as agent:
         receipt = await agent.conversations.inject(OWNER, message("Talk"))
         await agent.until(lambda: agent.of("content_delta"))
         assert await agent.conversations.stop(OWNER, receipt.thread.id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
 from homed.agent.prompt import load_texts
@@ -16,7 +18,7 @@ def test_a_text_is_read_by_name_and_a_missing_one_is_an_error() -> None:
 
 def test_every_text_of_the_turn_loop_is_there() -> None:
     texts = load_texts()
-    assert all([texts.base, texts.catalogue, texts.tool_limit, texts.all_denied, texts.bad_tool_call])
+    assert all(asdict(texts).values())
 
 
 def test_what_is_filled_in_is_not_looked_at_again() -> None:

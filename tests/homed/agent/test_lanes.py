@@ -1,0 +1,101 @@
+"""One queue a thread, one turn at a time in it."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+import trio.testing
+
+from homed.agent.lanes import QUEUE, Lanes
+from homed.agent.turn import Turn
+from homed.errors import Unavailable
+from homed.identity.roles import Identity, Role
+from homed.memory.records import Input, InputState
+
+
+def input_of(thread: str, text: str) -> Input:
+    return Input(
+        f"{thread}-{text}", thread, "owner", "webui", "webui:owner", "owner", text, "", False, False,
+        InputState.ACCEPTED, 0, "", 1.0,
+    )  # fmt: skip
+
+
+def turn_of(given: Input, gate: trio.Lock) -> Turn:
+    return Turn("turn_1", given, Identity("webui:owner", "webui", "", Role.OWNER, "owner"), gate=gate)
+
+
+async def test_turns_of_a_thread_run_in_order_and_threads_at_once() -> None:
+    log: list[str] = []
+    both = trio.Event()
+
+    async def run(turn: Turn) -> None:
+        log.append(f"begin {turn.input.id}")
+        if len(log) == 2:
+            both.set()
+        await both.wait()
+        log.append(f"end {turn.input.id}")
+
+    lanes = Lanes(turn_of, run)
+    async with trio.open_nursery() as nursery:
+        lanes.open(nursery)
+        for thread, text in (("a", "1"), ("a", "2"), ("b", "1")):
+            lanes.put(input_of(thread, text))
+        with trio.fail_after(5):
+            await lanes.wait_idle()
+    assert sorted(log[:2]) == ["begin a-1", "begin b-1"]
+    assert log.index("end a-1") < log.index("begin a-2")
+    assert lanes.get("a") is None
+    assert lanes.counts == (0, 0)
+
+
+async def test_what_came_before_the_nursery_runs_once_it_is_there() -> None:
+    ran: list[str] = []
+
+    async def run(turn: Turn) -> None:
+        await trio.lowlevel.checkpoint()
+        ran.append(turn.input.id)
+
+    lanes = Lanes(turn_of, run)
+    lanes.put(input_of("a", "early"))
+    async with trio.open_nursery() as nursery:
+        lanes.open(nursery)
+        await lanes.wait_idle()
+    assert ran == ["a-early"]
+
+
+async def test_once_closed_the_running_turn_ends_and_no_other_begins() -> None:
+    go = trio.Event()
+    ran: list[str] = []
+
+    async def run(turn: Turn) -> None:
+        ran.append(turn.input.id)
+        await go.wait()
+
+    lanes = Lanes(turn_of, run)
+    async with trio.open_nursery() as nursery:
+        lanes.open(nursery)
+        lanes.put(input_of("a", "1"))
+        lanes.put(input_of("a", "2"))
+        await trio.testing.wait_all_tasks_blocked()
+        lanes.closed = True
+        lanes.put(input_of("b", "1"))
+        go.set()
+        with trio.fail_after(5):
+            await lanes.wait_idle()
+    assert ran == ["a-1"]
+
+
+async def test_places_are_counted_while_inputs_are_being_stored() -> None:
+    async def run(turn: Turn) -> None:
+        await trio.sleep_forever()
+
+    lanes = Lanes(turn_of, run)
+    async with trio.open_nursery() as nursery:
+        lanes.open(nursery)
+        for number in range(QUEUE):
+            lanes.put(input_of("a", str(number)))
+        with lanes.place("a"), pytest.raises(Unavailable), lanes.place("a"):
+            pass
+        with lanes.place("a"):
+            pass
+        nursery.cancel_scope.cancel()
