@@ -197,7 +197,8 @@ def test_every_help_entry_is_handled_and_none_reaches_the_model_e43(homed: FakeH
     }
     expected = {
         "help": "this list", "stop": "Nothing is running.", "new": "begins a new conversation",
-        "threads": "␛[31mA  (busy)", "open": "Which one?", "status": "homed 9.9", "plugins": "stopped: why", "models": "* src",
+        "threads": "␛[31mA  (busy)", "open": "Which one?", "status": "homed 9.9", "plugins": "stopped: why",
+        "models": "* src",
     }  # fmt: skip
     assert set(expected) | {"quit"} == set(COMMANDS)
     terminal = talk()
