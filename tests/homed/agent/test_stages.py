@@ -13,7 +13,7 @@ from homed.errors import PluginFailed, Unavailable
 from homed.memory import events, inputs
 from homed.memory.records import InputState
 from homed.providers.base import ToolResult, User
-from tests.kit.builders import Agent, FakeHost, FakeModel, Setup, calls, running_agent, says
+from tests.kit.builders import OWNER, Agent, FakeHost, FakeModel, Setup, calls, message, running_agent, says
 
 Fields = Mapping[str, Any]
 
@@ -186,6 +186,27 @@ async def test_a_checker_that_fails_withholds_the_answer_and_the_person_is_told(
         assert "homed plugin start sanitizer" in done.outcome.hint
         assert "secret things" not in str(agent.notices)
         assert "secret things" not in str((await agent.history(done.thread))["events"])
+
+
+async def test_a_stored_answer_is_not_in_the_history_before_its_last_check(tmp_path: Path) -> None:
+    checking, go = trio.Event(), trio.Event()
+
+    async def slow(fields: Fields) -> Mapping[str, object]:
+        checking.set()
+        await go.wait()
+        return {"final_text": str(fields["final_text"]).replace("Alice", "[name]")}
+
+    host = FakeHost()
+    host.stage("before_output", slow, plugin="sanitizer", on_failure="closed")
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("Alice")), host=host)) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("who?"))
+        with trio.fail_after(5):
+            await checking.wait()
+        assert "Alice" not in str(await agent.history(receipt.thread.id))
+        go.set()
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
+        assert done.outcome is not None
+        assert done.outcome.text == "[name]"
 
 
 async def test_an_input_that_could_not_be_checked_is_refused_and_not_kept(tmp_path: Path) -> None:
