@@ -168,10 +168,7 @@ class Supervisor:
             return
         if life.fate is not None or life.silent:
             self._ports.registry.set_ready(self.plan.name, False)
-            if life.fate is None:
-                self._set(State.STOPPING, "it closed its connection")
-            elif life.fate.cause is not Cause.EXITED:
-                self._set(State.STOPPING, life.fate.reason)
+            self._set(State.STOPPING, life.fate.reason if life.fate else "it closed its connection")
         elif life.running is not None:
             self._ports.registry.set_ready(self.plan.name, True)
             self._set(State.READY, "")

@@ -326,4 +326,4 @@ async def test_every_state_is_shown_once_as_it_comes(autojump_clock: MockClock) 
         await reach(supervisor, State.READY)
         await supervisor.stop()
         await reach(supervisor, State.STOPPED)
-    assert world.states() == ["starting", "ready", "backoff", "starting", "ready", "stopping", "stopped"]
+    assert world.states() == ["starting", "ready", "stopping", "backoff", "starting", "ready", "stopping", "stopped"]
