@@ -20,7 +20,7 @@ _EMAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]
 _ID_CARD = re.compile(r"(?<![0-9A-Za-z])[1-9][0-9]{16}[0-9Xx](?![0-9A-Za-z])")
 _CARD = re.compile(r"(?<![0-9A-Za-z])[0-9](?:[ -]?[0-9]){12,18}(?![0-9A-Za-z])")
 _MOBILE = re.compile(r"(?<![0-9A-Za-z+])(?:(?:\+|00)?86[ -]?)?1[3-9][0-9][ -]?[0-9]{4}[ -]?[0-9]{4}(?![0-9A-Za-z])")
-_ABROAD = re.compile(r"(?<![0-9A-Za-z+])\+[1-9](?:[ ().-]{0,2}[0-9]){7,14}(?![0-9A-Za-z])")
+_ABROAD = re.compile(r"(?<!\+)\+[1-9](?:[ ().-]{0,2}[0-9]){7,14}(?![0-9A-Za-z])")
 
 
 def _valid_id_card(found: str) -> bool:
@@ -57,6 +57,9 @@ KINDS = tuple(_KINDS)
 MARKS = (*KINDS, "word")
 """What a find is replaced by, in brackets."""
 
+PASSES = 5
+"""A find may have hidden another that was glued to it (``wordA13812345678``): look again, but not for ever."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -68,6 +71,15 @@ class Rules:
 
 def scrub(text: str, rules: Rules) -> str:
     """``text`` with every find replaced by ``[KIND]``, a listed word by ``[word]``.  Doing it twice changes no more."""
+    for _ in range(PASSES):
+        clean = _scrub_once(text, rules)
+        if clean == text:
+            break
+        text = clean
+    return text
+
+
+def _scrub_once(text: str, rules: Rules) -> str:
     folded, places = _fold(text)
     spans: list[tuple[int, int, str]] = []
     for kind in KINDS:
