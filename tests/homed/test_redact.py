@@ -93,6 +93,12 @@ def test_a_key_learnt_later_goes_too_and_a_marker_never_grows() -> None:
     assert redactor.redact(once) == once
 
 
+def test_of_two_known_keys_the_longer_goes_whole() -> None:
+    assert Redactor(["abcdefgh", "abcdefgh-ijkl"]).redact("abcdefgh-ijkl abcdefgh") == " ".join(
+        ["[secret:configured]"] * 2
+    )
+
+
 def test_json_loses_secret_values_and_keeps_its_shape() -> None:
     value = {"env": [{"DB_PASSWORD": "x y", "n": 3, "max_tokens": 5}], "note": f"key {KEY}", "token": "t", "ok": None}
     assert redact_json(value) == {
@@ -129,12 +135,13 @@ def test_a_key_never_survives_whatever_stands_around_it(before: str, after: str)
 
 @pytest.mark.parametrize(
     "unit",
-    ["sk-", "eyJ", "eyJaaaaaaaa.", "password", "password=", "a://b:", "Bearer ", "-----BEGIN PRIVATE KEY-----",
+    ["sk-", "eyJ", "eyJ-", "eyJaaaaaaaa.", "password", "password=", "a://b:", "Bearer ", "-----BEGIN PRIVATE KEY-----",
      "token: ", "密码是", "AKIA", "secret_key_", '"token":"', "authorization: basic ", "xoxb-"],
 )  # fmt: skip
-def test_no_input_makes_it_slow(unit: str) -> None:
+@pytest.mark.parametrize("end", ["", "(", "[", '"', "9"])
+def test_no_input_makes_it_slow(unit: str, end: str) -> None:
     # 400 kB of the worst unit: quadratic work would take minutes, linear takes well under a second.
-    text = unit * (400_000 // len(unit))
+    text = unit * (400_000 // len(unit)) + end
     begun = time.process_time()
     redact(text)
     assert time.process_time() - begun < 4
