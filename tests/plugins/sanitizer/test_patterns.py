@@ -95,8 +95,8 @@ def test_no_text_makes_it_slow(text: str) -> None:
 
 
 PIECES = st.sampled_from(
-    ["a@b.cn", "13812345678", CARD, ID_CARD, "+49 30 12345678", "acme", "email", " ", "-", "[", "]", "[email]", "1", "@",
-     ".", "文", "\u200b", "１", "word", "x"]
+    ["a@b.cn", "13812345678", CARD, ID_CARD, "+49 30 12345678", "acme", "email", " ", "-", "[", "]", "[email]", "1",
+     "@", ".", "文", "\u200b", "１", "word", "x"]
 )  # fmt: skip
 
 

@@ -1,0 +1,83 @@
+"""Who gets which notice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from plugins.cli.feed import KNOWN, Feed
+
+
+class Seen:
+    """What was sent, and which threads the kernel was asked about."""
+
+    def __init__(self, *visible: str) -> None:
+        self.visible = set(visible)
+        self.asked: list[str] = []
+        self.sent: list[tuple[str, Mapping[str, object]]] = []
+
+    async def may(self, thread: str) -> bool:
+        await trio.lowlevel.checkpoint()
+        self.asked.append(thread)
+        return thread in self.visible
+
+    async def send(self, method: str, params: Mapping[str, object]) -> None:
+        await trio.lowlevel.checkpoint()
+        self.sent.append((method, params))
+
+    async def run(self, feed: Feed) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(feed.run, self.send)
+            await wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+
+
+async def test_only_notices_of_visible_threads_pass_in_order_and_each_thread_is_asked_once() -> None:
+    seen = Seen("mine")
+    feed = Feed(seen.may, owner=False)
+    for number, thread in enumerate(["mine", "theirs", "mine", "theirs", ""]):
+        feed.offer({"seq": number, "thread": thread})
+    await seen.run(feed)
+    assert [params["seq"] for _, params in seen.sent] == [0, 2]
+    assert seen.asked == ["mine", "theirs"]
+
+
+async def test_notices_of_no_thread_are_the_owners() -> None:
+    seen = Seen()
+    feed = Feed(seen.may, owner=True)
+    feed.offer({"seq": 1, "thread": "", "type": "plugin_state"})
+    await seen.run(feed)
+    assert len(seen.sent) == 1
+
+
+async def test_a_thread_the_kernel_let_the_peer_into_is_visible_from_then_on() -> None:
+    seen = Seen()
+    feed = Feed(seen.may, owner=False)
+    feed.offer({"seq": 1, "thread": "new"})
+    await seen.run(feed)
+    feed.may_see("new")
+    feed.offer({"seq": 2, "thread": "new"})
+    await seen.run(feed)
+    assert [params["seq"] for _, params in seen.sent] == [2]
+
+
+async def test_a_slow_client_loses_the_oldest_and_is_told_how_many() -> None:
+    seen = Seen("t")
+    feed = Feed(seen.may, owner=False, size=3)
+    for number in range(10):
+        feed.offer({"seq": number, "thread": "t"})
+    feed.lose(2)
+    await seen.run(feed)
+    assert seen.sent[0] == ("event.lost", {"count": 9})
+    assert [params["seq"] for _, params in seen.sent[1:]] == [7, 8, 9]
+
+
+async def test_memory_of_threads_is_bounded() -> None:
+    seen = Seen()
+    feed = Feed(seen.may, owner=False, size=10_000)
+    for number in range(3 * KNOWN):
+        feed.offer({"seq": number, "thread": str(number)})
+    await seen.run(feed)
+    assert len(feed._known) == KNOWN
