@@ -36,6 +36,7 @@ PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\nAAAA\n-----END OPEN
         ('{"password": "correct horse"}', '{"password": "[secret:password]"}'),
         (r"{\"api_key\": \"q1w2e3r4\"}", r"{\"api_key\": \"[secret:key]\"}"),
         ("DB_PASSWORD=pa$$w0rd", "DB_PASSWORD=[secret:password]"),
+        ('{"token": "' + "x" * 3000 + '"}', '{"token": "[secret:key]"}'),
         ("password: hunter2", "password: [secret:password]"),
         ("my password is Tr0ub4dor&3", "my password is [secret:password]"),
         ("密码是abc12345", "密码是[secret:password]"),
@@ -140,8 +141,8 @@ def test_a_key_never_survives_whatever_stands_around_it(before: str, after: str)
 )  # fmt: skip
 @pytest.mark.parametrize("end", ["", "(", "[", '"', "9"])
 def test_no_input_makes_it_slow(unit: str, end: str) -> None:
-    # 400 kB of the worst unit: quadratic work would take minutes, linear takes well under a second.
-    text = unit * (400_000 // len(unit)) + end
+    # 100 kB of the worst unit: quadratic work would take half a minute, linear takes a few hundredths of a second.
+    text = unit * (100_000 // len(unit)) + end
     begun = time.process_time()
     redact(text)
-    assert time.process_time() - begun < 4
+    assert time.process_time() - begun < 2
