@@ -150,8 +150,10 @@ class Runtime:
             raise InvalidInput("args must be an object.")
         try:
             content = await self._invoke(tool.function, self._context(params), **tool.bind(args))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             known = homed_error(error)
+            if self._work.cancel_called and isinstance(known, Stopped):
+                raise  # plugin.stop ended it: that is no result of the tool
             if known is None:
                 log.exception("the tool %s failed", tool.name)
             text = f"{type(error).__name__}: {error}" if known is None else str(known)

@@ -30,6 +30,8 @@ from homed.wire.version import CORE, PROTOCOL
 
 __all__ = ["Call", "Harness", "Result", "harness"]
 
+MemoryStream = trio.StapledStream[trio.testing.MemorySendStream, trio.testing.MemoryReceiveStream]
+
 _DEFAULTS: dict[str, object] = {"core.log": {}, "core.announce": {}, "events.subscribe": {"seq": 0}}
 
 
@@ -161,6 +163,14 @@ def defaults(plugin: Plugin) -> dict[str, Any]:
     return {setting.key: setting.default for setting in load_manifest(plugin.folder).settings}
 
 
+async def _run(plugin: Plugin, wire: MemoryStream) -> None:
+    """The plugin's process, so to speak: when it ends its pipes close."""
+    try:
+        await serve(plugin, wire, wire)
+    finally:
+        wire.send_stream.close()
+
+
 @asynccontextmanager
 async def harness(
     plugin: Plugin,
@@ -180,8 +190,8 @@ async def harness(
         folder = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         async with trio.open_nursery() as nursery:
             fake._connection = Connection(ours, ours, fake)
-            nursery.start_soon(serve, plugin, theirs, theirs)
-            await nursery.start(fake._connection.run)
+            nursery.start_soon(fake._connection.run)
+            nursery.start_soon(_run, plugin, theirs)
             if start:
                 await fake.start(settings or {}, folder)
             yield fake

@@ -1,4 +1,4 @@
-"""A kernel to be killed: starts the sample plugin, calls one tool, then waits.  ``python -m tests.sdk.doomed_kernel …``."""
+"""A kernel to be killed: starts the sample plugin, calls one tool, then waits (``python -m`` this module)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def main(tool: str, mark: str, data_dir: str) -> None:
         env={**os.environ, "HOMED_MARK": mark},
         start_new_session=True,
     )
-    assert plugin.stdin and plugin.stdout
+    assert plugin.stdin
+    assert plugin.stdout
     peer = Peer()
     hello = {"protocol": 1, "core_version": "0", "name": "sample", "areas": {}}
     for method, params in (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import trio
 
@@ -70,7 +69,7 @@ async def serve(kernel: sdk.Kernel) -> None:
     try:
         await trio.sleep_forever()
     finally:
-        Path(kernel.data_dir / "stopped").touch()
+        (kernel.data_dir / "stopped").touch()
 
 
 if __name__ == "__main__":
