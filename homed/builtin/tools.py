@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
+import trio
+
 from homed.agent.catalogue import KERNEL
 from homed.agent.ports import BuiltinTool, CallContext, RegistryPort, StorePort
 from homed.errors import NotFound
@@ -57,6 +59,7 @@ def _result_read(store: StorePort) -> BuiltinTool:
 
 def _get_plugin_tools(registry: RegistryPort) -> BuiltinTool:
     async def run(_: CallContext, args: Mapping[str, object]) -> object:
+        await trio.lowlevel.checkpoint()
         entries = list(registry.tools().values())
         plugin = args.get("plugin")
         if not plugin:

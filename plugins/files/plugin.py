@@ -59,7 +59,7 @@ def _roots(kernel: sdk.Kernel) -> Roots:
 
 
 @plugin.on_start
-async def start(kernel: sdk.Kernel) -> None:
+def start(kernel: sdk.Kernel) -> None:
     """Refuse to start on a setting that names no folders."""
     _roots(kernel)
 

@@ -48,7 +48,7 @@ def scrubbed(fields: Mapping[str, object], names: Sequence[str], rules: Rules) -
 
 
 @plugin.on_start
-async def start(kernel: sdk.Kernel) -> None:
+def start(kernel: sdk.Kernel) -> None:
     """Refuse to start on wrong settings: the stages stay closed then, and the person is told why."""
     rules_of(kernel.settings)
 

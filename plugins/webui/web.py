@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+import trio
 from quart import Response, g, request
 from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
@@ -63,14 +64,17 @@ class Door:
 
 
 async def _ours(error: HomedError) -> Response:
+    await trio.lowlevel.checkpoint()
     return problem_of(error)
 
 
 async def _http(error: HTTPException) -> Response:
+    await trio.lowlevel.checkpoint()
     return problem(error.code or 500, "invalid", error.description or error.name)
 
 
 async def _unforeseen(error: Exception) -> Response:
+    await trio.lowlevel.checkpoint()
     log.error("a request failed: %s %s", request.method, request.path, exc_info=error)
     return problem(500, "internal", "Something went wrong in the page's own code.", "Its log has the details.")
 
