@@ -24,6 +24,8 @@ def schema(hint: Any) -> dict[str, Any]:
     """
     if hint is Any or hint is object:
         return {}
+    if typing.get_origin(hint) is Annotated:  # first, for it need not be hashable
+        return _annotated(typing.get_args(hint))
     if hint in _SCALARS:
         return {"type": _SCALARS[hint]}
     if hasattr(hint, "__required_keys__"):  # is_typeddict() does not know typing_extensions' own
@@ -32,8 +34,6 @@ def schema(hint: Any) -> dict[str, Any]:
 
 
 def _generic(hint: Any, origin: Any, args: tuple[Any, ...]) -> dict[str, Any]:
-    if origin is Annotated:
-        return _annotated(args)
     if origin is Literal:
         return _literal(args)
     if origin in (Union, types.UnionType):

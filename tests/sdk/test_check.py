@@ -1,0 +1,171 @@
+"""``new``, ``check`` and ``manifest``: from nothing to a plugin that homed takes; a clear word where it would not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from homed.errors import ConfigError, Conflict, InvalidInput
+from homed.sdk.__main__ import main
+from homed.sdk.check import Report, check
+from homed.sdk.scaffold import difference, new, update_manifest
+
+PLUGINS = sorted(path.parent for path in (Path(__file__).parents[2] / "plugins").glob("*/plugin.json"))
+
+
+def step(report: Report, name: str) -> tuple[bool, str]:
+    (found,) = [step for step in report.steps if step.name == name]
+    return found.ok, found.detail
+
+
+def edit(folder: Path, name: str, old: str, new_text: str) -> None:
+    path = folder / f"{name}.py"
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new_text), "utf-8")
+
+
+async def test_a_new_plugin_passes_the_check_and_its_own_tests_in_under_a_minute(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    folder = await new("hello", tmp_path)
+    report = await check(folder)
+    assert report.ok, report.text()
+    assert step(report, "tool hello_greet") == (True, "it refuses a call without its arguments")
+    tests = subprocess.run(  # noqa: ASYNC221 - nothing else runs in this test
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert tests.returncode == 0, tests.stdout
+    assert "2 passed" in tests.stdout
+    assert time.monotonic() - begun < 60
+
+
+async def test_a_plugin_may_be_called_like_a_standard_module(tmp_path: Path) -> None:
+    assert (await check(await new("json", tmp_path))).ok
+
+
+@pytest.mark.parametrize("name", ["Hello", "a-b", "../x", ""])
+async def test_a_bad_name_is_refused_and_nothing_is_written(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidInput, match="no name for a plugin"):
+        await new(name, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "hello").mkdir()
+    with pytest.raises(Conflict, match="exists already"):
+        await new("hello", tmp_path)
+    assert [path.name for path in tmp_path.rglob("*")] == ["hello"]
+
+
+async def test_a_changed_tool_is_found_out_of_step_and_brought_in_step(tmp_path: Path) -> None:
+    folder = await new("hello", tmp_path)
+    edit(folder, "hello_plugin", "loudly", "aloud")
+    ok, detail = step(await check(folder), "manifest in step")
+    assert not ok
+    assert "tools differ from the code" in detail
+    assert await update_manifest(folder)
+    assert not await update_manifest(folder)
+    manifest = json.loads((folder / "plugin.json").read_text("utf-8"))
+    assert "aloud" in manifest["tools"][0]["parameters"]["properties"]
+    assert manifest["settings"][0]["key"] == "greeting", "what was written by hand stays"
+    assert (await check(folder)).ok
+
+
+async def test_a_tool_that_only_one_side_knows_is_named(tmp_path: Path) -> None:
+    folder = await new("hello", tmp_path)
+    edit(folder, "hello_plugin", 'cls="read"', 'name="other", cls="read"')
+    ok, detail = step(await check(folder), "registrations")
+    assert not ok
+    assert "hello_greet stands in plugin.json but is not registered" in detail
+    assert "other is registered but does not stand in plugin.json" in detail
+
+
+async def test_a_plugin_that_cannot_be_imported_shows_its_last_words(tmp_path: Path) -> None:
+    folder = await new("hello", tmp_path)
+    edit(folder, "hello_plugin", "from homed import sdk", "from homed import sdk\nimport nonesuch")
+    report = await check(folder)
+    assert not report.ok
+    assert "No module named 'nonesuch'" in report.text()
+
+
+async def test_writing_to_the_wire_is_found(tmp_path: Path) -> None:
+    """C2"""
+    folder = await new("hello", tmp_path)
+    edit(folder, "__main__", "sdk.run", "print('a banner', flush=True)\nsdk.run")
+    report = await check(folder)
+    ok, detail = step(report, "stdout")
+    assert not ok
+    assert "a banner" in detail
+
+
+async def test_a_plugin_that_does_not_leave_is_found(tmp_path: Path) -> None:
+    folder = await new("hello", tmp_path)
+    edit(folder, "__main__", "sdk.run(plugin)", "sdk.run(plugin)\nraise SystemExit(9)")
+    ok, detail = step(await check(folder), "clean stop")
+    assert not ok
+    assert "exit code 9" in detail
+
+
+async def test_a_call_without_its_capability_is_found(tmp_path: Path) -> None:
+    folder = await new("hello", tmp_path)
+    more = '\n\n@plugin.main\nasync def watch(kernel: sdk.Kernel) -> None:\n    await kernel.threads("hello:me")\n'
+    edit(folder, "hello_plugin", "else greeting\n", f"else greeting\n{more}")
+    ok, detail = step(await check(folder), "capabilities")
+    assert not ok
+    assert "io.threads (io)" in detail
+
+
+async def test_wanting_to_be_configured_first_is_no_fault(tmp_path: Path) -> None:
+    folder = await new("hello", tmp_path)
+    more = '\n\n@plugin.on_start\ndef ready(kernel: sdk.Kernel) -> None:\n    raise sdk.ConfigError("No key yet.")\n'
+    edit(folder, "hello_plugin", "else greeting\n", f"else greeting\n{more}")
+    report = await check(folder)
+    assert report.ok, report.text()
+    assert "No key yet" in step(report, "start")[1]
+
+
+async def test_a_broken_manifest_ends_the_check_with_every_error(tmp_path: Path) -> None:
+    (tmp_path / "plugin.json").write_text('{"name": "A"}')
+    report = await check(tmp_path)
+    assert [(s.name, s.ok) for s in report.steps] == [("manifest", False)]
+    assert len(report.steps[0].detail.splitlines()) == 3
+
+
+async def test_an_entry_that_is_no_program_is_named(tmp_path: Path) -> None:
+    (tmp_path / "plugin.json").write_text('{"name": "a", "version": "1", "entry": "./plugin.bin"}')
+    ok, detail = step(await check(tmp_path), "entry")
+    assert not ok
+    assert "plugin.bin" in detail
+
+
+async def test_describing_what_does_not_run_says_why(tmp_path: Path) -> None:
+    folder = await new("hello", tmp_path)
+    edit(folder, "hello_plugin", "who: str", "who: set")
+    with pytest.raises(ConfigError, match="JSON has no set"):
+        await difference(folder)
+
+
+def test_the_command_line_has_exit_codes_that_say_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "hello", "--dir", str(tmp_path)]) == 0
+    assert main(["manifest", str(tmp_path / "hello")]) == 0
+    assert "is in step" in capsys.readouterr().out
+    assert main(["check", str(tmp_path / "hello")]) == 0
+    assert "All is well." in capsys.readouterr().out
+    (tmp_path / "hello" / "plugin.json").write_text("{}")
+    assert main(["check", str(tmp_path / "hello")]) == 1
+    assert "FAIL  manifest" in capsys.readouterr().out
+    assert main(["new", "hello", "--dir", str(tmp_path)]) == 1
+    assert "exists already" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["dance"])
+
+
+@pytest.mark.parametrize("folder", PLUGINS, ids=lambda path: path.name)
+async def test_a_packaged_plugins_manifest_is_in_step_with_its_code(folder: Path) -> None:
+    assert await difference(folder) == []
