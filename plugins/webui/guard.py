@@ -21,7 +21,7 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; "
         "require-trusted-types-for 'script'; trusted-types homed"
     ),
     "X-Content-Type-Options": "nosniff",
@@ -31,7 +31,7 @@ HEADERS: Mapping[str, str] = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), payment=(), usb=()",
 }
-"""Sent with every answer."""
+"""Sent with every answer.  ``form-action``: scripts send every form; without them a password would get into the URL."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 // The chat page: says, listens, stops, approves.
-import { $, dress, make, toast, word } from "./dom.js";
+import { $, dress, make, ready, toast, word } from "./dom.js";
 import { get, post } from "./api.js";
 import { refreshThreads, setBusy } from "./shell.js";
 import { Live } from "./live.js";
@@ -185,3 +185,4 @@ dress(talk);
 toEnd();
 showBusy();
 listen();
+ready();

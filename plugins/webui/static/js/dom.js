@@ -65,6 +65,11 @@ function copyBySelection(text) {
   area.remove();
 }
 
+// Everything is listening: whoever waits for the page (a test, a slow machine's person) may begin.
+export function ready() {
+  document.documentElement.dataset.ready = "";
+}
+
 export function toast(message, kind = "") {
   const shown = make("div", { class: `toast ${kind}`, text: message });
   ($("#toasts") ?? document.body).append(shown);

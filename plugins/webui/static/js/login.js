@@ -1,5 +1,5 @@
 // The secret of a login link stands in the fragment, which is never sent; it is posted, and gone from the address bar first.
-import { $, word } from "./dom.js";
+import { $, ready, word } from "./dom.js";
 import { post } from "./api.js";
 
 const state = $("#state");
@@ -28,3 +28,4 @@ function fromLink() {
 }
 addEventListener("hashchange", fromLink);
 fromLink();
+ready();

@@ -1,5 +1,5 @@
 // The models page: use, test, edit and remove sources.
-import { $, toast, word } from "./dom.js";
+import { $, ready, toast, word } from "./dom.js";
 import { post } from "./api.js";
 import { fill } from "./source.js";
 import "./shell.js";
@@ -43,3 +43,4 @@ document.addEventListener("click", async (event) => {
     button.disabled = false;
   }
 });
+ready();

@@ -1,5 +1,5 @@
 // The plugins page: start, stop, logs; it follows every change of state.
-import { $, $$, dress, setHtml, toast, word } from "./dom.js";
+import { $, $$, dress, setHtml, ready, toast, word } from "./dom.js";
 import { get, post } from "./api.js";
 import { refreshThreads } from "./shell.js";
 import { Live } from "./live.js";
@@ -72,3 +72,4 @@ new Live({
   onSync: () => location.reload(),
   onLogout: () => location.reload(),
 });
+ready();

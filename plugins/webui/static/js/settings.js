@@ -1,5 +1,5 @@
 // The settings page: one form a setting.
-import { $, $$, word } from "./dom.js";
+import { $, $$, ready, word } from "./dom.js";
 import { post } from "./api.js";
 import "./shell.js";
 
@@ -25,3 +25,4 @@ for (const form of $$("form.setting")) {
     }
   });
 }
+ready();

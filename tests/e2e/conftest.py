@@ -1,0 +1,119 @@
+"""A real browser on a real daemon with a scripted model.
+
+The daemon is one a module, as starting it takes seconds; each test talks in conversations of its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.kit.daemon import PATIENCE, Daemon, run_homed
+from tests.kit.fake_openai import FakeOpenAI, fake_openai_thread
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+def ready(page: Page) -> Page:
+    """The same page once its scripts listen."""
+    expect(page.locator("html[data-ready]")).to_be_attached()
+    return page
+
+
+@dataclass
+class Visitor:
+    """Somebody's browser: opens pages, and remembers what no page may do."""
+
+    context: BrowserContext
+    url: str
+    faults: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def open(self, path: str = "/") -> Page:
+        """A new tab at a path of the daemon's page."""
+        page = self.context.new_page()
+        page.on("pageerror", lambda error: self.faults.append(f"script: {error}"))
+        page.on("console", lambda message: self.faults.append(message.text) if message.type == "error" else None)
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.goto(self.url + path)
+        ready(page)
+        return page
+
+    def check(self) -> None:
+        """No script failed, the policy was never broken, nothing was asked from elsewhere."""
+        assert [fault for fault in self.faults if not fault.startswith("Failed to load resource")] == []
+        assert [url for url in self.requests if not url.startswith(self.url)] == []
+
+
+Visit = Callable[..., Visitor]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    executable = shutil.which("chromium") or shutil.which("chromium-browser")
+    expect.set_options(timeout=PATIENCE * 1000 / 2)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[FakeOpenAI]:
+    with fake_openai_thread() as fake:
+        yield fake
+
+
+@pytest.fixture(scope="module")
+def daemon(model: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    data = tmp_path_factory.mktemp("home") / "data"
+    source = ("--base-url", model.url, "--model", model.model, "--api-key", model.key)
+    assert run_homed("models", "add", "fake", *source, "--data", str(data)).code == 0
+    with Daemon(data) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def session(browser: Browser, daemon: Daemon) -> Any:
+    """The cookies of somebody who has come in by the link."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(daemon.json("link")["url"])
+    expect(page.locator("#say")).to_be_visible()
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+@contextmanager
+def visiting(browser: Browser, url: str, **options: Any) -> Iterator[Visitor]:
+    """A browser of one's own, checked at the end."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE * 1000 / 2)
+    visitor = Visitor(context, url)
+    try:
+        yield visitor
+        visitor.check()
+    finally:
+        context.close()
+
+
+@pytest.fixture
+def visitor(browser: Browser, daemon: Daemon, session: Any) -> Iterator[Visitor]:
+    with visiting(browser, daemon.url, storage_state=session) as made:
+        yield made
+
+
+@pytest.fixture
+def page(visitor: Visitor) -> Page:
+    """A new conversation in the browser of the owner."""
+    return visitor.open()

@@ -1,0 +1,135 @@
+"""The first five minutes, the pages of plugins, models and settings, languages and narrow screens, in real Chromium."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.e2e.conftest import Visitor, ready, visiting
+from tests.kit.daemon import Daemon, until
+from tests.kit.fake_openai import FakeOpenAI
+
+pytestmark = [pytest.mark.chromium, pytest.mark.slow]
+
+
+def test_without_a_model_the_page_says_what_to_do_and_a_key_is_enough(
+    browser: Browser, model: FakeOpenAI, tmp_path: Path
+) -> None:
+    """The first five minutes: a link, a key, an answer; the key goes in and never comes out."""
+    with Daemon(tmp_path / "data") as daemon, visiting(browser, daemon.url) as visitor:
+        page = visitor.context.new_page()
+        page.goto(daemon.link)
+        ready(page)
+        expect(page.locator("#welcome")).to_contain_text("One thing is missing: a model")
+        page.select_option("[name=preset]", "")
+        for name, value in (("name", "mine"), ("model", model.model), ("base_url", model.url), ("api_key", model.key)):
+            page.fill(f"form.source [name={name}]", value)
+        page.click("form.source button.primary")
+        expect(page.locator("#welcome")).to_contain_text("What shall we do?")
+        ready(page).fill("#text", "hello there")
+        page.keyboard.press("Enter")
+        expect(page.locator(".answer")).to_have_text("You said: hello there")
+        page.goto(daemon.url + "/models")
+        ready(page)
+        expect(page.locator("article")).to_contain_text("in use")
+        assert model.key not in page.content()
+        page.click("[data-do=test]")
+        expect(page.locator("article .result")).to_contain_text("Works")
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.click("[data-do=remove]")
+        expect(page.locator("article")).to_have_count(0)
+
+
+def test_a_plugin_that_crashes_is_shown_and_started_again_by_hand(visitor: Visitor, daemon: Daemon) -> None:
+    """Back after 1, 2 and 3 s; after the fourth kill it waits for a person, on the page too; the chat never noticed."""
+    page = visitor.open("/plugins")
+    card = page.locator("article#timer")
+    until(lambda: daemon.plugin("timer")["state"] == "ready")
+    for crash in range(1, 5):
+        pid = until(lambda: daemon.plugin("timer")["pid"], what="timer running")
+        os.kill(pid, signal.SIGKILL)
+        expect(card.locator("details.crashes summary")).to_have_text(f"Crash reports ({crash})")
+    expect(card.locator("h2")).to_contain_text("stopped: needs attention")
+    expect(page.locator("nav .foot")).to_be_visible()
+    card.locator("details.crashes summary").click()
+    expect(card.locator(".crash").first).to_contain_text("signal 9")
+    card.get_by_role("button", name="Start").click()
+    expect(card.locator("h2")).to_contain_text("running")
+    expect(card.locator("details.crashes")).to_be_attached()
+    chat = visitor.open("/")
+    chat.fill("#text", "still here?")
+    chat.keyboard.press("Enter")
+    expect(chat.locator(".answer")).to_have_text("You said: still here?")
+
+
+def test_a_setting_is_saved_or_refused_with_the_reason(visitor: Visitor, daemon: Daemon) -> None:
+    page = visitor.open("/settings")
+    form = page.locator('form[data-key="core.agent.max_tool_turns"]')
+    form.locator("input").fill("7")
+    form.locator("button").click()
+    expect(form.locator("[role=status]")).to_contain_text("Saved")
+    assert daemon.run("config", "get", "core.agent.max_tool_turns").out.strip() == "7"
+    form.locator("input").fill("0")
+    form.locator("button").click()
+    expect(form.locator("[role=status]")).to_contain_text("between 1 and")
+
+
+def test_a_password_lets_in_and_a_wrong_one_does_not(browser: Browser, visitor: Visitor, daemon: Daemon) -> None:
+    page = visitor.open("/settings")
+    form = page.locator('form[data-key="core.web.password"]')
+    form.locator("input").fill("correct horse battery")
+    form.locator("button").click()
+    expect(form.locator("[role=status]")).to_contain_text("Saved")
+    with visiting(browser, daemon.url) as other:
+        page = other.context.new_page()
+        page.goto(daemon.url + "/models")
+        ready(page)
+        page.fill("[name=password]", "wrong")
+        page.click("button.primary")
+        expect(page.locator("#state")).to_contain_text("not the password")
+        page.fill("[name=password]", "correct horse battery")
+        page.click("button.primary")
+        expect(page.locator("main h1")).to_have_text("Models")
+        ready(page).click("#logout")
+        expect(page.locator("#password")).to_be_visible()
+        page.goto(daemon.url + "/models")
+        ready(page)
+        expect(page.locator("#password")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/", "/plugins", "/models", "/settings"])
+@pytest.mark.parametrize("look", [{"color_scheme": "dark"}, {"locale": "zh-CN"}], ids=["dark", "chinese"])
+def test_every_page_fits_360_pixels(
+    browser: Browser, daemon: Daemon, session: Any, path: str, look: dict[str, Any]
+) -> None:
+    narrow = {"viewport": {"width": 360, "height": 740}, "storage_state": session, **look}
+    with visiting(browser, daemon.url, **narrow) as visitor:
+        page = visitor.open(path)
+        expect(page.locator("main h1")).to_be_visible()
+        widest = page.evaluate(
+            "Math.max(...[...document.querySelectorAll('main, main *')].filter(e => e.checkVisibility()"
+            " && !e.closest('pre')).map(e => e.getBoundingClientRect().right))"
+        )
+        assert widest <= 360
+        page.click("header [data-nav=open]")
+        expect(page.locator("nav a.new")).to_be_in_viewport()
+
+
+def test_language_and_theme_are_a_click_away_and_stay(visitor: Visitor) -> None:
+    page = visitor.open("/models")
+    page.click("[data-lang=zh]")
+    expect(page.locator("main h1")).to_have_text("模型")
+    expect(page.locator("html")).to_have_attribute("lang", "zh-Hans")
+    ready(page).click("#theme")
+    theme = page.locator("html").get_attribute("data-theme")
+    assert theme in ("dark", "light")
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
+    ready(page)
+    page.click("[data-lang=en]")
+    expect(page.locator("main h1")).to_have_text("Models")

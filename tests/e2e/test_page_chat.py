@@ -1,0 +1,280 @@
+"""The chat in real Chromium, against a real daemon and a scripted model."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.e2e.conftest import Visitor, ready, visiting
+from tests.kit.daemon import Daemon, until
+from tests.kit.fake_openai import FakeOpenAI
+
+pytestmark = [pytest.mark.chromium, pytest.mark.slow]
+
+LONG = " ".join(f"word{n}" for n in range(120))
+HOSTILE = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
+
+
+def say(page: Page, text: str) -> None:
+    """Send a message, and wait until it stands on the page."""
+    before = page.locator("section.turn").count()
+    page.fill("#text", text)
+    page.keyboard.press("Enter")
+    expect(page.locator("section.turn")).to_have_count(before + 1)
+    expect(page.locator("#text")).to_have_value("")
+
+
+def turn(page: Page) -> Locator:
+    """The latest turn."""
+    return page.locator("section.turn").last
+
+
+def answer(page: Page) -> Locator:
+    return turn(page).locator(".answer").last
+
+
+def ended(page: Page) -> None:
+    """Wait for the end of the latest turn."""
+    expect(turn(page).locator(".answer, .card.bad").last).to_be_visible()
+    expect(page.locator("section.turn.live")).to_have_count(0)
+
+
+def reload(page: Page) -> None:
+    page.reload()
+    ready(page)
+
+
+def test_a_login_link_lets_in_once_and_leaves_no_secret(browser: Browser, daemon: Daemon) -> None:
+    """D5: no secret in a URL that is sent; single use; a cookie that scripts cannot read."""
+    link = daemon.json("link")["url"]
+    secret = link.split("#")[1]
+    with visiting(browser, daemon.url) as visitor:
+        page = visitor.context.new_page()
+        page.on("request", lambda request: visitor.requests.append(request.url))
+        page.goto(link)
+        expect(page.locator("#say")).to_be_visible()
+        assert secret not in page.url
+        assert not any(secret in url for url in visitor.requests)
+        cookie = next(c for c in visitor.context.cookies() if c["name"].startswith("homed_session"))
+        assert cookie["httpOnly"] is True
+        assert cookie["sameSite"] == "Lax"
+        assert cookie["value"] != secret
+    with visiting(browser, daemon.url) as stranger:
+        page = stranger.context.new_page()
+        page.goto(link)
+        expect(page.locator("#state")).to_contain_text("does not work any more")
+        page.goto(daemon.url + "/plugins")
+        expect(page.locator("#password")).to_be_visible()
+
+
+def test_an_answer_streams_visibly(page: Page, model: FakeOpenAI) -> None:
+    model.when("stream please", {"say": LONG, "think": "Let me think about it.", "chunk": 6, "delay": 0.02})
+    say(page, "stream please")
+    lengths = set[int]()
+
+    def whole() -> bool:
+        text = turn(page).inner_text()
+        lengths.add(len(text))
+        return "word119" in text
+
+    until(whole, what="the whole answer")
+    assert len(lengths) >= 5, "it came in pieces"
+    ended(page)
+    assert answer(page).inner_text() == LONG
+    reasoning = turn(page).locator("details.line")
+    assert not reasoning.evaluate("one => one.open"), "reasoning is folded"
+    reasoning.locator("summary").click()
+    expect(reasoning.locator(".thought")).to_have_text("Let me think about it.")
+
+
+def test_markdown_is_shown_as_markup_with_a_copy_button(page: Page, model: FakeOpenAI) -> None:
+    model.when("markdown", {"say": "**bold** and\n\n```python\ndef f():\n    return 1\n```\n\n|a|b|\n|-|-|\n|1|2|\n"})
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    say(page, "markdown please")
+    ended(page)
+    expect(answer(page).locator("strong")).to_have_text("bold")
+    expect(answer(page).locator("td").first).to_have_text("1")
+    expect(answer(page).locator("pre span.k").first).to_have_text("def")
+    answer(page).locator("button.copy").click()
+    assert page.evaluate("navigator.clipboard.readText()") == "def f():\n    return 1\n"
+
+
+@pytest.mark.parametrize("how", ["button", "Escape"])
+def test_stop_works_in_mid_stream_and_the_next_message_too(page: Page, model: FakeOpenAI, how: str) -> None:
+    model.when("never ending", {"say": LONG * 20, "chunk": 4, "delay": 0.05})
+    model.when("and now", {"say": "Here I am."})
+    say(page, "never ending")
+    expect(answer(page)).to_contain_text("word2")
+    began = time.monotonic()
+    if how == "button":
+        page.click("#stop")
+    else:
+        page.keyboard.press("Escape")
+    expect(turn(page).locator("[data-key=end]")).to_contain_text("Stopped")
+    assert time.monotonic() - began < 5
+    shown = answer(page).inner_text()
+    until(lambda: model.chats[-1].end == "closed", what="the model's connection closed")
+    assert answer(page).inner_text() == shown, "nothing more came"
+    expect(page.locator("#stop")).to_be_hidden()
+    say(page, "and now?")
+    ended(page)
+    assert answer(page).inner_text() == "Here I am."
+    reload(page)
+    expect(page.locator("section.turn").first.locator(".answer")).to_have_text(shown)
+
+
+def call(model: FakeOpenAI, word: str, command: str, then: str = "It said: {tool}") -> None:
+    model.when(word, {"calls": [{"name": "cmd_run", "args": {"command": command}}]}, {"say": then})
+
+
+def test_a_tool_is_asked_for_runs_and_shows_arguments_and_result(page: Page, model: FakeOpenAI) -> None:
+    call(model, "run the echo", "echo $((6 * 7))", then="All done.")
+    say(page, "run the echo")
+    ask = turn(page).locator(".card.ask")
+    expect(ask).to_contain_text("Allow cmd_run?")
+    expect(ask).to_contain_text("echo $((6 * 7))")
+    ask.get_by_role("button", name="Allow once").click()
+    ended(page)
+    card = turn(page).locator("details.tool")
+    expect(card).to_have_attribute("data-status", "ok")
+    card.locator("summary").click()
+    expect(card.locator("pre").first).to_contain_text("echo $((6 * 7))")
+    expect(card.locator("pre").last).to_contain_text("42")
+    expect(turn(page).locator(".card.ask")).to_have_count(0)
+    assert answer(page).inner_text() == "All done."
+    reload(page)
+    card = turn(page).locator("details.tool")
+    card.locator("summary").click()
+    expect(card.locator("pre").last).to_contain_text("42")
+
+
+def test_an_approval_can_be_denied_and_survives_a_reload(page: Page, model: FakeOpenAI) -> None:
+    call(model, "be denied", "touch /nowhere/at/all")
+    say(page, "be denied")
+    expect(turn(page).locator(".card.ask")).to_be_visible()
+    reload(page)
+    turn(page).locator(".card.ask").get_by_role("button", name="Deny").click()
+    ended(page)
+    expect(turn(page).locator("details.tool")).to_have_attribute("data-status", "denied")
+    expect(answer(page)).to_contain_text("Every tool call of this round was denied")
+
+
+def test_always_in_this_conversation_is_asked_once(page: Page, model: FakeOpenAI) -> None:
+    call(model, "run it twice", "echo twice", then="Done.")
+    say(page, "run it twice")
+    turn(page).locator(".card.ask").get_by_role("button", name="Always").click()
+    ended(page)
+    say(page, "run it twice, again")
+    ended(page)
+    expect(turn(page).locator("details.tool")).to_have_attribute("data-status", "ok")
+    expect(turn(page).locator("[data-key^=approval]")).to_have_count(0)
+
+
+def test_a_reload_keeps_the_history_also_in_mid_stream(page: Page, model: FakeOpenAI) -> None:
+    """D4: nothing lost, nothing twice."""
+    model.when("slowly", {"say": LONG, "chunk": 5, "delay": 0.04})
+    say(page, "slowly now")
+    expect(answer(page)).to_contain_text("word10")
+    reload(page)
+    expect(turn(page).locator(".said")).to_have_text("slowly now")
+    expect(answer(page)).to_contain_text("word9")
+    expect(page.locator("#stop")).to_be_visible()
+    ended(page)
+    assert answer(page).inner_text() == LONG
+    reload(page)
+    assert answer(page).inner_text() == LONG
+    expect(page.locator("section.turn")).to_have_count(1)
+
+
+def test_a_lost_line_comes_back_by_itself_without_a_gap(page: Page, model: FakeOpenAI) -> None:
+    """D4"""
+    model.when("offline", {"say": LONG, "chunk": 5, "delay": 0.04})
+    say(page, "offline in between")
+    expect(answer(page)).to_contain_text("word5")
+    page.context.set_offline(True)
+    page.wait_for_timeout(600)
+    page.context.set_offline(False)
+    ended(page)
+    assert answer(page).inner_text() == LONG
+    expect(page.locator("#line")).to_be_hidden()
+
+
+def test_two_pages_show_the_same(page: Page, visitor: Visitor, model: FakeOpenAI) -> None:
+    model.when("both pages", {"say": "Hello, both."})
+    say(page, "hello")
+    ended(page)
+    other = visitor.open(page.url.removeprefix(visitor.url))
+    expect(other.locator("section.turn")).to_have_count(1)
+    say(page, "both pages")
+    expect(other.locator("section.turn")).to_have_count(2)
+    ended(other)
+    assert answer(other).inner_text() == "Hello, both."
+    expect(turn(other).locator(".said")).to_have_text("both pages")
+
+
+def test_conversations_are_listed_found_and_renamed(page: Page, model: FakeOpenAI) -> None:
+    model.when("about herons", {"say": "Herons wade."})
+    say(page, "about herons")
+    ended(page)
+    entry = page.locator("a.thread[aria-current]")
+    expect(entry).to_have_text("about herons")
+    page.click("#rename")
+    page.fill("input.title", "Wading birds")
+    page.keyboard.press("Enter")
+    expect(entry).to_have_text("Wading birds")
+    page.fill("#find", "wading")
+    expect(page.locator("a.thread")).to_have_count(1)
+    page.fill("#find", "no such thing")
+    expect(page.locator("a.thread")).to_have_count(0)
+
+
+def test_nothing_that_anybody_says_is_run(page: Page, model: FakeOpenAI) -> None:
+    """XSS: through the person, the title, the model, its reasoning, arguments, a tool's result, and a new title."""
+    model.when(
+        "<img",
+        {
+            "calls": [{"name": "cmd_run", "args": {"command": f"echo '{HOSTILE.replace(chr(39), '')}'"}}],
+            "think": HOSTILE,
+        },
+        {"say": f"{HOSTILE}\n\n[x](javascript:document.title='pwned')\n\n![y](http://evil.example/x.png)"},
+    )
+    say(page, HOSTILE)
+    turn(page).locator(".card.ask").get_by_role("button", name="Allow once").click()
+    ended(page)
+    for _ in range(2):
+        expect(turn(page).locator(".said")).to_contain_text("<img src=x")
+        expect(page.locator("a.thread[aria-current]")).to_contain_text("<img")
+        expect(answer(page)).to_contain_text("<script>")
+        assert page.evaluate("document.querySelectorAll('.talk img, .talk script, nav a.thread img').length") == 0
+        hrefs = page.evaluate("[...document.querySelectorAll('.talk a')].map(one => one.protocol)")
+        assert set(hrefs) <= {"http:", "https:"}
+        assert page.title() != "pwned"
+        reload(page)
+    page.click("#rename")
+    page.fill("input.title", HOSTILE)
+    page.keyboard.press("Enter")
+    expect(page.locator("#title")).to_contain_text("<img")
+    reload(page)
+    assert page.evaluate("document.querySelectorAll('main img, a.thread img').length") == 0
+
+
+def test_a_model_that_fails_says_why(page: Page, model: FakeOpenAI) -> None:
+    model.when("fail now", {"status": 401})
+    say(page, "fail now")
+    expect(turn(page).locator(".card.bad")).to_contain_text("That did not work")
+    ended(page)
+
+
+def test_a_message_with_line_breaks_and_every_script_is_kept(page: Page, model: FakeOpenAI) -> None:
+    model.when("多行", {"say": "好的 🌍"})
+    page.fill("#text", "多行")
+    page.focus("#text")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("second 🎈")
+    page.keyboard.press("Enter")
+    expect(page.locator("section.turn")).to_have_count(1)
+    ended(page)
+    assert turn(page).locator(".said").inner_text() == "多行\nsecond 🎈"
+    assert answer(page).inner_text() == "好的 🌍"

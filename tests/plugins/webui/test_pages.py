@@ -1,0 +1,76 @@
+"""The pages as the server renders them."""
+
+from __future__ import annotations
+
+import pytest
+
+from homed.errors import Unavailable
+
+from .client import browsing
+from .standin import StandIn, furnished
+
+
+async def test_without_a_model_the_page_says_what_to_do() -> None:
+    async with browsing() as browser:
+        body = (await browser.get("/")).body
+        assert "One thing is missing: a model" in body
+        assert 'name="api_key"' in body
+        assert "DeepSeek" in body
+
+
+async def test_with_a_model_it_says_which() -> None:
+    async with browsing(furnished(StandIn())) as browser:
+        body = (await browser.get("/")).body
+        assert "What shall we do?" in body
+        assert "deepseek · deepseek-chat" in body
+
+
+@pytest.mark.parametrize("path", ["/", "/plugins", "/models", "/settings", "/login", "/t/none"])
+@pytest.mark.parametrize(("accept", "lang"), [("zh-CN,en;q=0.5", "zh-Hans"), ("en", "en")])
+async def test_every_page_speaks_the_persons_language(path: str, accept: str, lang: str) -> None:
+    async with browsing(furnished(StandIn())) as browser:
+        body = (await browser.get(path, Accept_Language=accept)).body
+        assert f'<html lang="{lang}"' in body
+
+
+async def test_a_chosen_theme_is_there_from_the_first_paint_and_nothing_else_is_taken() -> None:
+    async with browsing() as browser:
+        assert '<html lang="en" data-theme="dark">' in (await browser.get("/", Cookie="theme=dark")).body
+        assert "data-theme" not in (await browser.get("/", Cookie='theme="><script>')).body
+
+
+async def test_a_conversation_that_is_not_theirs_is_a_page_that_says_so() -> None:
+    async with browsing() as browser:
+        answer = await browser.get("/t/none")
+        assert answer.status == 404
+        assert "not yours to see" in answer.body
+
+
+async def test_plugins_show_state_reason_and_crashes() -> None:
+    async with browsing(furnished(StandIn())) as browser:
+        body = (await browser.get("/plugins")).body
+        assert "4 crashes in 5 minutes" in body
+        assert "Crash reports (4)" in body
+        assert "signal 9" in body
+        assert "KeyError: &#39;x&#39;" in body
+
+
+async def test_what_others_named_is_text_on_every_page() -> None:
+    """XSS: titles, plugins and their reports, sources, settings."""
+    bad = "<img src=x onerror=alert(1)>"
+    kernel = furnished(StandIn())
+    kernel.open_talk(bad)
+    for plugin in kernel.plugins:
+        plugin |= {"description": bad, "reason": bad, "tools": [bad], "version": bad, "state": bad}
+    kernel.sources[0] |= {"name": bad, "model": bad, "base_url": bad, "current": True}
+    async with browsing(kernel) as browser:
+        for path in ("/", "/plugins", "/models", "/settings"):
+            body = (await browser.get(path)).body
+            assert "&lt;img src=x" in body
+            assert "<img src=x" not in body
+
+
+async def test_the_chat_is_shown_though_the_daemons_status_is_not_to_be_had() -> None:
+    async with browsing(furnished(StandIn())) as browser:
+        browser.kernel.fail["admin.status"] = Unavailable("Not now.")
+        assert (await browser.get("/")).status == 200
