@@ -30,6 +30,10 @@ def edit(folder: Path, name: str, old: str, new_text: str) -> None:
     path.write_text(text.replace(old, new_text), "utf-8")
 
 
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.rglob("*")]
+
+
 async def test_a_new_plugin_passes_the_check_and_its_own_tests_in_under_a_minute(tmp_path: Path) -> None:
     begun = time.monotonic()
     folder = await new("hello", tmp_path)
@@ -53,14 +57,14 @@ async def test_a_plugin_may_be_called_like_a_standard_module(tmp_path: Path) -> 
 async def test_a_bad_name_is_refused_and_nothing_is_written(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidInput, match="no name for a plugin"):
         await new(name, tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    assert names_in(tmp_path) == []
 
 
 async def test_a_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "hello").mkdir()
     with pytest.raises(Conflict, match="exists already"):
         await new("hello", tmp_path)
-    assert [path.name for path in tmp_path.rglob("*")] == ["hello"]
+    assert names_in(tmp_path) == ["hello"]
 
 
 async def test_a_changed_tool_is_found_out_of_step_and_brought_in_step(tmp_path: Path) -> None:
