@@ -30,15 +30,15 @@ class Probe:
         """Before a start: the door of an earlier life is none."""
         (self.folder / "door").unlink(missing_ok=True)
 
-    def do(self, what: str, **more: object) -> Any:
+    def do(self, command: str, **more: object) -> Any:
         """One command of ``probe_plugin/__main__.py``; raises the kernel's error as the plugin got it."""
         port = int(until((self.folder / "door").is_file) and (self.folder / "door").read_text("ascii"))
         with socket.create_connection(("127.0.0.1", port), timeout=60) as door, door.makefile("rwb") as lines:
-            lines.write(json.dumps({"do": what, **more}).encode() + b"\n")
+            lines.write(json.dumps({"do": command, **more}).encode() + b"\n")
             lines.flush()
             line = lines.readline()
         if not line:
-            raise ConnectionResetError(f"{self.name} went away during {what}")
+            raise ConnectionResetError(f"{self.name} went away during {command}")
         answer = json.loads(line)
         if error := answer.get("error"):
             raise from_code(error["code"], error["message"], hint=error["hint"], detail=error["detail"])

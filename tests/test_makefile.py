@@ -1,0 +1,132 @@
+"""What ``make`` says on a machine that lacks something; on a copy, so that the real ``.venv`` is never touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.kit.daemon import Ran
+
+ROOT = Path(__file__).parent.parent
+TOOLS = ("sh", "bash", "make", "awk", "ls", "cat", "rm", "mkdir", "touch", "find", "env", "uname")
+
+PYTHON_39 = """\
+#!/bin/sh
+[ "$1" = -V ] && { echo "Python 3.9.2"; exit 0; }
+exit 1
+"""
+PYTHON_311 = """\
+#!/bin/sh
+[ "$1" = -V ] && { echo "Python 3.11.2"; exit 0; }
+exit 0
+"""
+PYTHON_WITHOUT_VENV = """\
+#!/bin/sh
+case "$2" in *ensurepip*) exit 1;; esac
+exit 0
+"""
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """A project folder with the Makefile, and beside it ``bin``, the only place where programs are found."""
+    project, programs = tmp_path / "project", tmp_path / "bin"
+    project.mkdir()
+    programs.mkdir()
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, project / name)
+    for tool in TOOLS:
+        found = shutil.which(tool)
+        assert found, tool
+        (programs / tool).symlink_to(found)
+    return tmp_path
+
+
+def program(machine: Path, name: str, text: str) -> None:
+    path = machine / "bin" / name
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def make(machine: Path, *words: str, **env: str) -> Ran:
+    ran = subprocess.run(
+        [str(machine / "bin" / "make"), *words],
+        cwd=machine / "project",
+        env={"PATH": str(machine / "bin"), "HOME": str(machine), "LC_ALL": "C.UTF-8", **env},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return Ran(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+
+
+def refused(machine: Path, ran: Ran, *words: str) -> None:
+    """It stopped with one line that says all of this, and made nothing."""
+    assert ran.code != 0
+    said = [line for line in ran.err.splitlines() if not line.startswith(("make: ***", "make[1]"))]
+    assert len(said) == 1, ran.err
+    for word in words:
+        assert word in said[0]
+    assert sorted(os.listdir(machine / "project")) == ["Makefile", "pyproject.toml"]
+
+
+@pytest.mark.parametrize("target", ["run", "test", "install"])
+def test_without_python_it_says_what_to_install(machine: Path, target: str) -> None:
+    ran = make(machine, target)
+    refused(machine, ran, "python3 is not there", "Python 3.11 or newer", "apt install python3 python3-venv", "PYTHON=")
+
+
+def test_an_old_python_is_named_with_its_version_and_how_to_name_another(machine: Path) -> None:
+    program(machine, "python3", PYTHON_39)
+    refused(machine, make(machine, "run"), "Python 3.9.2", "3.11 or newer", "make run PYTHON=/path/to/python3.12")
+
+
+def test_the_python_that_was_named_is_the_one_that_is_judged(machine: Path) -> None:
+    program(machine, "python3", PYTHON_311)
+    program(machine, "python3.9", PYTHON_39)
+    refused(machine, make(machine, "run", "PYTHON=python3.9"), "python3.9 is Python 3.9.2")
+
+
+def test_a_python_without_venv_is_told_apart(machine: Path) -> None:
+    program(machine, "python3", PYTHON_WITHOUT_VENV)
+    refused(machine, make(machine, "run"), "can't make virtual environments", "apt install python3-venv")
+
+
+def test_without_a_compiler_it_says_what_needs_one_and_how_to_get_it(machine: Path) -> None:
+    program(machine, "python3", PYTHON_311)
+    refused(machine, make(machine, "run"), "no C++ compiler (g++)", "annoy", "apt install g++", "dnf install gcc-c++")
+
+
+def test_a_compiler_named_by_cxx_is_the_one_looked_for(machine: Path) -> None:
+    program(machine, "python3", PYTHON_311)
+    refused(machine, make(machine, "run", CXX="clang++-99"), "no C++ compiler (clang++-99)")
+    program(machine, "clang++-99", "#!/bin/sh\n")
+    assert make(machine, "check-machine", CXX="clang++-99").code == 0
+
+
+def test_a_machine_with_everything_passes_silently(machine: Path) -> None:
+    program(machine, "python3", PYTHON_311)
+    program(machine, "g++", "#!/bin/sh\n")
+    assert make(machine, "check-machine") == Ran(0, "", "")
+
+
+def test_make_alone_lists_every_target_with_what_it_does(machine: Path) -> None:
+    ran = make(machine)
+    assert ran.code == 0
+    for target in "run install test test-fast lint format bench soak build build-cli clean".split():
+        line = next(line for line in ran.out.splitlines() if f"m{target} " in line or f"m{target}\x1b" in line)
+        assert len(line.split(maxsplit=1)[1]) > 10
+
+
+def test_clean_touches_nothing_but_what_make_made(machine: Path) -> None:
+    project = machine / "project"
+    for made in (".venv/lib", "build", "homed/__pycache__"):
+        (project / made).mkdir(parents=True)
+    (project / "notes.txt").write_text("mine")
+    assert make(machine, "clean").code == 0
+    assert sorted(os.listdir(project)) == ["Makefile", "homed", "notes.txt", "pyproject.toml"]
+    assert os.listdir(project / "homed") == []
