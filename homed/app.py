@@ -32,7 +32,7 @@ from homed.identity.logins import Logins
 from homed.identity.peers import Directory
 from homed.identity.rules import Rules
 from homed.identity.tokens import CallTokens
-from homed.lifecycle import follow_settings, greet, watch_signals
+from homed.lifecycle import cause_of, follow_settings, greet, watch_signals
 from homed.log import logging_to, set_level
 from homed.paths import Paths
 from homed.proc import become_subreaper
@@ -41,7 +41,6 @@ from homed.redact import Redactor
 from homed.settings.plugin import definitions_of, plugin_settings
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import Store, open_store
-from homed.wire.stream import homed_error
 
 _log = logging.getLogger(__name__)
 
@@ -118,7 +117,7 @@ def serve(options: Options) -> int:
         try:
             trio.run(run, ground)
         except BaseExceptionGroup as group:
-            raise homed_error(group) or group from None
+            raise cause_of(group) from None
     return 0
 
 

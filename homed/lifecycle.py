@@ -17,6 +17,7 @@ from homed.identity.logins import Logins
 from homed.log import set_level
 from homed.settings.plugin import split_key
 from homed.settings.registry import Settings
+from homed.wire.stream import homed_error
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +44,12 @@ async def watch_signals(stop: trio.Event, host: Host, *, task_status: trio.TaskS
                 raise KeyboardInterrupt
             _log.info("%s: stopping", name)
             stop.set()
+
+
+def cause_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What to raise instead of the nurseries' group: the one error of ours, the second signal, or the group itself."""
+    _, rest = group.split(KeyboardInterrupt)
+    return KeyboardInterrupt() if rest is None else homed_error(rest) or rest
 
 
 async def follow_settings(
