@@ -30,6 +30,11 @@ class Page:
         self._socket = open_socket(address)
         self._address = Address(address.host, self._socket.getsockname()[1])
 
+    def close(self) -> None:
+        """Close the socket of a page that was started and never served."""
+        if self._socket is not None:
+            self._socket.close()
+
     async def serve(self, kernel: sdk.Kernel) -> None:
         """Serve until cancelled."""
         if self._socket is None:
