@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -23,18 +24,18 @@ TEXT = "你好🌍, 日本語, 👩‍👩‍👧, é\tend"
 WAITER = (sys.executable, "-m", "waiter")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model() -> Iterator[FakeOpenAI]:
     with fake_openai_thread() as fake:
+        fake.when("Every tool call of this round was denied", {"say": "I may not."})
         yield fake
 
 
-@pytest.fixture
-def daemon(tmp_path: Path, model: FakeOpenAI) -> Iterator[Daemon]:
-    """A daemon whose only model is the fake one, in a home of its own."""
-    home = tmp_path / "home"
-    home.mkdir()
-    with Daemon(tmp_path / "data", env={"HOME": str(home), "TZ": "America/New_York"}) as running:
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory, model: FakeOpenAI) -> Iterator[Daemon]:
+    """A daemon whose only model is the fake one, in a home of its own; one for all, as starting takes seconds."""
+    home = tmp_path_factory.mktemp("home")
+    with Daemon(home / "data", env={"HOME": str(home), "TZ": "America/New_York"}) as running:
         use(running, model)
         yield running
 
@@ -53,13 +54,18 @@ def on_terminal(daemon: Daemon, *words: str) -> Pty:
     return Pty([*WAITER, "--data", str(daemon.data), *words], env={**daemon.env, "NO_COLOR": "1"})
 
 
+def calls(model: FakeOpenAI, question: str, tool: str, args: dict[str, object], *, then: str) -> None:
+    """Asked ``question`` the model calls the tool, and says ``then`` when it has the result."""
+    model.when(question, {"calls": [{"name": tool, "args": args}]}, {"say": then})
+
+
 def test_an_answer_with_cjk_and_emoji_is_byte_exact_and_exits_0_a24(daemon: Daemon, model: FakeOpenAI) -> None:
     model.say(TEXT, one_byte=True)
     model.say(TEXT, one_byte=True, crlf=True)
     for how in ("--stream", "--no-stream"):
         ran = waiter(daemon, "-chat", TEXT, how)
         assert (ran.code, ran.out) == (0, TEXT + "\n"), ran
-    assert {request.body["messages"][-1]["content"] for request in model.chats} == {TEXT}
+    assert {request.body["messages"][-1]["content"] for request in model.chats[-2:]} == {TEXT}
 
 
 def test_without_a_model_it_says_what_to_do_and_exits_1(tmp_path: Path) -> None:
@@ -74,18 +80,18 @@ def test_without_a_model_it_says_what_to_do_and_exits_1(tmp_path: Path) -> None:
 def test_a_daemon_that_restarts_in_between_gives_one_answer_e42(
     daemon: Daemon, model: FakeOpenAI, number: signal.Signals
 ) -> None:
-    model.when("slow", [{"say": "never heard", "first_delay": 60}, {"say": TEXT}])
+    question, asked = f"slow {number.name}", len(model.chats)
+    model.when(question, [{"say": "never heard", "first_delay": 60}, {"say": TEXT}])
     child = subprocess.Popen(
-        [*WAITER, "--data", str(daemon.data), "-chat", "slow"],
+        [*WAITER, "--data", str(daemon.data), "-chat", question],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=daemon.env,
     )  # fmt: skip
-    until(lambda: model.chats, what="the model was asked")
+    until(lambda: len(model.chats) > asked, what="the model was asked")
     daemon.stop(number)
     daemon.start()
     out, err = child.communicate(timeout=90)
     assert (child.returncode, out.decode()) == (0, TEXT + "\n"), err.decode()
-    threads = json.loads(waiter(daemon, "-chat", "after", "--json").out)
-    assert threads["ok"]
+    assert json.loads(waiter(daemon, "-chat", "after", "--json").out)["ok"]
 
 
 def test_two_questions_with_a_restart_between_them_share_the_conversation(daemon: Daemon, model: FakeOpenAI) -> None:
@@ -99,8 +105,8 @@ def test_two_questions_with_a_restart_between_them_share_the_conversation(daemon
 
 
 def test_an_approval_is_asked_on_a_terminal_and_the_tool_runs(daemon: Daemon, model: FakeOpenAI) -> None:
-    model.call_tool("cmd_run", {"command": "echo 你好 > made; cat made"}, then="It says {tool}")
-    with on_terminal(daemon, "-chat", "run it") as terminal:
+    calls(model, "make it", "cmd_run", {"command": "echo 你好 > made; cat made"}, then="It says {tool}")
+    with on_terminal(daemon, "-chat", "make it") as terminal:
         question = terminal.expect("[n] no: ")
         assert "May cmd_run of the plugin shell run?" in question
         assert "echo 你好 > made; cat made" in question
@@ -114,23 +120,24 @@ def test_an_approval_is_asked_on_a_terminal_and_the_tool_runs(daemon: Daemon, mo
 
 
 def test_a_no_is_told_to_the_model_and_nothing_runs(daemon: Daemon, model: FakeOpenAI) -> None:
-    model.call_tool("cmd_run", {"command": "touch made"}, then="All right.")
-    with on_terminal(daemon, "-chat", "run it") as terminal:
+    calls(model, "refuse it", "cmd_run", {"command": "touch refused"}, then="never")
+    with on_terminal(daemon, "-chat", "refuse it") as terminal:
         terminal.expect("[n] no: ")
         terminal.type("n\n")
-        terminal.expect("All right.")
+        terminal.expect("I may not.")
         assert terminal.leave() == 0
-    assert not (Path(daemon.env["HOME"]) / "made").exists()
+    assert not (Path(daemon.env["HOME"]) / "refused").exists()
 
 
 def test_without_a_terminal_nothing_dangerous_runs_and_nobody_waits(daemon: Daemon, model: FakeOpenAI) -> None:
-    model.call_tool("cmd_run", {"command": "touch made"}, then="I could not.")
-    ran = waiter(daemon, "-chat", "run it")
-    assert (ran.code, ran.out) == (0, "I could not.\n")
-    assert not (Path(daemon.env["HOME"]) / "made").exists()
+    calls(model, "unasked", "cmd_run", {"command": "touch unasked"}, then="never")
+    ran = waiter(daemon, "-chat", "unasked")
+    assert (ran.code, ran.out) == (0, "I may not.\n")
+    assert not (Path(daemon.env["HOME"]) / "unasked").exists()
 
 
 def test_ctrl_c_stops_the_turn_at_once_and_the_next_message_works(daemon: Daemon, model: FakeOpenAI) -> None:
+    asked = len(model.chats)
     model.when("long", {"say": "word " * 400, "chunk": 5, "delay": 0.1})
     with on_terminal(daemon) as terminal:
         terminal.expect("› ")
@@ -144,14 +151,14 @@ def test_ctrl_c_stops_the_turn_at_once_and_the_next_message_works(daemon: Daemon
         terminal.expect("You said: short")
         terminal.ctrl_d()
         assert terminal.leave() == 0
-    until(lambda: model.chats[0].end, what="the model connection is closed")
-    assert model.chats[0].end == "closed"
+    until(lambda: model.chats[asked].end, what="the model connection is closed")
+    assert model.chats[asked].end == "closed"
 
 
 def test_ctrl_c_with_a_running_command_kills_its_tree_c13(daemon: Daemon, model: FakeOpenAI) -> None:
-    model.call_tool("cmd_run", {"command": "sh -c 'echo $$ > pid; exec sleep 600' & wait"}, then="never")
+    calls(model, "sleep", "cmd_run", {"command": "sh -c 'echo $$ > pid; exec sleep 600' & wait"}, then="never")
     pid_file = Path(daemon.env["HOME"]) / "pid"
-    with on_terminal(daemon, "-chat", "run it") as terminal:
+    with on_terminal(daemon, "-chat", "sleep") as terminal:
         terminal.expect("[n] no: ")
         terminal.type("y\n")
         until(lambda: pid_file.exists() and pid_file.read_text().strip(), what="the command runs")
@@ -162,11 +169,11 @@ def test_ctrl_c_with_a_running_command_kills_its_tree_c13(daemon: Daemon, model:
 
 
 def test_a_timer_speaks_up_in_the_conversation_that_set_it(daemon: Daemon, model: FakeOpenAI) -> None:
-    model.call_tool("timer_set", {"text": "tea is ready", "seconds": 2}, then="Set.")
+    calls(model, "set my timer", "timer_set", {"text": "tea is ready", "seconds": 2}, then="Set.")
     model.when("tea is ready", {"say": "Your tea!"})
     with on_terminal(daemon) as terminal:
         terminal.expect("› ")
-        terminal.type("tea\n")
+        terminal.type("set my timer\n")
         terminal.expect("[n] no: ")
         terminal.type("y\n")
         terminal.expect("Set.")
@@ -177,30 +184,56 @@ def test_a_timer_speaks_up_in_the_conversation_that_set_it(daemon: Daemon, model
 
 
 def test_files_are_written_and_read_through_the_tools(daemon: Daemon, model: FakeOpenAI) -> None:
-    model.call_tool("files_write", {"path": "n/你好.txt", "text": "🌍\n"}, then="Written.")
-    with on_terminal(daemon, "-chat", "write") as terminal:
+    calls(model, "write it", "files_write", {"path": "n/你好.txt", "text": "🌍\n"}, then="Written.")
+    with on_terminal(daemon, "-chat", "write it") as terminal:
         terminal.expect("[n] no: ")
         terminal.type("y\n")
         terminal.expect("Written.")
         assert terminal.leave() == 0
     assert (Path(daemon.env["HOME"]) / "homed-files/n/你好.txt").read_text() == "🌍\n"
-    model.call_tool("files_read", {"path": "n/你好.txt"}, then="{tool}")
-    ran = waiter(daemon, "-chat", "read")
+    calls(model, "read it", "files_read", {"path": "n/你好.txt"}, then="{tool}")
+    ran = waiter(daemon, "-chat", "read it")
     assert ran.code == 0, ran
     assert "🌍" in ran.out
 
 
-def test_the_sanitizer_scrubs_before_storage_and_a_killed_one_withholds(daemon: Daemon, model: FakeOpenAI) -> None:
+@pytest.fixture
+def sanitizer(daemon: Daemon) -> Iterator[int]:
+    """The sanitizer, switched on for one test; its pid."""
     assert daemon.run("plugin", "start", "sanitizer").code == 0
     until(lambda: daemon.plugin("sanitizer")["state"] == "ready")
+    pid = daemon.plugin("sanitizer")["pid"]
+    yield pid
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+    assert daemon.run("plugin", "stop", "sanitizer").code == 0
+
+
+def test_the_sanitizer_scrubs_before_the_model_and_before_storage(
+    daemon: Daemon, model: FakeOpenAI, sanitizer: int
+) -> None:
     ran = waiter(daemon, "-chat", "mail a.person@example.cn or 13812345678")
     assert ran.code == 0, ran
-    assert "[email]" in ran.out
-    assert not any("a.person@example.cn" in json.dumps(request.body) for request in model.chats)
+    assert "[email] or [phone]" in ran.out
     daemon.stop()
-    stored = b"".join(path.read_bytes() for path in daemon.data.rglob("*") if path.is_file())
-    assert b"a.person@example.cn" not in stored
-    assert b"13812345678" not in stored
+    try:
+        kept = b"".join(path.read_bytes() for path in daemon.data.rglob("*") if path.is_file())
+    finally:
+        daemon.start()
+        until(lambda: daemon.socket.exists())
+    for secret in ("a.person@example.cn", "13812345678"):
+        assert not any(secret in json.dumps(request.body) for request in model.chats)
+        assert secret.encode() not in kept
+
+
+def test_a_hung_sanitizer_withholds_and_the_person_is_told(daemon: Daemon, model: FakeOpenAI, sanitizer: int) -> None:
+    asked = len(model.chats)
+    assert daemon.run("config", "set", "core.agent.stage_timeout", "1").code == 0
+    os.kill(sanitizer, signal.SIGSTOP)
+    ran = waiter(daemon, "-chat", "mail a.person@example.cn")
+    assert ran.code == 1, ran
+    assert "sanitizer" in ran.err
+    assert len(model.chats) == asked
 
 
 def test_a_question_to_a_running_homed_is_quick(daemon: Daemon, model: FakeOpenAI) -> None:
