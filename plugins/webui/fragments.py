@@ -32,6 +32,7 @@ def environment(folder: Path) -> Environment:
     )
     made.filters["when"] = when
     made.filters["shown"] = shown
+    made.filters["told"] = told
     return made
 
 
@@ -47,6 +48,23 @@ def shown(value: object) -> str:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}\n… (+{len(text) - SHOWN})"
+
+
+def told(value: object) -> str:
+    """A tool's result for reading: of a JSON object each field by its name, texts with their line breaks."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return shown(value)
+    if not isinstance(value, dict):
+        return shown(value)
+    texts = {key: field for key, field in value.items() if isinstance(field, str) and "\n" in field}
+    short = {key: field for key, field in value.items() if key not in texts and field not in ("", None)}
+    lines = [f"{key}: {shown(field)}" for key, field in short.items()]
+    return shown(
+        "\n\n".join(["\n".join(lines), *(f"{key}:\n{field.rstrip()}" for key, field in texts.items())]).strip()
+    )
 
 
 class Fragments:

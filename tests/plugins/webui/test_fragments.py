@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins.webui.fragments import SHOWN, shown, when
+from plugins.webui.fragments import SHOWN, shown, told, when
 
 
 def test_arguments_and_results_are_readable() -> None:
@@ -22,3 +22,15 @@ def test_a_long_value_is_cut_with_a_mark() -> None:
 def test_times_are_in_utc_for_the_script_to_turn_into_the_persons_own() -> None:
     assert when(0) == "1970-01-01T00:00:00+00:00"
     assert when(None) == "1970-01-01T00:00:00+00:00"
+
+
+def test_a_result_is_told_field_by_field_with_its_line_breaks() -> None:
+    result = '{"status":"ok","exit_code":0,"stdout":"a\\nb\\n","stderr":""}'
+    assert told(result) == "status: ok\nexit_code: 0\n\nstdout:\na\nb"
+    assert told({"found": [1, 2], "none": None}) == "found: [\n  1,\n  2\n]"
+    assert told({"text": "a\nb"}) == "text:\na\nb"
+    assert told("{no json") == "{no json"
+    assert told("plain\ntext") == "plain\ntext"
+    assert told([1]) == "[\n  1\n]"
+    assert told(None) == told({}) == ""
+    assert len(told({"text": "x\n" * SHOWN})) < SHOWN + 30
