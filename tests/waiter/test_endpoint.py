@@ -15,8 +15,8 @@ from waiter.link import dial
 HOME = {"HOME": "/home/u"}
 
 
-def paths(environment: dict[str, str], **flags: str) -> list[str]:
-    return [str(path) for path in places(environment, **flags).paths]
+def paths(environment: dict[str, str], *, socket: str = "", data: str = "") -> list[str]:
+    return [str(path) for path in places(environment, socket=socket, data=data).paths]
 
 
 def test_without_a_hint_the_runtime_folder_the_data_folder_and_the_system_are_tried_in_order() -> None:

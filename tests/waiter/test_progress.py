@@ -92,7 +92,15 @@ def test_approvals_are_asked_and_settled_also_before_the_turn_is_known() -> None
 
 def test_malformed_notices_are_ignored() -> None:
     progress = begun()
-    for data in (None, [], "x", {"step": "0", "at": 0, "text": "x"}, {"step": 0, "at": None, "text": "x"}, {"step": 0}):
+    malformed: list[Any] = [
+        None,
+        [],
+        "x",
+        {"step": "0", "at": 0, "text": "x"},
+        {"step": 0, "at": None, "text": "x"},
+        {"step": 0},
+    ]
+    for data in malformed:
         assert progress.feed({"type": "content_delta", "thread": "th", "turn": "tu", "data": data}) == []
     assert progress.feed({}) == []
 
