@@ -1,7 +1,7 @@
 """Every method that crosses the wire, and the capability a plugin needs for it.
 
-Pure data: the kernel's dispatcher, the SDK's client, the documentation test and the contract test all read this one table.
-``docs/wire.md`` describes parameters and results.
+Pure data: the kernel's dispatcher, the SDK's client, the documentation test and the contract test all read this one
+table.  ``docs/wire.md`` describes parameters and results.
 """
 
 from __future__ import annotations

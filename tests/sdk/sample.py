@@ -52,6 +52,7 @@ async def sample_hang(ctx: sdk.Context) -> str:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(sample_tree, ctx)
         await trio.sleep(0.2)
+        (ctx.data_dir / "hung").touch()
         time.sleep(600)  # noqa: ASYNC251 - a hung loop is what this is about
     return "never"
 

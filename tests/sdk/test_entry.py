@@ -149,6 +149,8 @@ async def test_when_the_kernel_is_killed_everything_is_gone_within_two_seconds(
         assert kernel.stdout
         assert await trio.to_thread.run_sync(kernel.stdout.readline) == b"called\n"
         await until(lambda: len(with_mark(mark)) >= processes)
+        if tool == "sample_hang":
+            await until((tmp_path / "hung").exists)
         started = with_mark(mark)
         kernel.kill()
     assert await until_gone(started, within=5) < 3, "two seconds, and one for a busy machine"

@@ -59,7 +59,10 @@ def test_garbage_gives_the_same_complaints_however_it_is_cut(data: bytes, places
     assert feed(Peer(limit=64), cut(data, places)) == Peer(limit=64).feed(data)
 
 
-@given(st.lists(st.integers(1, 300), min_size=1, max_size=8), st.lists(st.integers(0, 3_000), max_size=30))
+@given(
+    st.lists(st.integers(125, 130) | st.integers(1, 300), min_size=1, max_size=8),
+    st.lists(st.integers(0, 3_000), max_size=30),
+)
 def test_lines_round_the_limit_are_taken_or_refused_alike_however_they_are_cut(
     sizes: list[int], places: list[int]
 ) -> None:

@@ -364,6 +364,30 @@ async def test_finish_answers_what_is_being_served_and_refuses_the_rest() -> Non
         await ours.closed.wait()
 
 
+async def test_finish_loses_no_reply_that_a_full_outbox_holds_up() -> None:
+    done = trio.Event()
+
+    async def gated(params: Mapping[str, Any]) -> object:
+        await done.wait()
+        return "done"
+
+    a, b = trio.testing.memory_stream_pair()
+    ours, far = Connection(a, a, Far({"gated": gated})), Raw(b)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(ours.run)
+        for _ in range(40):
+            await far.stream.send_all(far.peer.request("gated", {})[1])
+        await trio.testing.wait_all_tasks_blocked()
+        gate = shut(a)
+        ours.finish()
+        done.set()
+        await trio.testing.wait_all_tasks_blocked()
+        gate.set()
+        with trio.fail_after(5):
+            assert [(await far.next()).result for _ in range(40)] == ["done"] * 40
+        await ours.closed.wait()
+
+
 async def test_finish_with_nothing_running_ends_at_once() -> None:
     async with raw() as (ours, _):
         ours.finish()
