@@ -110,9 +110,9 @@ def test_a_very_long_text_is_shown_plain() -> None:
     "text", ["> " * 20_000 + "x", "[" * 20_000, "*a " * 20_000, "`" + "a``" * 10_000, "- " * 5_000]
 )
 def test_no_text_takes_long(text: str) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()  # of this thread alone: others share the machine
     Markdown().blocks(text)
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5
 
 
 TEXTS = [

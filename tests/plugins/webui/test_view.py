@@ -86,6 +86,13 @@ def test_steps_have_their_own_texts() -> None:
     assert text(page, "text-1") == "found it"
 
 
+def test_an_answer_that_no_model_call_made_comes_after_the_step_that_called_tools() -> None:
+    chain = notice("agent_llm_chain", step=0, text="let me look", reasoning="", calls=[{"call": "c1"}])
+    page = told(view(), delta(0, "let me look"), chain, notice("agent_output", input="i", text="not allowed here"))
+    assert text(page, "text-0") == "let me look"
+    assert text(page, "text-1") == "not allowed here"
+
+
 def call(status: str, **more: object) -> Said:
     known: dict[str, Any] = {
         "call": "c1",
