@@ -121,27 +121,29 @@ def test_something_else_than_an_answer_is_asked_again(homed: FakeHomed, talk: Ta
     assert terminal.leave() == 0
 
 
-def test_what_was_typed_before_the_question_is_no_answer_but_the_next_message(homed: FakeHomed, talk: Talk) -> None:
+@pytest.mark.parametrize("words", [(), ("-chat", "first")])
+def test_what_was_typed_before_the_question_is_no_answer(homed: FakeHomed, talk: Talk, words: tuple[str, ...]) -> None:
     waiting: list[Caller] = []
-    homed.script = waiting.append
 
     def ask(caller: Caller, params: object) -> object:
         ask_approval(waiting[0])
         return {"threads": []}
 
+    homed.script = waiting.append
     homed.answers["threads"] = ask
     homed.answers["approve"] = answered(homed)
-    terminal = talk()
-    terminal.expect(PROMPT)
-    terminal.type("first\n")
-    terminal.type("y\n")
+    terminal = talk(*words)
+    if not words:
+        terminal.expect(PROMPT)
+        terminal.type("first\n")
     until_called(homed, "wait")
+    terminal.type("y\n")
+    terminal.expect("y\n")  # the terminal has it
     poke(homed)
     terminal.expect("[n] no: ")
-    assert not homed.named("approve")
     terminal.type("n\n")
     terminal.expect("done\n")
-    assert homed.named("approve")[0]["decision"] == "deny"
+    assert [params["decision"] for params in homed.named("approve")] == ["deny"]
 
 
 def test_an_approval_that_is_settled_elsewhere_is_asked_no_more(homed: FakeHomed, talk: Talk) -> None:
