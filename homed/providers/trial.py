@@ -21,6 +21,11 @@ from homed.providers.base import (
 TRIAL_LIMIT = 90.0
 """Seconds for the whole trial."""
 
+ENOUGH = 20
+"""Pieces of text that show that a source streams; a small model may never stop, and each word may cost money."""
+ENOUGH_WITHOUT_A_CALL = 100
+"""Pieces of text after which no tool call is to be expected any more."""
+
 _QUESTION = "Count from one to five in words."
 _TOOL = ToolSpec(
     "report_number",
@@ -32,7 +37,7 @@ _TOOL_QUESTION = "Call the tool report_number with the number 7. Do not answer i
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How a source did.  ``latency_ms`` is to the end of the first answer; ``error`` and ``hint`` are for people."""
+    """How a source did.  ``latency_ms`` is to the first piece of the answer; ``error`` and ``hint`` are for people."""
 
     ok: bool
     latency_ms: float = 0.0
@@ -48,11 +53,11 @@ async def try_out(provider: Provider) -> Trial:
     result = Trial(ok=False)
     with trio.move_on_after(TRIAL_LIMIT) as limit:
         begun = trio.current_time()
-        pieces, _ = await _ask(provider, ChatRequest((User(_QUESTION),)))
-        took = (trio.current_time() - begun) * 1000
-        result = Trial(ok=True, latency_ms=round(took, 1), streaming=pieces > 1)
+        pieces, _, first = await _ask(provider, ChatRequest((User(_QUESTION),)), enough=ENOUGH)
+        result = Trial(ok=True, latency_ms=round((first - begun) * 1000, 1), streaming=pieces > 1)
         try:
-            _, calls = await _ask(provider, ChatRequest((User(_TOOL_QUESTION),), (_TOOL,)))
+            request = ChatRequest((User(_TOOL_QUESTION),), (_TOOL,))
+            _, calls, _ = await _ask(provider, request, enough=ENOUGH_WITHOUT_A_CALL)
             result = replace(result, tools=calls > 0)
         except ProviderError as error:  # many small models refuse tools; that is an answer too
             result = replace(result, error=error.message, hint=error.hint)
@@ -61,13 +66,20 @@ async def try_out(provider: Provider) -> Trial:
     return result
 
 
-async def _ask(provider: Provider, request: ChatRequest) -> tuple[int, int]:
-    """Ask once; the number of pieces of text and of calls that came."""
-    pieces, calls = 0, set[int]()
+async def _ask(provider: Provider, request: ChatRequest, *, enough: int) -> tuple[int, int, float]:
+    """Ask once: the number of pieces and of calls that came, and when the first did (Trio's clock).
+
+    After ``enough`` pieces of text the rest is not waited for, and the connection closed.
+    """
+    pieces, texts, calls, first = 0, 0, set[int](), 0.0
     async with provider.stream(request) as parts:
         async for part in parts:
+            first = first or trio.current_time()
             if isinstance(part, ContentDelta | ReasoningDelta):
                 pieces += 1
+                texts += isinstance(part, ContentDelta)
             elif isinstance(part, CallDelta):
                 calls.add(part.index)
-    return pieces, len(calls)
+            if texts >= enough:
+                break
+    return pieces, len(calls), first

@@ -190,7 +190,7 @@ async def harness(
         folder = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         async with trio.open_nursery() as nursery:
             fake._connection = Connection(ours, ours, fake)
-            nursery.start_soon(fake._connection.run)
+            await nursery.start(fake._connection.run)
             nursery.start_soon(_run, plugin, theirs)
             if start:
                 await fake.start(settings or {}, folder)
