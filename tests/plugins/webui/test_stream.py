@@ -169,6 +169,19 @@ async def test_a_slow_page_is_told_to_load_afresh(autojump_clock: trio.testing.M
         await stream.aclose()
 
 
+@pytest.mark.parametrize("cursor", ["", "deadbeef-5", "nonsense"])
+async def test_a_cursor_of_another_daemon_is_told_to_load_afresh(
+    autojump_clock: trio.testing.MockClock, cursor: str
+) -> None:
+    """D4: homed was restarted; its numbers begin again."""
+    kernel = StandIn()
+    browser = Browser(site_on(kernel), kernel, kernel.open_talk("t").id)
+    browser.page.cursor = cursor
+    stream = browser.stream()
+    assert b"sync_required" in await anext(stream)
+    await stream.aclose()
+
+
 async def test_silence_is_filled_with_heartbeats(autojump_clock: trio.testing.MockClock) -> None:
     """D4: a proxy that ends silent connections is kept awake; the page's script hears it too."""
     kernel = StandIn()
