@@ -149,6 +149,8 @@ class Conversations:
             if not receipt.duplicate:
                 self._tell(receipt, new_thread=not message.thread)
                 self._lanes.put(receipt.input)
+            elif not receipt.input.state.terminal and not self._lanes.holds(receipt.input):
+                self._lanes.put(receipt.input)  # the store failed under its turn; who sends it again wants it answered
         self._ports.failpoints.reach("accept.after_commit")
         return receipt
 
@@ -221,8 +223,9 @@ class Conversations:
         try:
             await self._loop.run(turn)
         except Exception as error:
-            # the store failed under the turn: its input stays unfinished, and the next start takes it up again
-            log.exception("turn %s could not be stored", turn.id)
+            # the store failed under the turn: its input stays unfinished, until it is sent again or the next start
+            known = isinstance(error, HomedError)
+            log.error("turn %s could not be stored: %s", turn.id, error, exc_info=None if known else error)
             told = error if isinstance(error, HomedError) else HomedError("Something in homed itself went wrong.")
             data = {"input": turn.input.id, "error": told.message, "hint": told.hint}
             self._ports.bus.post(
@@ -243,7 +246,7 @@ class Conversations:
         """The input once it has its outcome.  Cancelled: nothing is left behind.
 
         Raises NotFound for one this peer may not see, and Unavailable when its turn ended without a stored outcome
-        because homed is stopping or the store failed: the next start takes it up.
+        because homed is stopping or the store failed: it is taken up when it is sent again, or at the next start.
         """
         for last in (False, True):
             ended = self._ended.setdefault(input_id, trio.Event())
@@ -257,7 +260,8 @@ class Conversations:
             if last:
                 self._forget(input_id, ended)
                 break
-            await ended.wait()
+            if not self._ready.is_set() or self._lanes.holds(found):
+                await ended.wait()
         raise Unavailable(
             "homed stopped working on this message before it was answered.", hint="It is taken up at the next start."
         )

@@ -50,6 +50,12 @@ class Lanes:
         """The lane of a thread that has work."""
         return self._lanes.get(thread)
 
+    def holds(self, input_: Input) -> bool:
+        """Whether this input runs or waits here."""
+        lane = self._lanes.get(input_.thread)
+        running = [lane.current.input] if lane and lane.current else []
+        return any(held.id == input_.id for held in (*running, *(lane.waiting if lane else ())))
+
     @property
     def counts(self) -> tuple[int, int]:
         """Turns running, inputs waiting."""
