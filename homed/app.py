@@ -132,7 +132,7 @@ async def run(ground: Ground) -> None:
         for plugin in found:
             settings.define(definitions_of(plugin.manifest) if isinstance(plugin, Installed) else ())
         set_level(settings.str(LOG_LEVEL))
-        for fault in settings.unclaimed():
+        for fault in () if options.safe else settings.unclaimed():  # without plugins nobody claims theirs
             _log.warning("%s", fault)
         kernel, stop = build(ground, store, settings, sources, found), trio.Event()
         async with trio.open_nursery() as services:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -81,7 +82,7 @@ def holder(content: bytes) -> tuple[int, str]:
 
 
 def _unlockable(paths: Paths, error: OSError) -> StorageError:
-    return StorageError(
-        f"The data folder {paths.data} cannot be locked: {error.strerror}.",
-        hint="Give this user write access to it; a network disk may have no locks: choose a local one with --data DIR.",
-    )
+    hint = "Give this user write access to it; a network disk may have no locks: choose a local one with --data DIR."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        hint = "Free some disk space and start again, or choose another disk with --data DIR."
+    return StorageError(f"The data folder {paths.data} cannot be locked: {error.strerror}.", hint=hint)

@@ -155,7 +155,8 @@ def _from_os(number: int, text: str, path: Path) -> StorageError:
     return _error(
         "io",
         f"The disk refused while working on {path}: {text}",
-        "Check the disk and the system's log (dmesg); nothing that was reported as stored is affected.",
+        "Check the disk: its free space, your quota, the system's log (dmesg). Nothing that was reported as stored is"
+        " affected.",
         path,
     )
 

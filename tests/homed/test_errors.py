@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from homed.errors import Denied, HomedError, NotFound, from_code
+from homed.errors import Denied, HomedError, NotFound, Unavailable, from_code
 
 
 def test_text_is_the_message_with_what_to_do() -> None:
@@ -28,3 +28,11 @@ def test_every_leaf_has_a_code_of_its_own() -> None:
     codes = [leaf.code for leaf in ours]
     assert len(ours) > 10
     assert len(codes) == len(set(codes))
+
+
+def test_a_rooms_own_kind_of_an_error_never_comes_out_of_the_wire_in_its_place() -> None:
+    class Lost(Unavailable):
+        """Shares the code of its base."""
+
+    assert type(from_code("unavailable", "x")) is Unavailable
+    assert issubclass(Lost, Unavailable)
