@@ -150,6 +150,17 @@ def _redact_key_blocks(text: str) -> str:
     return "".join([*kept, text[place:]])
 
 
+def open_key_block(text: str) -> int:
+    """Where a private key block begins whose end has not come yet; -1 if there is none."""
+    place = 0
+    while begin := _KEY_BEGIN.search(text, place):
+        end = _KEY_END.search(text, begin.end())
+        if end is None:
+            return begin.start()
+        place = end.end()
+    return -1
+
+
 def redact_json(value: object) -> object:
     """The same for a JSON value: every string, key and nested value; ``{"password": …}`` loses its value whole."""
     return _walk(value, redact, 0)

@@ -6,10 +6,12 @@ held back until something else follows; Chinese, and every finished word, goes o
 
 from __future__ import annotations
 
-import re
+import string
 from collections.abc import Callable
 
 import trio
+
+from homed.redact import open_key_block
 
 BEAT = 0.03
 """Seconds between two notices of one stream: about 33 a second reads as continuous."""
@@ -20,9 +22,10 @@ BUFFER = 4096
 LONGEST_LINE = 8192
 """Characters of one line kept as context for redaction; a longer line starts a new one at a safe place."""
 
-_TAIL = re.compile(r"[A-Za-z0-9_\-+/=.:@~%&?#!$^*]{1,4096}\Z")
-_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
-_KEY_END = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
+LONGEST_KEY = 4096
+"""Characters without a break that are held back; more than any key has."""
+
+_KEY_CHARACTERS = string.ascii_letters + string.digits + "_-+/=.:@~%&?#!$^*"
 
 
 def _common(a: str, b: str) -> int:
@@ -52,13 +55,11 @@ class StreamRedactor:
 
     def _safe(self) -> int:
         """How much of the line can not become part of a secret any more."""
-        safe = len(self._line)
-        if tail := _TAIL.search(self._line):
-            safe = tail.start()
-        begins = [m.start() for m in _KEY_BEGIN.finditer(self._line)]
-        if begins and not _KEY_END.search(self._line, begins[-1]):
-            safe = min(safe, begins[-1])
-        return safe
+        # stripped from the end: a search from the left tries every place of a long line, at every piece that comes
+        last = self._line[-LONGEST_KEY:]
+        safe = len(self._line) - len(last) + len(last.rstrip(_KEY_CHARACTERS))
+        block = open_key_block(self._line)
+        return safe if block < 0 else min(safe, block)
 
     def _take(self, safe: int) -> str:
         clean = self._redact(self._line[:safe])

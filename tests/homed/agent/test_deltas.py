@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 import trio
 import trio.testing
 from hypothesis import given
@@ -38,12 +41,14 @@ def test_a_secret_in_pieces_is_never_shown(cuts: list[int], text: str) -> None:
     assert KEY[8:20] not in shown
 
 
-def test_a_private_key_block_is_held_until_it_ends() -> None:
+@pytest.mark.parametrize("kind", ["RSA PRIVATE KEY", "PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
+def test_a_private_key_block_is_held_until_it_ends(kind: str) -> None:
     cleaner = StreamRedactor(redact)
-    shown = cleaner.feed("Here: \n-----BEGIN RSA PRIVATE KEY-----\nMIIEsecret\nmore\n")
-    shown += cleaner.feed("last\n-----END RSA PRIVATE KEY-----\nbye")
+    shown = cleaner.feed(f"Here: \n-----BEGIN {kind}-----\nMIIEsecret\nmore\n")
+    shown += cleaner.feed(f"last\n-----END {kind}-----\nbye")
     shown += cleaner.finish()
     assert "MIIE" not in shown
+    assert "more" not in shown
     assert shown.startswith("Here: \n")
     assert shown.endswith("\nbye")
 
@@ -60,6 +65,15 @@ def test_a_very_long_line_is_not_held_for_ever() -> None:
     shown = "".join(cleaner.feed("word " * 100) for _ in range(100))
     assert len(shown) > 45_000
     assert len(cleaner._line) < 20_000
+
+
+def test_a_long_text_without_a_break_costs_no_more_at_its_end() -> None:
+    """Searched from the left, 10 000 characters of base64 took a second a piece, and all of homed with them."""
+    cleaner = StreamRedactor(str)
+    begun = time.process_time()
+    for _ in range(1300):
+        cleaner.feed("aB3dE5gH")
+    assert time.process_time() - begun < 5
 
 
 async def test_many_small_pieces_become_a_notice_a_beat(autojump_clock: trio.testing.MockClock) -> None:
