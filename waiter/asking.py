@@ -116,7 +116,8 @@ class Asking:
         if message.thread:
             params["thread"] = message.thread
         receipt = link.call("chat", params)
-        self._lost_until = None
+        if not receipt.get("duplicate"):
+            self._lost_until = None
         self._progress.thread, self._progress.input = str(receipt["thread"]), str(receipt["input"])
         if receipt.get("outcome"):
             return self._ended(outcome_of(receipt))
@@ -128,6 +129,7 @@ class Asking:
                 if isinstance(incoming, rpc.Response) and incoming.id == waiting:
                     return self._ended(outcome_of(result(incoming)))
                 if isinstance(incoming, rpc.Notification) and incoming.method == "event":
+                    self._lost_until = None  # only now is it sure that homed is at work on it again
                     self._show(self._progress.feed(incoming.params))
 
     def _catch_up(self, link: Link) -> None:
