@@ -6,7 +6,7 @@ import time
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from plugins.webui.markdown import MAX_TEXT, Growing, Markdown, plain
@@ -71,6 +71,10 @@ def test_nothing_hostile_survives_as_markup(text: str) -> None:
 @settings(max_examples=200, deadline=None)
 def test_only_known_tags_and_attributes_come_out(text: str) -> None:
     assert_harmless(text)
+
+
+def test_html_is_text() -> None:
+    assert Markdown().html("<b>x</b> <!-- y -->") == "<p>&lt;b&gt;x&lt;/b&gt; &lt;!-- y --&gt;</p>\n"
 
 
 def test_an_image_becomes_a_link_so_that_nothing_is_loaded_from_elsewhere() -> None:
@@ -143,6 +147,7 @@ words = st.sampled_from(
 
 
 @given(st.lists(words, max_size=40), st.integers(1, 5))
+@example(["1. ", "\n", "1. "], 1)  # a line that is not whole yet may still join the block before it
 @settings(max_examples=200, deadline=None)
 def test_any_growing_text_ends_as_if_it_had_come_whole(parts: list[str], size: int) -> None:
     text = "".join(parts)
