@@ -163,7 +163,7 @@ class Connection:
         slot = self._pending[id_] = _Slot(id_, method)
         with trio.move_on_after(math.inf if timeout is None else timeout):
             return await self._exchange(slot, line)
-        ended = slot.withdrawn or slot.done.is_set()
+        ended = slot.withdrawn or slot.response is not None
         state = "it was stopped." if ended else "it did not answer the request to stop and may still be running."
         raise TimedOut(f"{method} did not finish within {timeout:g} s; {state}", detail={"ended": ended})
 
@@ -263,12 +263,14 @@ class Connection:
             self._count_broken(f"{message.method[:100]} was not understood: {type(error).__name__}: {error}")
 
     async def _accept(self, request: rpc.Request, nursery: trio.Nursery) -> None:
-        # Refusing, not waiting: a reader that stands still could read no reply and no cancellation either.
+        # Refusing, not waiting: a reader that stands still could read no reply and no cancellation either.  It does so
+        # only when not even the refusal finds room: then the other side has to read first.
         if request.id in self._serving:
             error: HomedError = Conflict(f"A request with the id {request.id} is still running.")
         elif self._finishing:
             error = Unavailable("It is stopping and takes no new calls.")
-        elif len(self._serving) >= self._limits.in_flight:
+        elif self._unanswered >= self._limits.in_flight:
+            # Answers that wait for a slow reader count too, or one that never reads would pile them up without end.
             error = Unavailable(f"{self._limits.in_flight} calls are running already.", hint="Try again later.")
         else:
             scope = self._serving[request.id] = trio.CancelScope()

@@ -461,6 +461,44 @@ async def test_calls_over_the_limit_are_refused_and_the_reader_reads_on() -> Non
         assert (await far.next()).id == first[0]
 
 
+async def test_a_far_side_that_asks_and_never_reads_piles_up_no_answers() -> None:
+    served = 0
+
+    async def count(params: Mapping[str, Any]) -> object:
+        nonlocal served
+        await trio.lowlevel.checkpoint()
+        served += 1
+        return params
+
+    a, b = trio.testing.memory_stream_pair()
+    shut(a)
+    ours = Connection(a, a, Far({"count": count}), limits=Limits(in_flight=4))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(ours.run)
+        peer = Peer()
+        for _ in range(500):
+            await b.send_all(peer.request("count", {})[1])
+        await trio.testing.wait_all_tasks_blocked()
+        assert served < 50
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_call_whose_far_side_goes_while_it_should_stop_is_not_said_to_have_ended(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with raw() as (ours, far), trio.open_nursery() as nursery:
+
+        async def leave() -> None:
+            await far.next()
+            await far.next()  # the cancellation
+            await far.stream.aclose()
+
+        nursery.start_soon(leave)
+        with pytest.raises(TimedOut) as caught:
+            await ours.request("anything", timeout=5)
+        assert caught.value.detail == {"ended": False}
+
+
 async def test_an_id_in_use_is_refused() -> None:
     async with raw(Far({"forever": forever})) as (_, far):
         _, line = far.peer.request("forever", {})
