@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import trio
 
-from homed.errors import Denied, HomedError, PluginFailed, ProtocolError, TimedOut, Unavailable
+from homed.errors import Denied, HomedError, InvalidInput, PluginFailed, ProtocolError, TimedOut, Unavailable
 from homed.events import SYSTEM, TYPES, Bus, Notice, Subscription
 from homed.host import grants
 from homed.host.life import Cause, Life
@@ -218,19 +218,24 @@ class Session:
         self._settings_wake.set()
 
     async def _tell_settings(self) -> None:
-        while True:
-            await self._settings_wake.wait()
-            self._settings_wake = trio.Event()
-            waiting, self._settings = self._settings, {}
-            for key, value in waiting.items():
-                await self._connection.notify(methods.SETTINGS_CHANGED, {"key": key, "value": value})
+        with suppress(Unavailable):  # it is leaving; `converse` says why
+            while True:
+                await self._settings_wake.wait()
+                self._settings_wake = trio.Event()
+                waiting, self._settings = self._settings, {}
+                for key, value in waiting.items():
+                    await self._connection.notify(methods.SETTINGS_CHANGED, {"key": key, "value": value})
 
     async def _forward(self, stack: ExitStack, notices: Subscription, content: bool, scope: trio.CancelScope) -> None:
-        with stack, scope:
+        with stack, scope, suppress(Unavailable):  # it is leaving; `converse` says why
             async for notice in notices:
                 if lost := notices.take_lost():
                     await self._connection.notify(methods.EVENT_LOST, {"count": lost})
-                await self._connection.notify(methods.EVENT, _wire(notice if content else notice.without_content()))
+                try:
+                    await self._connection.notify(methods.EVENT, _wire(notice if content else notice.without_content()))
+                except InvalidInput:
+                    # More than a line holds, such as an endless answer: it looks the text up, as after any loss.
+                    await self._connection.notify(methods.EVENT_LOST, {"count": 1})
 
     @contextmanager
     def _counted(self, label: str) -> Iterator[None]:

@@ -28,9 +28,11 @@ CAPABILITIES = frozenset({"core", "events.notices"})
 class Table:
     """A session with a fake child on the other side."""
 
-    def __init__(self, answers: dict[str, Any], tmp_path: Path) -> None:
+    def __init__(self, answers: dict[str, Any], tmp_path: Path, *, reads: bool = True) -> None:
         self.bus = Bus(trio.current_time)
         self.child = FakeChild(answers)
+        if not reads:
+            self.child._in_send.send_all_hook = trio.sleep_forever
         self.life = Life(
             Plan(Manifest("mole", "1", "x", in_flight=2), tmp_path, Trust.PACKAGED, CAPABILITIES), lambda: None
         )
@@ -39,8 +41,8 @@ class Table:
 
 
 @asynccontextmanager
-async def talking(tmp_path: Path, **answers: Any) -> AsyncIterator[Table]:
-    table = Table({name.replace("_", "."): answer for name, answer in answers.items()}, tmp_path)
+async def talking(tmp_path: Path, *, reads: bool = True, **answers: Any) -> AsyncIterator[Table]:
+    table = Table({name.replace("_", "."): answer for name, answer in answers.items()}, tmp_path, reads=reads)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(table.child.run)
         nursery.start_soon(table.session.converse)
@@ -131,6 +133,35 @@ async def test_a_subscriber_that_is_too_slow_is_told_how_much_it_lost(
         assert lost + len(events) == 1500
         assert events == sorted(events)
         assert events[-1] == 2999
+
+
+async def test_a_notice_that_fits_in_no_line_counts_as_lost_and_harms_nobody(
+    autojump_clock: MockClock, tmp_path: Path
+) -> None:
+    async with talking(tmp_path) as table:
+        await wait_all_tasks_blocked()
+        table.session.subscribe(None, content=False)
+        table.bus.post("turn", data={"phase": "x" * (1 << 20)})
+        table.bus.post("turn", data={"phase": "end"})
+        await wait_all_tasks_blocked()
+        heard = [(m["method"], m["params"].get("count")) for m in table.child.heard]
+        assert heard == [("event.lost", 1), ("event", None)]
+        assert table.life.fate is None
+
+
+async def test_a_plugin_that_dies_with_its_outbox_full_ends_like_any_other(
+    autojump_clock: MockClock, tmp_path: Path
+) -> None:
+    async with talking(tmp_path, reads=False) as table:
+        await wait_all_tasks_blocked()
+        table.session.subscribe(None, content=False)
+        for _ in range(100):
+            table.bus.post("turn")
+        await wait_all_tasks_blocked()
+        table.session.settings_changed("colour", "red")
+        await wait_all_tasks_blocked()
+        table.child.die(Exit(-1, 9))
+        assert (await table.life.doomed()).cause is Cause.BROKEN  # nobody watches the process here
 
 
 async def test_a_second_subscription_replaces_the_first(autojump_clock: MockClock, tmp_path: Path) -> None:
