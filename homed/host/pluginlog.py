@@ -109,9 +109,9 @@ class PluginLog:
 
     def _remember(self, line: str) -> None:
         self._lines.append(line)
-        self._size += len(line)
+        self._size += len(line) + 1  # an empty line takes room too
         while self._size > _MEMORY:
-            self._size -= len(self._lines.popleft())
+            self._size -= len(self._lines.popleft()) + 1
 
     def _append(self, text: str) -> None:
         try:

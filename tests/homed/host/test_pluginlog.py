@@ -55,6 +55,12 @@ async def test_the_tail_is_the_last_sixteen_kib_of_this_life_without_a_torn_firs
     assert log.tail() == "anew\n"
 
 
+async def test_empty_lines_take_room_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pluginlog, "_MEMORY", 1000)
+    log = await fed(PluginLog(tmp_path / "p.log", str), b"\n" * 5000)
+    assert len(log.lines(10_000)) == 1000
+
+
 async def test_an_endless_line_is_cut_and_memory_stays_small(tmp_path: Path) -> None:
     log = await fed(PluginLog(tmp_path / "p.log", str), *[b"z" * 60000] * 50, b"\nend\n")
     assert log.lines(1) == ["end"]
