@@ -107,14 +107,13 @@ class Supervisor:
     async def start(self) -> None:
         """A person wants it up: forget the crashes and start now, whatever it was waiting for."""
         self._past = replace(self._past, wish=history.RUN, reason="", crashes=())
-        await self._save()
-        if self._closing:
-            return
-        if self._state is not State.READY and self._state is not State.STARTING and self._claim():
+        # All of it before the first wait, or a stop that comes meanwhile would be overruled.
+        if not self._closing and self._state not in (State.READY, State.STARTING) and self._claim():
             self._wanted = True
             if self._life is None:
                 self._set(State.WAITING, "")
             self._wake.set()
+        await self._save()
 
     async def stop(self) -> None:
         """A person wants it down.  Returns once asked for; `wait_until(RESTING)` for the end of the ladder."""

@@ -24,11 +24,12 @@ from tests.kit.fake_child import Crash, Explodes, FakeLauncher, Leaves, Refuses,
 
 
 class MemoryHistory:
-    """History in a dict; ``broken`` refuses every write."""
+    """History in a dict; ``broken`` refuses every write, ``slow`` holds them up until it is set."""
 
     def __init__(self, **past: Past) -> None:
         self.past = dict(past)
         self.broken = False
+        self.slow: trio.Event | None = None
 
     async def load(self, plugin: str) -> Past:
         await trio.lowlevel.checkpoint()
@@ -45,6 +46,8 @@ class MemoryHistory:
 
     async def _write(self) -> None:
         await trio.lowlevel.checkpoint()
+        if self.slow is not None:
+            await self.slow.wait()
         if self.broken:
             raise StorageError("The disk is full.")
 
@@ -327,3 +330,18 @@ async def test_every_state_is_shown_once_as_it_comes(autojump_clock: MockClock) 
         await supervisor.stop()
         await reach(supervisor, State.STOPPED)
     assert world.states() == ["starting", "ready", "stopping", "backoff", "starting", "ready", "stopping", "stopped"]
+
+
+async def test_a_stop_that_comes_while_a_start_is_being_stored_has_the_last_word(autojump_clock: MockClock) -> None:
+    world = World(past=MemoryHistory(mole=Past(history.OFF)))
+    async with world.running() as supervisor, trio.open_nursery() as nursery:
+        world.history.slow = trio.Event()
+        nursery.start_soon(supervisor.start)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(supervisor.stop)
+        await trio.testing.wait_all_tasks_blocked()
+        world.history.slow.set()
+        await trio.testing.wait_all_tasks_blocked()
+        assert supervisor.state is State.STOPPED
+        assert world.history.past["mole"].wish == history.OFF
+        assert world.launcher.alive == 0
