@@ -92,12 +92,17 @@ class Gatherer:
 
 
 def decode(raw: str) -> Mapping[str, object] | None:
-    """Arguments as an object; nothing means none (E15); what cannot be decoded is None, not half-parsed (A15)."""
+    """Arguments as an object; nothing means none (E15); what cannot be decoded is None, not half-parsed (A15).
+
+    Nor is what Python alone takes for JSON (NaN, numbers without end, half a character): no wire carries it, and no
+    page could show the call.
+    """
     if not raw.strip():
         return {}
     try:
         value = json.loads(raw)
-    except ValueError:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

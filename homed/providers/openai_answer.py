@@ -30,6 +30,8 @@ class AnswerDecoder:
         self._calls = _Calls(new_call_id)
         self._reason = ""
         self._usage: Usage | None = None
+        self._thought = _Joiner()
+        self._content = _Joiner()
         self.finished = False
         """True once the last part is out; what still comes can be left unread."""
 
@@ -109,10 +111,10 @@ class AnswerDecoder:
         if isinstance(content, list):  # parts, as some reasoning models send them
             thought = thought or _joined(content, "thinking")
             content = _joined(content, "text")
-        if isinstance(thought, str) and thought:
-            yield ReasoningDelta(thought)
-        for text in (content, said.get("refusal")):
-            if isinstance(text, str) and text:
+        if text := self._thought.take(thought):
+            yield ReasoningDelta(text)
+        for part in (content, said.get("refusal")):
+            if text := self._content.take(part):
                 yield ContentDelta(text)
         calls = said.get("tool_calls")
         for fragment in calls if isinstance(calls, list) else ():
@@ -127,6 +129,24 @@ class AnswerDecoder:
         self.finished = True
 
 
+class _Joiner:
+    """Text that comes in pieces, as text: a surrogate pair cut between two of them is joined again.
+
+    A half that stays alone becomes U+FFFD: neither the store nor the wire takes it.
+    """
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def take(self, piece: object) -> str:
+        """What ``piece`` completes; nothing for what is no text."""
+        text = self._half + piece if isinstance(piece, str) else ""
+        if not text:
+            return ""
+        self._half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
+        return text[: len(text) - len(self._half)].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 class _Calls:
     """Gives every call a place and an id of its own, whatever the source says about either (E14)."""
 
@@ -135,6 +155,7 @@ class _Calls:
         self._ids: dict[int, str] = {}  # our place → the source's id, "" as long as it gave none
         self._places: dict[object, int] = {}  # the source's index → our place
         self._named: set[int] = set()
+        self._arguments: dict[int, _Joiner] = {}
         self._last = -1
 
     def fragment(self, fragment: Json) -> CallDelta:
@@ -149,7 +170,8 @@ class _Calls:
             self._named.add(place)
         fresh = id_ if not self._ids.get(place) and id_ not in self._ids.values() else ""
         self._ids[place] = self._ids.get(place) or fresh
-        return CallDelta(place, fresh, name, _arguments(function.get("arguments")))
+        joiner = self._arguments.setdefault(place, _Joiner())
+        return CallDelta(place, fresh, name, joiner.take(_arguments(function.get("arguments"))))
 
     def mint_missing(self) -> Iterator[CallDelta]:
         for place in sorted(self._ids):
@@ -219,7 +241,7 @@ def _arguments(value: object) -> str:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return _Joiner().take(value)
 
 
 def _count(value: object) -> int:

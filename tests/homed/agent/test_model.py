@@ -44,3 +44,9 @@ def test_the_sources_own_usage_count_holds() -> None:
 def test_arguments_are_an_object_or_undecodable(raw: str, arguments: dict[str, object] | None) -> None:
     """A15, E15"""
     assert decode(raw) == arguments
+
+
+@pytest.mark.parametrize("raw", ['{"a": NaN}', '{"a": 1e999}', '{"a": "\\ud800"}', '{"a": ' + "[" * 100_000])
+def test_what_no_wire_can_carry_is_undecodable(raw: str) -> None:
+    """A notice with it ended every plugin that watched, and the thread's history could not be read any more."""
+    assert decode(raw) is None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homed.providers.base import ContentDelta, Done, Part, ReasoningDelta, Usage
+from homed.providers.base import CallDelta, ContentDelta, Done, Part, ReasoningDelta, Usage
 from homed.providers.failures import BrokenOff, Reported, Unreadable
 from homed.providers.openai_answer import AnswerDecoder, usage_of
 from tests.homed.providers.kit import gathered
@@ -113,6 +113,15 @@ def test_reasoning_under_either_name_and_content_in_pieces_are_read() -> None:
     )
     thoughts = [ReasoningDelta("r1"), ReasoningDelta("r2"), ReasoningDelta("r3")]
     assert parts == [*thoughts, ContentDelta("t"), ContentDelta("no"), Done("stop")]
+
+
+def test_a_character_cut_in_halves_is_joined_and_a_half_alone_is_replaced() -> None:
+    halves = ("\ud83d", "\ude00", "b\ud800", "c")
+    deltas: list[dict[str, object]] = [{"content": half, "reasoning_content": half} for half in halves]
+    parts = decoded(said(*deltas, *(call(index=0, id="a", name="t", arguments=half) for half in halves)))
+    for kind in (ContentDelta, ReasoningDelta):
+        assert "".join(p.text for p in parts if isinstance(p, kind)) == "😀b\N{REPLACEMENT CHARACTER}c"
+    assert "".join(p.arguments for p in parts if isinstance(p, CallDelta)) == "😀b\N{REPLACEMENT CHARACTER}c"
 
 
 def test_nothing_after_done_is_read() -> None:
