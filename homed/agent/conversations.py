@@ -221,7 +221,10 @@ class Conversations:
 
     async def _work(self, turn: Turn) -> None:
         try:
-            await self._loop.run(turn)
+            ending = await self._loop.run(turn)
+            self._wake(turn.input.id)  # before after_output: who waits for the answer does not wait for its statistics
+            if ending is not None:
+                await self._loop.afterwards(turn, ending)
         except Exception as error:
             # the store failed under the turn: its input stays unfinished, until it is sent again or the next start
             known = isinstance(error, HomedError)
@@ -274,7 +277,7 @@ class Conversations:
         """Stop the turn that runs in a thread, at once.  False if none does.  Raises NotFound."""
         await self._see(who, thread)
         lane = self._lanes.get(thread)
-        return bool(lane and lane.current and lane.current.stop())
+        return bool(lane and lane.running and lane.running.stop())
 
     # -- back ------------------------------------------------------------------------------------------------------
 
@@ -303,12 +306,12 @@ class Conversations:
                 found, page, more, sent = await self._page(who, thread, before, asked)
                 if self._lanes.get(thread) is lane:
                     break
-        turn = lane.current if lane else None
+        turn = lane.running if lane else None
         shown, cut = views.bounded(views.shown(page, unsent=turn.id if turn else "", sent=sent))
         waiting = [turn.input] if turn and not turn.heard else []
         waiting += lane.waiting if lane else []
         return {
-            "thread": views.thread_view(found, busy=turn is not None),
+            "thread": views.thread_view(found, busy=self._busy(thread)),
             "events": shown,
             "more": more or cut,
             "live": views.live_view(turn),
@@ -356,7 +359,7 @@ class Conversations:
 
     def _busy(self, thread: str) -> bool:
         lane = self._lanes.get(thread)
-        return bool(lane and lane.current)
+        return bool(lane and (lane.running or lane.waiting))
 
     async def _see(self, who: Identity, thread: str) -> Thread:
         return await self._ports.store.read(lambda tx: _visible(tx, who, thread))

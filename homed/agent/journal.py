@@ -127,6 +127,7 @@ class Journal:
             return inputs.finish(tx, turn.input.id, ending.outcome, [*left, *ending.events], at=at)
 
         def after(stored: Sequence[Event]) -> None:
+            turn.over = True
             turn.events.extend(stored)
             self._tell_interrupted(turn)
             self._tell_end(turn, ending)

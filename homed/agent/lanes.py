@@ -26,6 +26,11 @@ class Lane:
     current: Turn | None = None
     gate: trio.Lock = field(default_factory=trio.Lock)
 
+    @property
+    def running(self) -> Turn | None:
+        """The turn that has no outcome yet, if there is one."""
+        return self.current if self.current is not None and not self.current.over else None
+
 
 class Lanes:
     """Starts a task for a thread that has work, and lets it go when there is none."""
@@ -59,7 +64,7 @@ class Lanes:
     @property
     def counts(self) -> tuple[int, int]:
         """Turns running, inputs waiting."""
-        running = sum(1 for lane in self._lanes.values() if lane.current)
+        running = sum(1 for lane in self._lanes.values() if lane.running)
         return running, sum(len(lane.waiting) for lane in self._lanes.values())
 
     @contextmanager

@@ -22,6 +22,7 @@ from homed.config.definitions import MAX_TOOL_TURNS
 from homed.errors import HomedError
 from homed.memory.records import EventKind, InputState, NewEvent
 from homed.providers.base import ErrorKind, Provider, ToolCall
+from homed.wire.stream import homed_error
 
 log = logging.getLogger(__name__)
 
@@ -50,29 +51,30 @@ class Loop:
         """The questions that are open."""
         return self._dispatch.approvals
 
-    async def run(self, turn: Turn) -> None:
-        """Take the input to its outcome and store it.
+    async def run(self, turn: Turn) -> Ending | None:
+        """Take the input to its outcome, store and tell it; None if it had one already.  ``afterwards`` comes next.
 
         Raises nothing but StorageError.  Cancelled from outside (homed is stopping): the input stays unfinished in the
         store, and the next start resumes it.  Stopped by the person: the outcome is ``stopped``.
         """
         if not await self._journal.begin(turn):
-            return
+            return None
         ending = await self._ending(turn)
         await self._journal.finish(turn, ending)
-        await self._afterwards(turn, ending)
+        return ending
 
     async def _ending(self, turn: Turn) -> Ending:
         try:
             with turn.scope:
                 ending = await self._answer(turn)
-            # a stop that came with the last step still counts: nothing more may reach the person
-            return self._stopped(turn) if turn.stopping else ending
-        except HomedError as error:
-            return self._failed(turn, error.message, error.hint)
-        except Exception:
-            log.exception("turn %s failed", turn.id)
-            return self._failed(turn, "Something in homed itself went wrong.", "The log has the details.")
+        except Exception as error:
+            known = homed_error(error)
+            if known is None:
+                log.exception("turn %s failed", turn.id)
+                known = HomedError("Something in homed itself went wrong.", hint="The log has the details.")
+            ending = self._failed(turn, known.message, known.hint)
+        # a stop that came with the last step, or with a failure, still counts: nothing more may reach the person
+        return self._stopped(turn) if turn.stopping else ending
 
     def _stopped(self, turn: Turn) -> Ending:
         said = turn.live.text
@@ -259,7 +261,7 @@ class Loop:
         final = self._ports.redactor.redact(final)
         return Ending(turn.outcome(InputState.ANSWERED, final), (_sent(final),) if final != text else ())
 
-    async def _afterwards(self, turn: Turn, ending: Ending) -> None:
+    async def afterwards(self, turn: Turn, ending: Ending) -> None:
         """``after_output``: nothing here changes the outcome any more."""
         await self._stages.run(turn, "after_output", {"final_text": ending.outcome.text})
 

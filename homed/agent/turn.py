@@ -78,7 +78,10 @@ class Counters:
 
 @dataclass(slots=True)
 class Turn:
-    """One input on its way.  ``events`` are the stored events of this turn, in order."""
+    """One input on its way.  ``events`` are the stored events of this turn, in order.
+
+    ``over``: its outcome is stored and told; what still follows (``after_output``) is nobody's to wait for.
+    """
 
     id: str
     input: Input
@@ -87,6 +90,7 @@ class Turn:
     gate: trio.Lock = field(default_factory=trio.Lock)
     stopping: bool = False
     committing: bool = False
+    over: bool = False
     withheld: bool = False
     tainted: bool = False
     step: int = 0

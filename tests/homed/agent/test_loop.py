@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from homed.agent.context import paired
 from homed.errors import StorageError
@@ -194,6 +195,21 @@ async def test_a_store_that_fails_under_a_turn_takes_nobody_else_down(tmp_path: 
         assert agent.of("agent_error")[-1]["error"] == "The disk is full."
         done = await agent.ask("still there?")
         assert done.state is InputState.ANSWERED
+
+
+async def test_a_disk_that_fails_under_parallel_calls_is_told_in_its_own_words(tmp_path: Path) -> None:
+    async def give(_: object) -> object:
+        await trio.lowlevel.checkpoint()
+        return "x"
+
+    host = FakeHost()
+    host.tool("look", give, parallel_safe=True)
+    full = RaiseAt("turn.tool_done", StorageError("The disk is full.", hint="Make room."))
+    setup = Setup(model=FakeModel(calls(("look", "{}"), ("look", "{}"))), host=host, failpoints=full)
+    async with running_agent(tmp_path, setup) as agent:
+        done = await agent.ask("hi")
+        assert done.outcome is not None
+        assert (done.outcome.error, done.outcome.hint) == ("The disk is full.", "Make room.")
 
 
 async def test_a_defect_in_a_turn_is_one_failed_outcome_and_not_the_end_of_homed(

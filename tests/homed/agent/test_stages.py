@@ -209,6 +209,26 @@ async def test_a_stored_answer_is_not_in_the_history_before_its_last_check(tmp_p
         assert done.outcome.text == "[name]"
 
 
+async def test_once_the_outcome_is_told_nobody_waits_for_after_output(tmp_path: Path) -> None:
+    counting, go = trio.Event(), trio.Event()
+
+    async def slow(_: Fields) -> None:
+        counting.set()
+        await go.wait()
+
+    host = FakeHost()
+    host.stage("after_output", slow)
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("Hello.")), host=host)) as agent:
+        with trio.fail_after(5):
+            done = await agent.ask("hi")
+            await counting.wait()
+        view = await agent.history(done.thread)
+        assert [event["text"] for event in view["events"]] == ["hi", "Hello."]
+        assert (view["live"], view["thread"]["busy"], agent.conversations.counts["busy"]) == (None, False, 0)
+        assert not await agent.conversations.stop(OWNER, done.thread)
+        go.set()
+
+
 async def test_an_input_that_could_not_be_checked_is_refused_and_not_kept(tmp_path: Path) -> None:
     host = FakeHost()
     host.stage("on_input", fails, plugin="sanitizer", on_failure="closed", ready=False)

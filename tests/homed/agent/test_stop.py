@@ -103,6 +103,23 @@ async def test_stop_while_a_question_is_open_withdraws_it(tmp_path: Path) -> Non
         assert agent.conversations.approvals(OWNER) == []
 
 
+async def test_a_failure_while_stopping_is_still_a_stop(tmp_path: Path) -> None:
+    class Tearing(FakeModel):
+        async def _parts(self, answer: Answer) -> AsyncIterator[Part]:
+            try:
+                async for part in super()._parts(answer):
+                    yield part
+            finally:
+                raise OSError("torn")
+
+    async with running_agent(tmp_path, Setup(model=Tearing(hangs("Well, ")))) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("Talk"))
+        await agent.until(lambda: agent.of("content_delta"))
+        assert await agent.conversations.stop(OWNER, receipt.thread.id)
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
+        assert done.state is InputState.STOPPED
+
+
 async def test_stop_of_an_idle_thread_says_that_nothing_ran(tmp_path: Path) -> None:
     async with running_agent(tmp_path) as agent:
         done = await agent.ask("hi")
