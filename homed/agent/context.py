@@ -66,11 +66,11 @@ class Context:
         turn.reworded = {id_: text for id_, text in left.items() if id_ in offered and offered[id_] != text}
         turn.injected = [text for id_, text in left.items() if id_ not in offered and text.strip()]
 
-    async def request(self, turn: Turn, provider: Provider, note: str) -> ChatRequest:
-        """The next model call.  With a ``note`` no tools are offered: the model must answer in text."""
+    async def request(self, turn: Turn, provider: Provider, note: str, *, last: bool) -> ChatRequest:
+        """The next model call; a ``note`` stands at its end.  ``last``: no tools, the model must answer in text."""
         settings = self._ports.settings
         offered = await self._catalogue.offered(turn) if provider.source.tools else []
-        specs = () if note else tuple(ToolSpec(e.name, e.description, e.parameters) for e in offered)
+        specs = () if last else tuple(ToolSpec(e.name, e.description, e.parameters) for e in offered)
         system = prompt.system_text(
             self._texts if provider.source.tools else self._texts.for_small(),
             at=self._ports.wall(),

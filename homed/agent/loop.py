@@ -164,10 +164,11 @@ class Loop:
             self._journal.post(turn, notices.SYSTEM, data)
 
     async def _ask(self, turn: Turn, note: str) -> Said:
+        last = bool(note)  # what is noted below after a failure asks for the call again, so tools stay on offer
         while True:
             self._withhold(turn)
             provider = self._ports.sources.provider()
-            request = await self._context.request(turn, provider, note)
+            request = await self._context.request(turn, provider, note, last=last)
             self._journal.reach("turn.before_model")
             try:
                 said = await self._model.ask(turn, provider, request)

@@ -31,6 +31,11 @@ from tests.kit.builders import (
 from tests.kit.failpoints import RaiseAt
 
 
+async def give(_: object) -> object:
+    await trio.lowlevel.checkpoint()
+    return "x"
+
+
 async def test_a_failed_model_call_is_one_outcome_with_its_hint(tmp_path: Path) -> None:
     error = ProviderError(ErrorKind.CREDENTIAL, "The key was refused.", hint="Set another key.", status=401)
     async with running_agent(tmp_path, Setup(model=FakeModel(fails(error), says("fine")))) as agent:
@@ -71,13 +76,16 @@ async def test_a_window_that_is_too_long_is_shrunk_at_most_twice(tmp_path: Path)
 async def test_a_server_that_could_not_read_its_models_call_is_asked_once_more_with_the_error(tmp_path: Path) -> None:
     """A15"""
     broken = ProviderError(ErrorKind.TRANSIENT, "error parsing tool call: raw='{\"a\":1'", status=500)
-    async with running_agent(tmp_path, Setup(model=FakeModel(fails(broken), says("better")))) as agent:
+    host = FakeHost()
+    host.tool("look", give)
+    async with running_agent(tmp_path, Setup(model=FakeModel(fails(broken), says("better")), host=host)) as agent:
         done = await agent.ask("hi")
         assert done.outcome is not None
         assert done.outcome.text == "better"
         note = agent.model.requests[1].messages[-1]
         assert isinstance(note, User)
         assert "error parsing tool call" in note.text
+        assert [spec.name for spec in agent.model.requests[1].tools] == ["look"], "it is to make the call again"
         agent.model.script = [fails(broken), fails(broken), says("never")]
         again = await agent.ask("hi", thread=done.thread)
         assert again.state is InputState.FAILED
@@ -198,10 +206,6 @@ async def test_a_store_that_fails_under_a_turn_takes_nobody_else_down(tmp_path: 
 
 
 async def test_a_disk_that_fails_under_parallel_calls_is_told_in_its_own_words(tmp_path: Path) -> None:
-    async def give(_: object) -> object:
-        await trio.lowlevel.checkpoint()
-        return "x"
-
     host = FakeHost()
     host.tool("look", give, parallel_safe=True)
     full = RaiseAt("turn.tool_done", StorageError("The disk is full.", hint="Make room."))
