@@ -86,7 +86,7 @@ class Approvals:
         Raises NotFound for one that is over or not this peer's to see, Denied for who may not decide it.
         """
         asked = self._open.get(approval)
-        if asked is None or asked.turn.input.scope not in visible_scopes(who):
+        if asked is None or asked.answered.is_set() or asked.turn.input.scope not in visible_scopes(who):
             raise NotFound("There is no such open question.", hint="It may have been answered, or have expired.")
         needs_owner = asked.entry.confirm or asked.entry.tool_class == DANGEROUS
         if who.role is Role.GUEST or (needs_owner and who.role is not Role.OWNER):

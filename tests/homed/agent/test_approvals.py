@@ -118,7 +118,10 @@ async def test_only_who_sees_the_thread_may_answer_and_no_guest(tmp_path: Path) 
 async def test_an_answered_question_cannot_be_answered_again(tmp_path: Path) -> None:
     async with running_agent(tmp_path, writing(model=FakeModel(calls(("wipe", "{}")), says("ok")))) as agent:
         input_, _, approval = await asked(agent)
-        await agent.conversations.approve(OWNER, approval, allow=True)
+        await agent.conversations.approve(OWNER, approval, allow=False)
+        with pytest.raises(NotFound):  # also before the turn has taken the first answer
+            await agent.conversations.approve(OWNER, approval, allow=True)
         await agent.conversations.wait(OWNER, input_)
+        assert agent.host.invoked() == []
         with pytest.raises(NotFound):
             await agent.conversations.approve(OWNER, approval, allow=False)
