@@ -1,8 +1,8 @@
 """Finding personal data in text.  Pure, linear in the length of the text, the same answer for the same text.
 
-Text is read *folded*: full-width digits and signs count as their plain forms and characters of no width are skipped, so
-that a number in wide digits or with zero-width spaces in it is found like any other.  What is not found stays as it
-was, to the byte.
+Text is read *folded*: full-width digits and signs count as their plain forms; characters of no width and marks on
+digits are skipped, so that a number in wide or keycap digits or with zero-width spaces in it is found like any other.
+What is not found stays as it was, to the byte.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ _ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _ID_CHECKS = "10X98765432"
 
 # Every repetition below is bounded and starts at a place that a look-behind fixes: no input makes matching slow.
-_EMAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w-])")
+# An address within Chinese has no boundary on either side: it is found from its "@" in both directions, and its ASCII
+# name or last label ends where ASCII ends.
+_AT_DOMAIN = re.compile(r"@(?:[\w-]{1,63}\.){1,8}(?:[A-Za-z]{2,24}|[^\W\d_]{2,24})")
+_NAME_LENGTH = 64
+_NAME = re.compile(r"[A-Za-z0-9_.+%-]+|[\w.+%-]+")
 _ID_CARD = re.compile(r"(?<![0-9A-Za-z])[1-9][0-9]{16}[0-9Xx](?![0-9A-Za-z])")
 _CARD = re.compile(r"(?<![0-9A-Za-z])[0-9](?:[ -]?[0-9]){12,18}(?![0-9A-Za-z])")
 _MOBILE = re.compile(r"(?<![0-9A-Za-z+])(?:(?:\+|00)?86[ -]?)?1[3-9][0-9][ -]?[0-9]{4}[ -]?[0-9]{4}(?![0-9A-Za-z])")
@@ -41,18 +45,27 @@ def _always(_found: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
+    """``before``: what must stand before a match, read backwards from it; it belongs to the find."""
+
     expression: re.Pattern[str]
     valid: Callable[[str], bool] = _always
+    before: re.Pattern[str] | None = None
 
 
 _KINDS: dict[str, tuple[_Kind, ...]] = {
-    "email": (_Kind(_EMAIL),),
+    "email": (_Kind(_AT_DOMAIN, before=_NAME),),
     "id_card": (_Kind(_ID_CARD, _valid_id_card),),
     "phone": (_Kind(_MOBILE), _Kind(_ABROAD)),
     "bank_card": (_Kind(_CARD, _valid_card),),
 }
 KINDS = tuple(_KINDS)
 """Every kind of personal data, in the order they are looked for: where two overlap, the first is named."""
+
+_NO_WIDTH = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
+    + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+)
+"""What Unicode says to show nothing for, beside the category Cf: joiners, fillers, variation selectors."""
 
 MARKS = (*KINDS, "word")
 """What a find is replaced by, in brackets."""
@@ -91,7 +104,15 @@ def _scrub_once(text: str, rules: Rules) -> str:
 
 
 def _finds(folded: str, kind: _Kind, name: str) -> Iterable[tuple[int, int, str]]:
-    return [(m.start(), m.end(), name) for m in kind.expression.finditer(folded) if kind.valid(m.group())]
+    for found in kind.expression.finditer(folded):
+        start = found.start()
+        if kind.before is not None:
+            before = kind.before.match(folded[max(0, start - _NAME_LENGTH) : start][::-1])
+            if before is None:
+                continue
+            start -= before.end()
+        if kind.valid(found.group()):
+            yield start, found.end(), name
 
 
 def _word_finds(folded: str, words: tuple[str, ...]) -> Iterable[tuple[int, int, str]]:
@@ -126,21 +147,22 @@ def _replaced(text: str, places: list[int], spans: list[tuple[int, int, str]]) -
     done = 0
     for start, end, kind in spans:
         parts += (text[done : places[start]], f"[{kind}]")
-        done = places[end - 1] + 1
+        done = places[end]
     return "".join((*parts, text[done:]))
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
-    """The text as it is searched, and for each of its characters the place in the original."""
+    """The text as it is searched, and for each of its characters, and its end, the place in the original."""
     if text.isascii():
-        return text, list(range(len(text)))
+        return text, list(range(len(text) + 1))
     kept: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
         plain = _plain(char)
-        if plain:
+        if plain and not (unicodedata.category(char) in ("Mn", "Me") and kept and kept[-1].isdigit()):
             kept.append(plain)
             places.append(place)
+    places.append(len(text))
     return "".join(kept), places
 
 
@@ -150,7 +172,7 @@ def _plain(char: str) -> str:
     digit = unicodedata.decimal(char, None)
     if digit is not None:
         return str(digit)
-    if unicodedata.category(char) == "Cf":
+    if unicodedata.category(char) == "Cf" or char in _NO_WIDTH:
         return ""
     if unicodedata.category(char) in ("Pd", "Zs"):
         return "-" if unicodedata.category(char) == "Pd" else " "
