@@ -15,7 +15,8 @@ WAITING = 1024
 KNOWN = 256
 """Threads whose visibility is remembered; a client follows a handful."""
 
-Visible = Callable[[str], Awaitable[bool]]
+Visible = Callable[[str], Awaitable[bool | None]]
+"""May the peer see this thread?  None: that could not be found out now."""
 Send = Callable[[str, Mapping[str, object]], Awaitable[None]]
 
 
@@ -67,9 +68,14 @@ class Feed:
         thread = notice.get("thread")
         if not thread:
             return self._owner
+        thread = str(thread)
         if thread not in self._known:
-            self._remember(str(thread), seen=await self._visible(str(thread)))
-        return self._known[str(thread)]
+            seen = await self._visible(thread)
+            if seen is None:  # rather one notice too few than the thread's events withheld for good
+                self._lost += 1
+                return False
+            self._remember(thread, seen=seen)
+        return self._known[thread]
 
     def _remember(self, thread: str, *, seen: bool) -> None:
         while len(self._known) >= KNOWN:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import trio
 
-from homed.errors import HomedError, ProtocolError, Unavailable
+from homed.errors import Denied, HomedError, NotFound, ProtocolError, Unavailable
 from homed.wire.methods import ADMIN, IO, TO_KERNEL
 from homed.wire.stream import Connection, Limits, unknown_method
 from homed.wire.version import CORE, PROTOCOL
@@ -107,12 +107,14 @@ class Client:
         kept = {key: value for key, value in params.items() if key not in HIDDEN}
         return await self._kernel.call(method, {**kept, "peer": self._peer})
 
-    async def _visible(self, thread: str) -> bool:
+    async def _visible(self, thread: str) -> bool | None:
         try:
             await self._ask("io.history", {"thread": thread, "limit": 1})
-        except HomedError as error:
-            log.debug("%s does not see %s: %s", self._peer, thread, error.message)
+        except (NotFound, Denied):
             return False
+        except HomedError as error:
+            log.warning("whether %s sees %s is not known: %s", self._peer, thread, error.message)
+            return None
         return True
 
 

@@ -15,13 +15,14 @@ class Seen:
 
     def __init__(self, *visible: str) -> None:
         self.visible = set(visible)
+        self.unknown = False
         self.asked: list[str] = []
         self.sent: list[tuple[str, Mapping[str, object]]] = []
 
-    async def may(self, thread: str) -> bool:
+    async def may(self, thread: str) -> bool | None:
         await trio.lowlevel.checkpoint()
         self.asked.append(thread)
-        return thread in self.visible
+        return None if self.unknown else thread in self.visible
 
     async def send(self, method: str, params: Mapping[str, object]) -> None:
         await trio.lowlevel.checkpoint()
@@ -61,6 +62,18 @@ async def test_a_thread_the_kernel_let_the_peer_into_is_visible_from_then_on() -
     feed.offer({"seq": 2, "thread": "new"})
     await seen.run(feed)
     assert [params["seq"] for _, params in seen.sent] == [2]
+
+
+async def test_a_thread_the_kernel_could_not_be_asked_about_is_asked_about_again() -> None:
+    seen = Seen("mine")
+    seen.unknown = True
+    feed = Feed(seen.may, owner=False)
+    feed.offer({"seq": 1, "thread": "mine"})
+    await seen.run(feed)
+    seen.unknown = False
+    feed.offer({"seq": 2, "thread": "mine"})
+    await seen.run(feed)
+    assert seen.sent == [("event.lost", {"count": 1}), ("event", {"seq": 2, "thread": "mine"})]
 
 
 async def test_a_slow_client_loses_the_oldest_and_is_told_how_many() -> None:
