@@ -70,7 +70,7 @@ class Clockwork:
             wait = NAP
             for timer in sorted(self.timers.values(), key=lambda timer: timer.next_at):
                 if timer.next_at > self.wall():
-                    wait = min(NAP, max(0.0, timer.next_at - self.wall()))
+                    wait = min(wait, max(0.0, timer.next_at - self.wall()))
                     break
                 if not await self._fire(timer):
                     wait = RETRY

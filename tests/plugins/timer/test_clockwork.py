@@ -85,6 +85,14 @@ async def test_a_refusal_is_tried_again_and_nothing_is_lost(autojump_clock: Mock
     assert clockwork.timers == {}
 
 
+async def test_a_refused_timer_is_tried_again_soon_though_the_next_one_is_far_off(
+    autojump_clock: MockClock, world: World
+) -> None:
+    world.refuse = 1
+    await run_for(world.clockwork(ONCE, replace(ONCE, id="t9", next_at=NINE + 9_000)), 100)
+    assert [round(at - NINE) for at, _ in world.told] == [round(RETRY)]
+
+
 async def test_one_that_cannot_be_told_does_not_hold_up_the_others(autojump_clock: MockClock, world: World) -> None:
     clockwork = world.clockwork(replace(ONCE, id="t0", next_at=NINE - 1), ONCE)
     world.refuse = 1
