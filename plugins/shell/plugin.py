@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from signal import Signals
 
 from homed import sdk
 
@@ -71,5 +70,5 @@ def report(done: sdk.process.Completed, seconds: float) -> dict[str, object]:
             f"Killed after {seconds:g} s with everything it had started; the output is what came until then."
         )
     elif done.exit.signal:
-        answer["note"] = f"Ended by {Signals(done.exit.signal).name}."
+        answer["note"] = f"It was {done.exit}."
     return answer

@@ -56,10 +56,11 @@ async def test_a_command_answers_with_status_output_and_exit_code(tmp_path: Path
         assert (await run(kernel, "printf '你好🌍'"))["stdout"] == "你好🌍"
 
 
-async def test_a_command_killed_by_a_signal_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "name"), [(9, "SIGKILL"), (40, "signal 40")])
+async def test_a_command_killed_by_a_signal_says_so(tmp_path: Path, number: int, name: str) -> None:
     async with shell(tmp_path) as kernel:
-        answer = await run(kernel, "kill -9 $$")
-    assert (answer["status"], answer["exit_code"], answer["note"]) == ("failed", None, "Ended by SIGKILL.")
+        answer = await run(kernel, f"kill -{number} $$")
+    assert (answer["status"], answer["exit_code"], answer["note"]) == ("failed", None, f"It was killed by {name}.")
 
 
 async def test_a_timeout_kills_the_whole_tree_and_keeps_what_was_printed(tmp_path: Path) -> None:
