@@ -6,25 +6,22 @@ Standard library and the sans-io peer only: a question from a shell must not pay
 from __future__ import annotations
 
 import itertools
-import os
 import select
 import socket
 import time
 from collections import deque
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from homed.errors import ProtocolError, TimedOut, Unavailable
 from homed.wire import rpc
+from homed.wire.blocking import connect
 from homed.wire.version import CORE, PROTOCOL
 
 from .endpoint import Places, there
 
 CALL_SECONDS = 20.0
 _READ = 1 << 16
-_PATH_BYTES = 100
-"""A socket address holds 107 bytes; a longer path is reached through its folder's descriptor."""
 
 
 class Lost(Unavailable):
@@ -106,7 +103,7 @@ def dial(where: Places) -> Link:
         if not where.named and not there(path):
             continue
         try:
-            return _greet(_connect(path))
+            return _greet(connect(path))
         except OSError as error:
             problem = problem or f"{path}: {error.strerror or error}"
     looked = ", ".join(map(str, where.paths))
@@ -130,23 +127,6 @@ def _greet(sock: socket.socket) -> Link:
             hint="Install the same version of both.",
         )
     return link
-
-
-def _connect(path: Path) -> socket.socket:
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-    try:
-        if len(os.fsencode(path)) <= _PATH_BYTES:
-            sock.connect(str(path))
-            return sock
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            sock.connect(f"/proc/self/fd/{folder}/{path.name}")
-        finally:
-            os.close(folder)
-        return sock
-    except BaseException:
-        sock.close()
-        raise
 
 
 def retry_waits() -> itertools.chain[float]:

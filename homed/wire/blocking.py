@@ -5,6 +5,7 @@ Standard library only, so that a one-shot command does not pay for importing Tri
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +16,27 @@ from homed.errors import HomedError, ProtocolError, TimedOut, Unavailable
 from homed.wire import rpc
 
 _READ_SIZE = 1 << 16
+_PATH_BYTES = 100
+"""A socket address holds 107 bytes; a longer path is reached through its folder's descriptor."""
+
+
+def connect(path: Path, *, timeout: float | None = None) -> socket.socket:
+    """A stream to the Unix socket at ``path``, however long that is; ``timeout`` in seconds.  Raises ``OSError``."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    try:
+        sock.settimeout(timeout)
+        if len(os.fsencode(path)) <= _PATH_BYTES:
+            sock.connect(str(path))
+            return sock
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            sock.connect(f"/proc/self/fd/{folder}/{path.name}")
+        finally:
+            os.close(folder)
+        return sock
+    except BaseException:
+        sock.close()
+        raise
 
 
 class BlockingClient:
@@ -23,12 +45,9 @@ class BlockingClient:
     def __init__(self, path: Path, *, timeout: float = 10.0) -> None:
         """Connect.  Raises ``Unavailable`` when nobody listens at ``path``."""
         self._peer = rpc.Peer()
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(timeout)
         try:
-            self._socket.connect(str(path))
+            self._socket = connect(path, timeout=timeout)
         except OSError as error:
-            self._socket.close()
             raise Unavailable(f"Nobody answers at {path}: {error.strerror or error}.") from error
 
     def __enter__(self) -> BlockingClient:

@@ -121,3 +121,16 @@ def test_a_call_from_the_other_side_is_refused_and_the_answer_still_comes(tmp_pa
     with listening(tmp_path / "s", talk) as path, BlockingClient(path) as client:
         assert client.call("chat") == 1
     assert refusals[0]["error"]["message"] == "This client takes no calls."
+
+
+def test_a_socket_deeper_than_an_address_is_long_is_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def talk(connection: socket.socket) -> None:
+        connection.sendall(line(id=read_line(connection)["id"], result={}))
+
+    deep = tmp_path / ("x" * 120)
+    deep.mkdir()
+    monkeypatch.chdir(deep)
+    with listening(Path("s"), talk), BlockingClient(deep / "s") as client:
+        assert client.call("ping") == {}
+    with pytest.raises(Unavailable):
+        BlockingClient(deep / "gone")
