@@ -62,9 +62,16 @@ def discover(packaged: Path, external: Path) -> list[Installed | Broken]:
 
 def _folders(place: Path) -> list[Path]:
     try:
-        return sorted(child for child in place.iterdir() if (child / FILE_NAME).is_file())
+        return sorted(child for child in place.iterdir() if _holds_one(child))
     except OSError:
         return []
+
+
+def _holds_one(folder: Path) -> bool:
+    try:
+        return (folder / FILE_NAME).is_file()
+    except OSError:  # not ours to look into: shown as broken, and no reason to lose the others
+        return True
 
 
 def _read(folder: Path, trust: Trust) -> Installed | Broken:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from homed.host.discover import Broken, Installed, discover
 from homed.host.states import Trust
 from tests.kit.hosting import install, manifest
@@ -46,3 +48,18 @@ def test_a_broken_manifest_keeps_its_folders_name_and_every_error(tmp_path: Path
     assert isinstance(broken, Broken)
     assert broken.name == "odd"
     assert [e.split(":")[0] for e in broken.errors] == ["version", "restart"]
+
+
+def test_a_folder_that_may_not_be_looked_into_is_shown_and_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, manifest("good"), manifest("locked"))
+    is_file, locked = Path.is_file, tmp_path / "locked" / "plugin.json"
+
+    def refused(path: Path) -> bool:  # root may look everywhere, so a mode would not do
+        if path == locked:
+            raise PermissionError(13, "Permission denied")
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", refused)
+    assert {found.name for found in discover(tmp_path, tmp_path / "none")} == {"good", "locked"}
