@@ -1,0 +1,83 @@
+"""The page, the daemon and a real model: what no script can show.
+
+SmolLM2-135M is weak and takes no tools; nothing here depends on what it says.  It must talk long enough to be watched
+and stopped, so it is asked for a long story, and each wait is for something seen on the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.e2e.conftest import ready, visiting
+from tests.kit.daemon import Daemon, run_homed, until
+from tests.kit.real_model import CONTEXT, real_model
+
+pytestmark = [pytest.mark.chromium, pytest.mark.model, pytest.mark.slow]
+
+STORY = "Write a very long story about a river, with as many details as you can."
+PATIENT = 120_000
+"""Milliseconds for a prompt to be read and a first word said, on one busy core."""
+
+
+@pytest.fixture
+def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A new conversation with a real model behind it; model, daemon and browser end with the test."""
+    home = tmp_path_factory.mktemp("real")
+    with real_model(home) as model:
+        source = ("--base-url", model.url, "--model", model.name, "--context-window", str(CONTEXT), "--no-tools")
+        added = run_homed("models", "add", "small", *source, "--data", str(home / "data"))
+        assert added.code == 0, added
+        with Daemon(home / "data") as daemon, visiting(browser, daemon.url) as visitor:
+            page = visitor.context.new_page()
+            page.goto(daemon.link)
+            expect(page.locator("#welcome")).to_contain_text("What shall we do?")
+            yield ready(page)
+
+
+def say(page: Page, text: str) -> Locator:
+    """Send a message; the turn it began."""
+    before = page.locator("section.turn").count()
+    page.fill("#text", text)
+    page.keyboard.press("Enter")
+    expect(page.locator("section.turn")).to_have_count(before + 1)
+    return page.locator("section.turn").nth(before)
+
+
+def grown(answer: Locator, steps: int) -> list[int]:
+    """Watch an answer until its text was longer than before so many times; the lengths that were seen."""
+    expect(answer).not_to_be_empty(timeout=PATIENT)
+    seen = [len(answer.inner_text())]
+
+    def longer() -> bool:
+        length = len(answer.inner_text())
+        if length > seen[-1]:
+            seen.append(length)
+        return len(seen) > steps
+
+    until(longer, what=f"an answer that grows {steps} times, not {seen}")
+    return seen
+
+
+def test_a_real_model_streams_and_is_stopped_and_goes_on(page: Page) -> None:
+    """One conversation: a story that grows, a stop that keeps what was said, and the next message answered."""
+    turn = say(page, STORY)
+    grown(turn.locator(".answer"), steps=2)
+    page.click("#stop")
+    expect(turn.locator("[data-key=end]")).to_contain_text("Stopped")
+    expect(page.locator("section.turn.live")).to_have_count(0)
+    kept = turn.locator(".answer").inner_text()
+    assert kept.strip()
+
+    following = say(page, "Say hello.")
+    grown(following.locator(".answer"), steps=2)
+    if page.locator("#stop").is_visible():
+        page.keyboard.press("Escape")
+    expect(page.locator("section.turn.live")).to_have_count(0)
+    assert turn.locator(".answer").inner_text() == kept, "what was said stays"
+    page.reload()
+    ready(page)
+    expect(page.locator("section.turn")).to_have_count(2)
+    assert turn.locator(".answer").inner_text() == kept, "also in the store"
