@@ -117,7 +117,7 @@ class Dispatch:
             "call_id": call.id, "name": call.name, "status": result.status, "args": shown.args,
             "untrusted": bool(entry and entry.untrusted),
         }  # fmt: skip
-        no_memory = bool(entry and entry.no_memory) or turn.input.no_memory
+        no_memory = bool(entry and entry.no_memory)
         silent = result.status == DENIED and self._again_denied(turn)
 
         def tell() -> None:

@@ -7,6 +7,7 @@ and the notices it causes happen under the turn's gate, so that a history read u
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import trio
@@ -84,14 +85,14 @@ class Journal:
         self.reach("turn.begun")
         return found is not None
 
-    async def heard(self, turn: Turn, text: str, *, no_memory: bool, title: str) -> None:
+    async def heard(self, turn: Turn, text: str, *, title: str) -> None:
         """Replace the accepted text by what ``on_input`` left, and put it into the window; name a new thread by it."""
         at = self._ports.wall()
         given = turn.input
 
         def write(tx: Tx) -> tuple[Event, bool]:
             inputs.replace_text(tx, given.id, text)
-            new = NewEvent(EventKind.USER, text, {"input": given.id}, peer=given.peer, no_memory=no_memory)
+            new = NewEvent(EventKind.USER, text, {"input": given.id}, peer=given.peer, no_memory=turn.no_memory)
             thread = threads.get(tx, given.thread)
             named = thread is not None and not thread.title
             if named:
@@ -108,12 +109,13 @@ class Journal:
     async def add(self, turn: Turn, new: NewEvent, after: Callable[[], None] = lambda: None) -> Event:
         """Store one event of the turn, then tell the watchers by ``after``."""
         at = self._ports.wall()
+        marked = replace(new, no_memory=new.no_memory or turn.no_memory)
 
         def done(event: Event) -> None:
             turn.events.append(event)
             after()
 
-        return await self.commit(turn, lambda tx: events.append(tx, turn.input, new, at=at), done)
+        return await self.commit(turn, lambda tx: events.append(tx, turn.input, marked, at=at), done)
 
     async def finish(self, turn: Turn, ending: Ending) -> None:
         """Store the one outcome and what comes with it, then tell; a second outcome is refused by the store."""
@@ -124,7 +126,8 @@ class Journal:
         def write(tx: Tx) -> list[Event]:
             why = STOPPED if turn.stopping else INTERRUPTED
             left = [interrupted(call, why) for call in events.dangling_calls(tx, turn.id)]
-            return inputs.finish(tx, turn.input.id, ending.outcome, [*left, *ending.events], at=at)
+            last = [*left, *ending.events]
+            return inputs.finish(tx, turn.input.id, ending.outcome, last, at=at, no_memory=turn.no_memory)
 
         def after(stored: Sequence[Event]) -> None:
             turn.over = True

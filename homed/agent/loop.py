@@ -78,14 +78,14 @@ class Loop:
 
     def _stopped(self, turn: Turn) -> Ending:
         said = turn.live.text
-        event = NewEvent(EventKind.ASSISTANT, said, {"partial": True, "final": True}, no_memory=self._no_memory(turn))
+        event = NewEvent(EventKind.ASSISTANT, said, {"partial": True, "final": True})
         last = event if turn.answer is None else _sent(said)
         return Ending(turn.outcome(InputState.STOPPED, said), (last,))
 
     def _failed(self, turn: Turn, error: str, hint: str, partial: str = "") -> Ending:
         kind = EventKind.ASSISTANT if partial else EventKind.NOTE
         data = {"partial": True, "final": True} if partial else {"code": "no_answer"}
-        event = NewEvent(kind, partial or error, data, no_memory=self._no_memory(turn))
+        event = NewEvent(kind, partial or error, data)
         if turn.answer is not None:
             event = _sent(NOT_SENT)
         return Ending(turn.outcome(InputState.FAILED, partial, error=error, hint=hint), (event,))
@@ -111,7 +111,7 @@ class Loop:
         staged = await self._stages.run(turn, "on_input", {"raw_message": given.text})
         text = WITHHELD.format(plugin=staged.closed) if staged.closed else staged.text("raw_message")
         text = self._ports.redactor.redact(text)
-        await self._journal.heard(turn, text, no_memory=self._no_memory(turn), title=title_of(text))
+        await self._journal.heard(turn, text, title=title_of(text))
         if staged.closed:
             error = f"The message was not taken: {staged.closed}, which must check it first, could not."
             raise Ended(Ending(turn.outcome(InputState.REFUSED, error=error, hint=_start(staged.closed))))
@@ -223,7 +223,7 @@ class Loop:
             for c in calls
         ]
         data = {"calls": shown, "reasoning": reasoning, "partial": False, "final": not calls, "step": turn.step}
-        event = NewEvent(EventKind.ASSISTANT, text, data, no_memory=self._no_memory(turn))
+        event = NewEvent(EventKind.ASSISTANT, text, data)
 
         def tell() -> None:
             chain = {
@@ -273,11 +273,8 @@ class Loop:
 
     def _responded(self, turn: Turn, response: str) -> Ending:
         text = self._ports.redactor.redact(response)
-        event = NewEvent(EventKind.ASSISTANT, text, {"final": True, "partial": False}, no_memory=self._no_memory(turn))
+        event = NewEvent(EventKind.ASSISTANT, text, {"final": True, "partial": False})
         return Ending(turn.outcome(InputState.ANSWERED, text), (event,))
-
-    def _no_memory(self, turn: Turn) -> bool:
-        return bool(turn.fields.get("no_memory", turn.input.no_memory))
 
 
 def title_of(text: str, words: int = 8, longest: int = 48) -> str:

@@ -119,6 +119,13 @@ class Turn:
         tools = [event for event in self.events if event.kind is EventKind.TOOL]
         self.counters.calls = len(tools)
         self.tainted = any(event.data.get("untrusted") for event in tools)
+        if any(event.kind is EventKind.USER and event.no_memory for event in self.events):
+            self.fields["no_memory"] = True
+
+    @property
+    def no_memory(self) -> bool:
+        """True once the input, or a stage, said that nothing of this turn is to be remembered."""
+        return bool(self.fields.get("no_memory", self.input.no_memory))
 
     @property
     def context(self) -> CallContext:

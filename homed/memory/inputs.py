@@ -76,16 +76,20 @@ def replace_text(tx: Tx, input_id: str, text: str) -> None:
     tx.execute("UPDATE inputs SET text = ? WHERE id = ?", (text, input_id))
 
 
-def finish(tx: Tx, input_id: str, outcome: Outcome, new: Sequence[NewEvent], *, at: float) -> list[Event]:
+def finish(
+    tx: Tx, input_id: str, outcome: Outcome, new: Sequence[NewEvent], *, at: float, no_memory: bool = False
+) -> list[Event]:
     """Store the last events of the turn, the one outcome and the end of the turn together, and return those events.
 
     Raises Conflict when it has ended already (whatever the second outcome is), NotFound, and InvalidInput when the
-    outcome's state is not terminal.  A no_memory event is archived here: it never reaches a later prompt.
+    outcome's state is not terminal.  A no_memory event is archived here: it never reaches a later prompt.  With
+    ``no_memory`` that is every event of the turn, also those stored before anybody said so.
     """
     if not outcome.state.terminal:
         raise InvalidInput(f"{outcome.state.value} is not an end.")
     before = _open(tx, input_id)
-    stored = [events.append(tx, before, event, at=at) for event in new]
+    marked = [replace(event, no_memory=event.no_memory or no_memory) for event in new]
+    stored = [events.append(tx, before, event, at=at) for event in marked]
     tx.execute(
         "UPDATE inputs SET state = ?, outcome = ?, ended_at = ? WHERE id = ?",
         (outcome.state.value, _outcome_json(outcome), at, input_id),
@@ -95,8 +99,9 @@ def finish(tx: Tx, input_id: str, outcome: Outcome, new: Sequence[NewEvent], *, 
         (at, outcome.state.value, dumps(dict(outcome.usage)), before.turn),
     )
     tx.execute(
-        "UPDATE events SET layer = 'archived' WHERE thread = ? AND turn = ? AND no_memory = 1 AND layer = 'context'",
-        (before.thread, before.turn),
+        "UPDATE events SET layer = 'archived', no_memory = 1"
+        " WHERE thread = ? AND turn = ? AND (no_memory = 1 OR ?) AND layer = 'context'",
+        (before.thread, before.turn, int(no_memory)),
     )
     threads.touch(tx, before.thread, at=at)
     return [replace(event, layer="archived") if event.no_memory else event for event in stored]

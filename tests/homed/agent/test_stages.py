@@ -13,7 +13,7 @@ from homed.errors import PluginFailed, Unavailable
 from homed.memory import events, inputs
 from homed.memory.records import InputState
 from homed.providers.base import ToolResult, User
-from tests.kit.builders import OWNER, Agent, FakeHost, FakeModel, Setup, calls, message, running_agent, says
+from tests.kit.builders import OWNER, Agent, FakeHost, FakeModel, Setup, calls, hangs, message, running_agent, says
 
 Fields = Mapping[str, Any]
 
@@ -37,14 +37,15 @@ async def fails(_: Fields) -> Mapping[str, object]:
     raise PluginFailed("broken")
 
 
+async def give(_: Fields) -> object:
+    return "x"
+
+
 async def test_the_seven_run_in_order(tmp_path: Path) -> None:
     seen: list[str] = []
 
     async def note(fields: Fields) -> None:
         seen.append(fields["phase"])
-
-    async def give(_: Fields) -> object:
-        return "x"
 
     host = FakeHost()
     host.tool("look", give)
@@ -123,9 +124,6 @@ async def test_own_tools_handlers_see_only_calls_of_their_plugin(tmp_path: Path)
 
     async def look(fields: Fields) -> None:
         seen.append(fields["tool_calls"][0]["name"])
-
-    async def give(_: Fields) -> object:
-        return "x"
 
     host = FakeHost()
     host.tool("mine", give, plugin="hooks")
@@ -315,18 +313,38 @@ async def test_a_stage_can_take_a_call_out_and_force_another(tmp_path: Path) -> 
         assert ran == ["safe"]
 
 
-async def test_no_memory_from_a_stage_holds_for_the_whole_turn(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stage", ["on_input", "post_action", "before_output"])
+async def test_no_memory_from_a_stage_holds_for_the_whole_turn(tmp_path: Path, stage: str) -> None:
+    async def private(_: Fields) -> Mapping[str, object]:
+        return {"no_memory": True}
+
+    host = FakeHost()
+    host.stage(stage, private)
+    host.tool("look", give)
+    model = FakeModel(calls(("look", "{}")), says("ok"))
+    async with running_agent(tmp_path, Setup(model=model, host=host)) as agent:
+        done = await agent.ask("between us")
+        turn = await agent.store.read(lambda tx: events.of_turn(tx, done.turn))
+        assert len(turn) == 4
+        assert all(event.no_memory and event.layer == "archived" for event in turn)
+        host.registry.stage_entries.clear()
+        await agent.ask("what did I say?", thread=done.thread)
+        assert "between us" not in str(model.requests[2])
+
+
+async def test_no_memory_from_on_input_outlives_a_crash(tmp_path: Path) -> None:
     async def private(_: Fields) -> Mapping[str, object]:
         return {"no_memory": True}
 
     host = FakeHost()
     host.stage("on_input", private)
+    async with running_agent(tmp_path, Setup(model=FakeModel(hangs("well, ")), host=host)) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("between us"))
+        await agent.until(lambda: agent.of("content_delta"))
     async with running_agent(tmp_path, Setup(host=host)) as agent:
-        done = await agent.ask("between us")
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
         turn = await agent.store.read(lambda tx: events.of_turn(tx, done.turn))
-        assert all(event.no_memory and event.layer == "archived" for event in turn)
-        await agent.ask("what did I say?", thread=done.thread)
-        assert "between us" not in str(agent.model.requests[1])
+        assert [event.no_memory for event in turn] == [True, True]
 
 
 async def test_a_dead_plugin_leaves_its_token_behind_nowhere(tmp_path: Path) -> None:
