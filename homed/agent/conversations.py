@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import trio
@@ -89,6 +91,14 @@ class Receipt:
     duplicate: bool
 
 
+@dataclass(slots=True)
+class _Ended:
+    """Set when an input's turn is over; kept as long as somebody looks at that input."""
+
+    event: trio.Event = field(default_factory=trio.Event)
+    watchers: int = 0
+
+
 class Conversations:
     """All conversations.  Works while ``run`` does."""
 
@@ -97,7 +107,7 @@ class Conversations:
         self._loop = Loop(ports)
         self._lanes = Lanes(self._make, self._work)
         self._ready = trio.Event()
-        self._ended: dict[str, trio.Event] = {}
+        self._ended: dict[str, _Ended] = {}
         self._closed = False
 
     # -- lifetime --------------------------------------------------------------------------------------------------
@@ -241,7 +251,7 @@ class Conversations:
         """Those who wait for this input look again."""
         ended = self._ended.pop(input_id, None)
         if ended is not None:
-            ended.set()
+            ended.event.set()
 
     # -- out -------------------------------------------------------------------------------------------------------
 
@@ -252,26 +262,29 @@ class Conversations:
         because homed is stopping or the store failed: it is taken up when it is sent again, or at the next start.
         """
         for last in (False, True):
-            ended = self._ended.setdefault(input_id, trio.Event())
-            found = await self._ports.store.read(lambda tx: inputs.get(tx, input_id))
-            if found is None or found.scope not in visible_scopes(who):
-                self._forget(input_id, ended)
-                raise NotFound(f"There is no input {input_id}.")
-            if found.state.terminal:
-                self._forget(input_id, ended)
-                return found
-            if last:
-                self._forget(input_id, ended)
-                break
-            if not self._ready.is_set() or self._lanes.holds(found):
-                await ended.wait()
+            with self._watched(input_id) as ended:
+                found = await self._ports.store.read(lambda tx: inputs.get(tx, input_id))
+                if found is None or found.scope not in visible_scopes(who):
+                    raise NotFound(f"There is no input {input_id}.")
+                if found.state.terminal:
+                    return found
+                if not last and (not self._ready.is_set() or self._lanes.holds(found)):
+                    await ended.wait()
         raise Unavailable(
             "homed stopped working on this message before it was answered.", hint="It is taken up at the next start."
         )
 
-    def _forget(self, input_id: str, ended: trio.Event) -> None:
-        if self._ended.get(input_id) is ended and not ended.statistics().tasks_waiting:
-            del self._ended[input_id]
+    @contextmanager
+    def _watched(self, input_id: str) -> Iterator[trio.Event]:
+        """The event of this input's end, from before its state is read: the end may come while it is being read."""
+        ended = self._ended.setdefault(input_id, _Ended())
+        ended.watchers += 1
+        try:
+            yield ended.event
+        finally:
+            ended.watchers -= 1
+            if not ended.watchers and self._ended.get(input_id) is ended:
+                del self._ended[input_id]
 
     async def stop(self, who: Identity, thread: str) -> bool:
         """Stop the turn that runs in a thread, at once.  False if none does.  Raises NotFound."""

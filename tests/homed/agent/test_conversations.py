@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
 from homed.errors import InvalidInput, NotFound, Unavailable
 from homed.memory import events, inputs
@@ -63,6 +65,38 @@ async def test_one_turn_at_a_time_in_a_thread_and_threads_side_by_side(tmp_path:
         await agent.until(lambda: len(agent.of("content_delta")) == 2)
         assert agent.model.open == 2
         assert agent.conversations.counts == {"busy": 2, "queued": 1}
+
+
+async def test_who_asks_in_vain_takes_nobodys_waking_away(tmp_path: Path) -> None:
+    """Two look at an input at once; the one who may not see it is told so first."""
+    async with running_agent(tmp_path, Setup(model=FakeModel(hangs("well, ")))) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("hi"))
+        await agent.until(lambda: agent.of("content_delta"))
+        told, read = trio.Event(), agent.store.read
+
+        async def slowly(fn: Any) -> Any:
+            found = await read(fn)
+            if not told.is_set():
+                told.set()
+                with pytest.raises(NotFound):
+                    await agent.conversations.wait(GUEST, receipt.input.id)
+            return found
+
+        agent.store.read = slowly  # type: ignore[method-assign]
+        with trio.fail_after(5):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(agent.conversations.wait, OWNER, receipt.input.id)
+                await trio.testing.wait_all_tasks_blocked(0.01)
+                await agent.conversations.stop(OWNER, receipt.thread.id)
+        assert agent.conversations._ended == {}
+
+
+async def test_who_stops_waiting_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with running_agent(tmp_path, Setup(model=FakeModel(hangs("well, ")))) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("hi"))
+        with trio.move_on_after(0):
+            await agent.conversations.wait(OWNER, receipt.input.id)
+        assert agent.conversations._ended == {}
 
 
 async def test_an_idle_thread_has_no_task(tmp_path: Path) -> None:
