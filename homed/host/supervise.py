@@ -25,6 +25,8 @@ from homed.host.states import RESTING, CrashReport, PluginStatus, State
 _log = logging.getLogger(__name__)
 
 OFF_REASON = "stopped by a person"
+_SAVE_LIMIT = 5.0
+"""Seconds for a person's wish to be stored, shielded."""
 SETTLED = RESTING | {State.READY, State.BACKOFF}
 """Where a start has led somewhere."""
 
@@ -113,7 +115,7 @@ class Supervisor:
             if self._life is None:
                 self._set(State.WAITING, "")
             self._wake.set()
-        await self._save()
+        await self._save_wish()
 
     async def stop(self) -> None:
         """A person wants it down.  Returns once asked for; `wait_until(RESTING)` for the end of the ladder."""
@@ -125,7 +127,7 @@ class Supervisor:
         else:
             self._set(State.STOPPED, OFF_REASON)
         self._wake.set()
-        await self._save()
+        await self._save_wish()
 
     def close(self) -> None:
         """The daemon ends: no new life, and the ladder for this one.  Nothing of it is remembered."""
@@ -244,6 +246,11 @@ class Supervisor:
 
     async def _save(self) -> None:
         await self._remember(self._ports.history.save(self.plan.name, self._past, at=self._ports.wall()))
+
+    async def _save_wish(self) -> None:
+        """Also when whoever asked is gone: a page or a terminal asks for its own end, and is cancelled by it."""
+        with trio.move_on_after(_SAVE_LIMIT, shield=True):
+            await self._save()
 
     async def _remember(self, writing: Coroutine[Any, Any, None]) -> None:
         """A store that refuses must not take the plugin down with it: what is in memory still holds."""

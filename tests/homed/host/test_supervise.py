@@ -30,6 +30,7 @@ class MemoryHistory:
         self.past = dict(past)
         self.broken = False
         self.slow: trio.Event | None = None
+        self._order = trio.StrictFIFOLock()
 
     async def load(self, plugin: str) -> Past:
         await trio.lowlevel.checkpoint()
@@ -46,8 +47,9 @@ class MemoryHistory:
 
     async def _write(self) -> None:
         await trio.lowlevel.checkpoint()
-        if self.slow is not None:
-            await self.slow.wait()
+        async with self._order:
+            if self.slow is not None:
+                await self.slow.wait()
         if self.broken:
             raise StorageError("The disk is full.")
 
@@ -345,3 +347,15 @@ async def test_a_stop_that_comes_while_a_start_is_being_stored_has_the_last_word
         assert supervisor.state is State.STOPPED
         assert world.history.past["mole"].wish == history.OFF
         assert world.launcher.alive == 0
+
+
+async def test_a_wish_is_stored_though_the_plugin_that_asked_is_ended_by_it(autojump_clock: MockClock) -> None:
+    world = World()
+    async with world.running() as supervisor, trio.open_nursery() as nursery:
+        await reach(supervisor, State.READY)
+        world.history.slow = trio.Event()
+        nursery.start_soon(supervisor.stop)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+        world.history.slow.set()
+    assert world.history.past["mole"].wish == history.OFF
