@@ -169,8 +169,9 @@ def build(
     tokens, logins = CallTokens(), Logins(store, settings, wall)
     conversations = Conversations(
         AgentPorts(
-            store=store, bus=bus, settings=settings, host=host, sources=sources, rules=Rules(store, wall), tokens=tokens,
-            redactor=ground.redactor, wall=wall, failpoints=options.failpoints, builtins=builtin_tools(store, host.registry),
+            store=store, bus=bus, settings=settings, host=host, sources=sources, rules=Rules(store, wall),
+            tokens=tokens, redactor=ground.redactor, wall=wall, failpoints=options.failpoints,
+            builtins=builtin_tools(store, host.registry),
         )
     )  # fmt: skip
     overview = Overview(

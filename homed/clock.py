@@ -1,7 +1,7 @@
 """Wall-clock time as a port, so that everything that stores a time can be tested without waiting.
 
-Durations and deadlines use ``trio.current_time()`` (and so ``MockClock`` in tests); only what is written to disk or shown to
-a person uses a wall clock.
+Durations and deadlines use ``trio.current_time()`` (and so ``MockClock`` in tests); only what is written to disk or
+shown to a person uses a wall clock.
 """
 
 from __future__ import annotations
