@@ -190,11 +190,11 @@ class Dispatch:
             raise Refused(Result(DENIED, f"denied: {denial}"))
 
     async def _invoke(self, turn: Turn, entry: ToolEntry, arguments: Mapping[str, object]) -> Result:
+        turn.tainted = turn.tainted or entry.untrusted
         if builtin := self._catalogue.builtin(entry.name):
             return Result(OK, as_text(await builtin.run(turn.context, arguments)) or EMPTY)
         if self._outputs.owns(entry.name):
             return Result(OK, await self._outputs.run(turn, entry.name, arguments))
-        turn.tainted = turn.tainted or entry.untrusted
         timeout = entry.timeout or self._ports.settings.float(TOOL_TIMEOUT)
         token = self._ports.tokens.mint(
             entry.plugin, turn.who, turn=turn.id, thread=turn.input.thread, channel=turn.input.channel

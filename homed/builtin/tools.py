@@ -23,14 +23,16 @@ def builtin_tools(store: StorePort, registry: RegistryPort) -> tuple[BuiltinTool
     return (_result_read(store), _get_plugin_tools(registry))
 
 
-def _entry(name: str, properties: Mapping[str, Any], required: tuple[str, ...], *, guest: bool) -> ToolEntry:
+def _entry(
+    name: str, properties: Mapping[str, Any], required: tuple[str, ...], *, guest: bool, untrusted: bool = False
+) -> ToolEntry:
     description = resources.files(__package__).joinpath(f"{name}.md").read_text(encoding="utf-8").strip()
     parameters = {
         "type": "object", "properties": dict(properties), "required": list(required), "additionalProperties": False,
     }  # fmt: skip
     return ToolEntry(
         name, KERNEL, description, parameters, "read", guest=guest, parallel_safe=True, timeout=0.0, confirm=False,
-        no_memory=True, untrusted=False, trust=Trust.PACKAGED,
+        no_memory=True, untrusted=untrusted, trust=Trust.PACKAGED,
     )  # fmt: skip
 
 
@@ -54,7 +56,8 @@ def _result_read(store: StorePort) -> BuiltinTool:
         "offset": {"type": "integer", "minimum": 0, "description": "Where to begin, in characters."},
         "length": {"type": "integer", "minimum": 1, "maximum": READ_LENGTH, "description": "Characters to read."},
     }
-    return BuiltinTool(_entry("result_read", properties, ("id",), guest=True), run)
+    # what it reads may have come from strangers in an earlier turn, so it taints this one
+    return BuiltinTool(_entry("result_read", properties, ("id",), guest=True, untrusted=True), run)
 
 
 def _get_plugin_tools(registry: RegistryPort) -> BuiltinTool:

@@ -249,6 +249,21 @@ async def test_untrusted_text_turns_a_standing_yes_back_into_a_question(tmp_path
         assert [call["tool"] for call in host.invoked()] == ["write", "web"]
 
 
+async def test_reading_on_in_what_came_from_strangers_counts_as_untrusted_too(tmp_path: Path) -> None:
+    host = FakeHost()
+    host.tool("web", give, untrusted=True)
+    host.tool("write", give, tool_class="write")
+    model = FakeModel(calls(("web", "{}")), says("ok"))
+    setup = Setup(model=model, host=host, builtins=lambda store, h: builtin_tools(store, h.registry))
+    async with running_agent(tmp_path, setup) as agent:
+        agent.rules.rules.append(Rule(Decision.ALLOW, tool="write"))
+        done = await agent.ask("look")
+        page = (await stored(agent, done.thread, EventKind.TOOL))[0]
+        model.script = [calls(("result_read", json.dumps({"id": page.id}))), calls(("write", "{}"))]
+        await agent.ask("read on", thread=done.thread)
+        assert [call["tool"] for call in host.invoked()] == ["web"]
+
+
 async def test_a_long_result_is_shown_head_and_tail_and_read_on_by_its_handle(tmp_path: Path) -> None:
     async def long(_: Mapping[str, Any]) -> object:
         return "\n".join(f"line {n}" for n in range(9000))
