@@ -194,7 +194,8 @@ class Dispatch:
         if builtin := self._catalogue.builtin(entry.name):
             return Result(OK, as_text(await builtin.run(turn.context, arguments)) or EMPTY)
         if self._outputs.owns(entry.name):
-            return Result(OK, await self._outputs.run(turn, entry.name, arguments))
+            done, text = await self._outputs.run(turn, entry.name, arguments)
+            return Result(OK if done else ERROR, text)
         timeout = entry.timeout or self._ports.settings.float(TOOL_TIMEOUT)
         token = self._ports.tokens.mint(
             entry.plugin, turn.who, turn=turn.id, thread=turn.input.thread, channel=turn.input.channel

@@ -52,11 +52,11 @@ class Outputs:
         """True for a tool of this room."""
         return name.startswith(PREFIX)
 
-    async def run(self, turn: Turn, name: str, arguments: Mapping[str, object]) -> str:
-        """Send, or explain; the text for the model is just what the channel reported: ok, queued or unconfirmed."""
+    async def run(self, turn: Turn, name: str, arguments: Mapping[str, object]) -> tuple[bool, str]:
+        """Send, or explain: whether it was done, and for the model just what the channel reported, or the refusal."""
         output = self._output(name)
         if name.endswith(HELP) and name.removesuffix(HELP) != name and "content" not in arguments:
-            return as_text({"name": output.name, "caps": output.caps, "format": output.format or "text"})
+            return True, as_text({"name": output.name, "caps": output.caps, "format": output.format or "text"})
         return await self._send(turn, output, arguments["content"])
 
     def _output(self, name: str) -> OutputEntry:
@@ -66,19 +66,21 @@ class Outputs:
             raise InvalidInput(f"There is no output {name.removeprefix(PREFIX)}.")
         return found
 
-    async def _send(self, turn: Turn, output: OutputEntry, content: object) -> str:
+    async def _send(self, turn: Turn, output: OutputEntry, content: object) -> tuple[bool, str]:
         text = as_text(content)
         key = f"{output.name}\n{text}"
         if key in turn.counters.sends:
-            return refusal("already_sent", detail="The same message went out in this turn.", hint="Do not repeat it.")
+            detail = "The same message went out in this turn."
+            return False, refusal("already_sent", detail=detail, hint="Do not repeat it.")
         if len(turn.counters.sends) >= SENDS:
-            return refusal("send_limit", detail=f"{SENDS} sends a turn are the limit.", hint="Answer in text now.")
+            detail = f"{SENDS} sends a turn are the limit."
+            return False, refusal("send_limit", detail=detail, hint="Answer in text now.")
         staged = await self._stages.run(turn, "before_output", {"final_text": text})
         if staged.closed or staged.response is not None:
-            return refusal("blocked", detail=staged.response or f"{staged.closed} could not check it.")
+            return False, refusal("blocked", detail=staged.response or f"{staged.closed} could not check it.")
         turn.counters.sends.append(key)
         left = staged.text("final_text")
-        return await self._invoke(turn, output, content if left == text else left)
+        return True, await self._invoke(turn, output, content if left == text else left)
 
     async def _invoke(self, turn: Turn, output: OutputEntry, content: object) -> str:
         tokens, given = self._ports.tokens, turn.input

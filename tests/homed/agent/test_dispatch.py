@@ -347,7 +347,9 @@ async def test_an_output_is_a_tool_and_reports_just_what_became_of_it(tmp_path: 
         assert "already_sent" in first[1].text
         assert '"caps":["text"]' in first[2].text
         assert len(sent) == 10
-        assert "send_limit" in results(model.requests[2])[-1].text
+        last = results(model.requests[2])[-1]
+        assert "send_limit" in last.text
+        assert [r.is_error for r in (*first, last)] == [False, True, False, True], "what was not sent is no success"
 
 
 async def test_the_owners_identity_goes_with_every_call(tmp_path: Path) -> None:
