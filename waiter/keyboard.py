@@ -68,13 +68,17 @@ class Keyboard:
 
 
 class Interrupts:
-    """Counts Ctrl-C instead of raising in the middle of something; ``wait`` returns at once when one comes."""
+    """Counts Ctrl-C instead of raising in the middle of something; ``wait`` returns at once when one comes.
+
+    One more before ``wait`` has seen the last raises KeyboardInterrupt: something else blocks, such as a hung homed.
+    """
 
     def __init__(self) -> None:
         self._near, self._far = socket.socketpair()
         self._near.setblocking(False)
         self._far.setblocking(False)
         self.count = 0
+        self._seen = 0
 
     def __enter__(self) -> Interrupts:
         self._wakeup = signal.set_wakeup_fd(self._far.fileno(), warn_on_full_buffer=False)
@@ -89,6 +93,8 @@ class Interrupts:
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self.count += 1
+        if self.count > self._seen + 1:
+            raise KeyboardInterrupt
 
     def wait(self, sources: Iterable[Readable], timeout: float | None = None) -> list[Readable]:
         """Those of ``sources`` that have something to read; none after ``timeout`` seconds or on Ctrl-C."""
@@ -96,4 +102,5 @@ class Interrupts:
         ready, _, _ = select.select([*wanted, self._near], [], [], timeout)
         if self._near in ready:
             self._near.recv(_READ)
+        self._seen = self.count
         return [source for source in wanted if source in ready]

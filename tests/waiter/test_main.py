@@ -7,14 +7,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from homed.errors import InvalidInput, Unavailable
 from tests.waiter.conftest import Run
-from tests.waiter.fake_homed import Caller, FakeHomed, Hangup
+from tests.waiter.fake_homed import Caller, FakeHomed, Hangup, Params
 
 TEXT = "你好🌍, 日本語, 👩‍👩‍👧, é\tend"
 
@@ -237,6 +239,30 @@ def test_ctrl_c_stops_the_turn_and_exits_130(homed: FakeHomed) -> None:
     assert out == b"so far\n"
     assert b"Traceback" not in err
     assert homed.named("stop") == [{"thread": "th"}]
+
+
+def test_ctrl_c_twice_leaves_though_homed_hangs(homed: FakeHomed) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def hang(caller: Caller, params: Params) -> None:
+        asked.set()
+        answer.wait(60)
+        raise Hangup
+
+    homed.answers["chat"] = hang
+    child = subprocess.Popen(
+        [sys.executable, "-m", "waiter", "-chat", "hi", "--socket", str(homed.path)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert asked.wait(30)
+    for _ in range(50):  # two that come together are one
+        child.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(0.2)
+            break
+    answer.set()
+    assert child.communicate(timeout=30)[1] == b""
+    assert child.returncode == 130
 
 
 def test_a_reader_that_goes_away_causes_no_traceback(homed: FakeHomed) -> None:
