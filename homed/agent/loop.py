@@ -16,7 +16,7 @@ from homed.agent.outputs import Outputs
 from homed.agent.ports import AgentPorts
 from homed.agent.prompt import load_texts
 from homed.agent.results import shown_arguments
-from homed.agent.stages import Staged, Stages
+from homed.agent.stages import CHECKING_ANSWERS, Staged, Stages
 from homed.agent.turn import Ended, Ending, Turn, usage_dict
 from homed.config.definitions import MAX_TOOL_TURNS
 from homed.errors import HomedError
@@ -73,6 +73,8 @@ class Loop:
                 log.exception("turn %s failed", turn.id)
                 known = HomedError("Something in homed itself went wrong.", hint="The log has the details.")
             ending = self._failed(turn, known.message, known.hint)
+        if not turn.heard:
+            await self._hear_unchecked(turn)
         # a stop that came with the last step, or with a failure, still counts: nothing more may reach the person
         return self._stopped(turn) if turn.stopping else ending
 
@@ -117,6 +119,13 @@ class Loop:
             raise Ended(Ending(turn.outcome(InputState.REFUSED, error=error, hint=_start(staged.closed))))
         self._jump(turn, staged)
 
+    async def _hear_unchecked(self, turn: Turn) -> None:
+        """The turn ended within ``on_input``: the message stands in the history all the same, but not what was to be
+        checked first."""
+        checker = self._stages.checker("on_input")
+        text = WITHHELD.format(plugin=checker) if checker else self._ports.redactor.redact(turn.input.text)
+        await self._journal.heard(turn, text, title=title_of(text))
+
     async def _prepare(self, turn: Turn) -> None:
         """Select what of the conversation is shown, and let ``pre_action`` add to it."""
         given = turn.input
@@ -157,7 +166,7 @@ class Loop:
 
     def _withhold(self, turn: Turn) -> None:
         """Show nothing of the answer while it grows, if some plugin must check it first; say so once."""
-        checker = self._stages.withheld_by()
+        checker = self._stages.checker(*CHECKING_ANSWERS)
         if checker and not turn.withheld:
             turn.withheld = True
             data = {"code": "withheld", "message": f"The answer is shown when {checker} has checked it."}

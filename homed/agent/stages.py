@@ -50,9 +50,9 @@ class Stages:
         self._journal = journal
         self._seq = 0
 
-    def withheld_by(self) -> str:
-        """The plugin that must have checked an answer before anybody sees it; empty if none must."""
-        for stage in CHECKING_ANSWERS:
+    def checker(self, *stages: str) -> str:
+        """The plugin without which one of these stages lets nothing pass; empty if there is none."""
+        for stage in stages:
             for entry in self._ports.host.registry.stages(stage):
                 if entry.on_failure == CLOSED:
                     return entry.plugin

@@ -103,6 +103,31 @@ async def test_stop_while_a_question_is_open_withdraws_it(tmp_path: Path) -> Non
         assert agent.conversations.approvals(OWNER) == []
 
 
+@pytest.mark.parametrize(
+    ("on_failure", "kept"), [("open", "my words"), ("closed", "[withheld: hooks could not check it]")]
+)
+async def test_stop_before_the_message_was_checked_keeps_its_place_and_only_what_may_stay(
+    tmp_path: Path, on_failure: str, kept: str
+) -> None:
+    checking = trio.Event()
+
+    async def slow(_: Mapping[str, Any]) -> None:
+        checking.set()
+        await trio.sleep_forever()
+
+    host = FakeHost()
+    host.stage("on_input", slow, on_failure=on_failure)
+    async with running_agent(tmp_path, Setup(host=host)) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("my words"))
+        with trio.fail_after(5):
+            await checking.wait()
+        assert await agent.conversations.stop(OWNER, receipt.thread.id)
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
+        page = (await agent.history(done.thread))["events"]
+        assert [(event["kind"], event["text"]) for event in page] == [("user", kept), ("assistant", "")]
+        assert (done.state, done.text) == (InputState.STOPPED, kept), "what a stage was to scrub does not stay on disk"
+
+
 async def test_a_failure_while_stopping_is_still_a_stop(tmp_path: Path) -> None:
     class Tearing(FakeModel):
         async def _parts(self, answer: Answer) -> AsyncIterator[Part]:
