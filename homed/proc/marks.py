@@ -21,28 +21,24 @@ _PAUSE = 0.005
 """Seconds between two scans, for what was killed to be gone."""
 
 
-def owns(mark: str, environ: bytes) -> bool:
-    """Whether an environment block (``NAME=value`` joined by NUL) carries this mark or one nested in it."""
+def owns(mark: str, environ: bytes, *, group: bool = False) -> bool:
+    """Whether an environment block (``NAME=value`` joined by NUL) carries this mark or one nested in it.
+
+    With ``group`` the mark is the beginning of a family (everything one data folder ever started): ``a1b2`` owns
+    ``a1b2:shell:77`` too.
+    """
     wanted = f"{MARK}={mark}".encode()
-    return any(entry == wanted or entry.startswith(wanted + b"/") for entry in environ.split(b"\0"))
+    nested = (wanted + b"/", wanted + b":") if group else (wanted + b"/",)
+    return any(entry == wanted or entry.startswith(nested) for entry in environ.split(b"\0"))
 
 
 def marked(mark: str, *, group: bool = False) -> list[int]:
-    """Pids of living processes that carry this mark, never this process or one it descends from.
+    """Pids of living processes that carry this mark (as `owns`), never this process or one it descends from.
 
-    With ``group`` the mark is the beginning of a family (everything one data folder ever started): ``a1b2`` finds
-    ``a1b2:shell:77``.  Blocks for some milliseconds: call it in a thread.
+    Blocks for some milliseconds: call it in a thread.
     """
-    wanted = f"{MARK}={mark}:".encode()
     spared = _lineage()
-    found: list[int] = []
-    for pid in _pids():
-        if pid in spared:
-            continue
-        environ = _environ(pid)
-        if owns(mark, environ) or (group and any(e.startswith(wanted) for e in environ.split(b"\0"))):
-            found.append(pid)
-    return found
+    return [pid for pid in _pids() if pid not in spared and owns(mark, _environ(pid), group=group)]
 
 
 def kill_marked(mark: str, *, group: bool = False) -> int:
@@ -64,9 +60,7 @@ def _kill(pid: int, mark: str, *, group: bool) -> bool:
     except OSError:
         return False
     try:
-        environ = _environ(pid)
-        wanted = f"{MARK}={mark}:".encode()
-        if not (owns(mark, environ) or (group and any(e.startswith(wanted) for e in environ.split(b"\0")))):
+        if not owns(mark, _environ(pid), group=group):
             return False
         signal.pidfd_send_signal(handle, signal.SIGKILL)
     except OSError:
