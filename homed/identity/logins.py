@@ -81,11 +81,10 @@ class Logins:
 
     async def login(self, password: str) -> Session:
         """Open a session with the password.  ``Denied`` when it is wrong, none is set, or too many tries failed."""
-        stored = self._settings.str(WEB_PASSWORD)
-        if not stored:
+        if not self.password_set:
             raise Denied("No password is set.", hint="Log in with `homed link`; a password can be set on the page.")
         self._refuse_if_blocked()
-        if len(password) > MAX_PASSWORD or not await self._matches(password, stored):
+        if len(password) > MAX_PASSWORD or not await self._matches(password):
             raise Denied("The password is wrong.", hint="`homed link` logs in without one.")
         return await self._open_session()
 
@@ -108,10 +107,13 @@ class Logins:
         """End every session and link, as after a change of the password."""
         await self._store.write(lambda tx: tx.execute("DELETE FROM logins"))
 
-    async def _matches(self, password: str, stored: str) -> bool:
+    async def _matches(self, password: str) -> bool:
         async with self._one_at_a_time:  # a flood of tries queues up here; it cannot take the memory or both cores
             self._refuse_if_blocked()
+            stored = self._settings.str(WEB_PASSWORD)
             matches = await trio.to_thread.run_sync(verify_password, password, stored)
+            # changed meanwhile: sessions of the old one have just been ended, and this must not be a new one
+            matches = matches and stored == self._settings.str(WEB_PASSWORD)
             self._failures = 0 if matches else self._failures + 1
             if self._failures >= FREE_TRIES:
                 wait = min(LONGEST_WAIT, 2.0 ** (self._failures - FREE_TRIES))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from homed.errors import Denied
 from homed.identity import logins as module
@@ -168,6 +169,26 @@ async def test_the_wait_doubles_up_to_a_minute_and_a_right_password_clears_it(
     assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
     await logins.login("right one")
     assert await refusal() == 0
+
+
+async def test_tries_that_wait_are_held_to_the_password_that_is_set_by_then(store: Store, wall: Wall) -> None:
+    """Else whoever knew the old one, and queued up in time, would be logged in after everybody was logged out."""
+    password, new = Password("open sesame"), hash_password("another one")
+    logins = Logins(store, password, wall)
+    refused: list[str] = []
+
+    async def enter() -> None:
+        with pytest.raises(Denied) as caught:
+            await logins.login("open sesame")
+        refused.append(caught.value.message)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(2):
+            nursery.start_soon(enter)
+        await trio.testing.wait_all_tasks_blocked()
+        password.stored = new
+        await logins.end_all()
+    assert refused == ["The password is wrong."] * 2
 
 
 async def test_ending_all_ends_sessions_and_links(logins: Logins) -> None:
