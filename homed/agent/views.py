@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from homed.agent.results import head_and_tail
 from homed.agent.turn import Turn
@@ -15,6 +16,26 @@ EVENT_BYTES = 24_000
 PAGE_BYTES = 600_000
 """Bytes of a history page: with the rest of the answer it must fit one wire line of 1 MiB."""
 
+LIVE_BYTES = 200_000
+"""Bytes that the calls of a running turn share."""
+
+QUEUED_BYTES = 100_000
+"""Bytes that the texts of waiting inputs share; each may be a quarter of a MiB, and 256 may wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A page of a thread as the store has it.
+
+    ``ended`` are the inputs of turns that end on it; ``sent`` is, by turn, what went out instead of the answer.
+    """
+
+    thread: Thread
+    events: Sequence[Event]
+    more: bool
+    ended: Sequence[Input]
+    sent: Mapping[str, str]
+
 
 def thread_view(thread: Thread, *, busy: bool) -> dict[str, object]:
     """A thread in a list."""
@@ -24,14 +45,18 @@ def thread_view(thread: Thread, *, busy: bool) -> dict[str, object]:
     }  # fmt: skip
 
 
-def outcome_view(outcome: Outcome | None) -> dict[str, object] | None:
-    """An outcome as it crosses the wire."""
-    if outcome is None:
-        return None
+def ending_view(outcome: Outcome) -> dict[str, object]:
+    """How a turn ended, for the notice of it and, ever after, for its history."""
     return {
-        "state": outcome.state.value, "text": outcome.text, "error": outcome.error, "hint": outcome.hint,
-        "usage": dict(outcome.usage),
+        "state": outcome.state.value, "error": head_and_tail(outcome.error, EVENT_BYTES), "hint": outcome.hint,
+        "usage": dict(outcome.usage), "ms": outcome.ms,
     }  # fmt: skip
+
+
+def ended_view(input_: Input) -> dict[str, object]:
+    """A turn that has ended, by the input that began it."""
+    assert input_.outcome is not None
+    return {"turn": input_.turn, "input": input_.id, **ending_view(input_.outcome)}
 
 
 def event_view(event: Event, text: str) -> dict[str, object]:
@@ -39,7 +64,7 @@ def event_view(event: Event, text: str) -> dict[str, object]:
     limit = EVENT_BYTES if event.kind is EventKind.TOOL else EVENT_BYTES * 8
     return {
         "seq": event.seq, "id": event.id, "turn": event.turn, "kind": event.kind.value, "peer": event.peer,
-        "text": head_and_tail(text, limit), "data": dict(event.data), "created_at": event.created_at,
+        "text": head_and_tail(text, limit), "data": clipped(event.data, EVENT_BYTES), "created_at": event.created_at,
     }  # fmt: skip
 
 
@@ -62,16 +87,29 @@ def sent_texts(events: Iterable[Event]) -> dict[str, str]:
     return {e.turn: e.text for e in events if e.kind is EventKind.NOTE and e.data.get("code") == "sent"}
 
 
-def bounded(page: Sequence[dict[str, object]]) -> tuple[list[dict[str, object]], bool]:
-    """The newest events of a page that fit one wire line, and whether some had to be left for the next page."""
+def bounded(page: Sequence[dict[str, object]], ended: Iterable[Input]) -> dict[str, object]:
+    """``{events, ended, more}``: the newest events of a page that fit one wire line, with the ends of their turns.
+
+    ``more`` is true if some had to be left for the next page.
+    """
+    ends = {input_.turn: ended_view(input_) for input_ in ended}
     kept: list[dict[str, object]] = []
+    told: dict[str, dict[str, object]] = {}
     size = 0
     for event in reversed(page):
-        size += len(json.dumps(event, ensure_ascii=False).encode())
+        turn = str(event["turn"])
+        end = ends[turn] if turn in ends and turn not in told else None
+        size += _bytes(event) + (_bytes(end) if end else 0)
         if kept and size > PAGE_BYTES:
-            return kept[::-1], True
+            break
         kept.append(event)
-    return kept[::-1], False
+        if end:
+            told[turn] = end
+    return {"events": kept[::-1], "ended": [*told.values()][::-1], "more": len(kept) < len(page)}
+
+
+def _bytes(value: object) -> int:
+    return len(json.dumps(value, ensure_ascii=False).encode())
 
 
 def live_view(turn: Turn | None) -> dict[str, object] | None:
@@ -79,12 +117,27 @@ def live_view(turn: Turn | None) -> dict[str, object] | None:
     if turn is None or not turn.input.turn:
         return None
     live = turn.live
+    share = LIVE_BYTES // 2 // max(1, len(live.calls))
     return {
         "turn": turn.id, "input": turn.input.id, "step": live.step, "text": live.text, "reasoning": live.reasoning,
-        "calls": [call.view() for call in live.calls],
+        "calls": [clipped(call.view(), share) for call in live.calls],
     }  # fmt: skip
 
 
 def queued_view(waiting: Iterable[Input]) -> list[dict[str, object]]:
     """Accepted inputs that do not stand in the history yet."""
-    return [{"input": i.id, "text": i.text, "peer": i.peer, "accepted_at": i.accepted_at} for i in waiting]
+    inputs = list(waiting)
+    share = QUEUED_BYTES // max(1, len(inputs))
+    return [
+        {"input": i.id, "text": head_and_tail(i.text, share), "peer": i.peer, "accepted_at": i.accepted_at}
+        for i in inputs
+    ]
+
+
+def clipped(value: object, limit: int) -> object:
+    """A JSON value with every text of more than ``limit`` bytes in it as head and tail."""
+    if isinstance(value, str):
+        return head_and_tail(value, limit)
+    if isinstance(value, Mapping):
+        return {key: clipped(one, limit) for key, one in value.items()}
+    return [clipped(one, limit) for one in value] if isinstance(value, list) else value

@@ -127,6 +127,33 @@ async def test_a_page_fits_one_wire_line_whatever_is_in_it(tmp_path: Path) -> No
         assert before["events"][-1]["seq"] < oldest
 
 
+async def test_what_runs_and_what_waits_fit_the_line_too(tmp_path: Path) -> None:
+    began = trio.Event()
+
+    async def huge(args: Mapping[str, Any]) -> object:
+        if args["text"] == "last":
+            began.set()
+            await trio.sleep_forever()
+        return "x" * 40_000
+
+    host = FakeHost()
+    host.tool("huge", huge)
+    wanted = [("huge", json.dumps({"text": "z" * 20_000})) for _ in range(40)]
+    model = FakeModel(calls(*wanted, ("huge", '{"text": "last"}')))
+    async with running_agent(tmp_path, Setup(model=model, host=host)) as agent:
+        thread = (await agent.conversations.inject(OWNER, message("go"))).thread.id
+        with trio.fail_after(20):
+            await began.wait()
+        for _ in range(5):
+            await agent.conversations.inject(OWNER, message("y" * 250_000, thread=thread))
+        view = await agent.history(thread)
+        assert (len(view["live"]["calls"]), len(view["queued"])) == (41, 5)
+        assert len(json.dumps(view, ensure_ascii=False).encode()) < 1024 * 1024
+        await agent.conversations.stop(OWNER, thread)
+        agent.conversations.close_intake()
+        await agent.conversations.wait_idle()
+
+
 async def test_threads_are_listed_last_used_first_and_found_by_what_was_said(tmp_path: Path) -> None:
     model = FakeModel(says("the answer is 42"), says("ok"), hangs("x "))
     async with running_agent(tmp_path, Setup(model=model)) as agent:
