@@ -13,9 +13,9 @@ from homed.errors import HomedError
 
 def complain(error: HomedError) -> None:
     """One line to stderr, and a second that says what to do."""
-    print(f"homed: {error.message}", file=sys.stderr)
+    print(f"homed: {clean(error.message)}", file=sys.stderr)
     if error.hint:
-        print(f"  {error.hint}", file=sys.stderr)
+        print(f"  {clean(error.hint)}", file=sys.stderr)
 
 
 def as_json(value: object) -> None:

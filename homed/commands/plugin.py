@@ -73,7 +73,7 @@ def _after(args: argparse.Namespace, plugin: dict[str, Any]) -> int:
     if args.json:
         as_json(plugin)
     else:
-        print(f"{plugin['name']}: {plugin['state']}{': ' + plugin['reason'] if plugin['reason'] else ''}")
+        print(clean(f"{plugin['name']}: {plugin['state']}{': ' + plugin['reason'] if plugin['reason'] else ''}"))
     return 0
 
 

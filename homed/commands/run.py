@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from homed.commands.output import complain
+from homed.commands.output import clean, complain
 from homed.commands.place import paths_of
 from homed.errors import HomedError
 from homed.log import LEVELS
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
                 listen=getattr(args, "listen", None),
                 log_level=getattr(args, "log_level", None),
                 safe=getattr(args, "safe", False),
-                say=lambda line: print(line, flush=True),
+                say=lambda line: print(clean(line), flush=True),
             )
         )
     except HomedError as error:
