@@ -7,7 +7,7 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from homed.host.session import Session, SessionPorts
 from homed.host.states import Trust
 from homed.proc import Child, Command, Exit, spawn, stop_ladder
 from homed.wire import methods, version
+from homed.wire.registration import differences
 
 _log = logging.getLogger(__name__)
 
@@ -26,6 +27,8 @@ HANDSHAKE_LIMIT = 10.0
 START_LIMIT = 30.0
 """Seconds for ``plugin.init`` and ``plugin.start`` together: a web server may import for a while on a slow machine."""
 _LAST_WORDS = 0.5
+_SHOWN = 5
+"""Differences from the manifest that a person is told at once."""
 _UNTALKABLE_GRACE = 1.0
 """Seconds between EOF and SIGTERM for a plugin that cannot be asked: never up, or its conversation is over."""
 
@@ -115,7 +118,7 @@ class ProcessLauncher:
             raise TimedOut(f"it did not answer the handshake within {HANDSHAKE_LIMIT:g} s")
         with trio.move_on_after(START_LIMIT) as limit:
             init = {"config": dict(self._ports.config_for(plan.name)), "data_dir": str(data_dir)}
-            check_registration(plan, await session.ask(methods.INIT, init))
+            _check_registration(plan.name, differences(plan.manifest, await session.ask(methods.INIT, init)))
             await session.ask(methods.START, {})
         if limit.cancelled_caught:
             raise TimedOut(f"it did not start within {START_LIMIT:g} s")
@@ -130,33 +133,13 @@ def _check_protocol(name: str, answer: object) -> None:
         )
 
 
-def check_registration(plan: Plan, answer: object) -> None:
-    """Refuse a plugin whose process does not register exactly what its manifest declares; `ConfigError` names both."""
-    got = answer if isinstance(answer, dict) else {}
-    manifest = plan.manifest
-    declared = {
-        "tools": {t.name for t in manifest.tools}, "stages": {s.stage for s in manifest.stages},
-        "outputs": {o.name for o in manifest.outputs}, "inputs": set(manifest.inputs),
-    }  # fmt: skip
-    for kind, names in declared.items():
-        listed = got.get(kind)
-        registered = {_registered_name(item) for item in listed} if isinstance(listed, list) else set()
-        for name in sorted(names - registered):
-            raise ConfigError(
-                f"The manifest of {plan.name} lists {name!r} under {kind}, but the plugin does not register it.",
-                hint="Write plugin.json anew: python -m homed.sdk manifest DIR.",
-            )
-        for name in sorted(registered - names):
-            raise ConfigError(
-                f"The plugin {plan.name} registers {name!r} under {kind}, which its manifest does not list.",
-                hint="Write plugin.json anew: python -m homed.sdk manifest DIR.",
-            )
-
-
-def _registered_name(item: object) -> str:
-    if isinstance(item, dict):
-        return str(item.get("name", item.get("stage", "")))
-    return str(item)
+def _check_registration(name: str, wrong: Sequence[str]) -> None:
+    if wrong:
+        more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+        raise ConfigError(
+            f"The plugin {name} does not register what its manifest says: {'; '.join(wrong[:_SHOWN])[:500]}{more}.",
+            hint="Write plugin.json anew: python -m homed.sdk manifest DIR.",
+        )
 
 
 async def _watch(life: Life, child: Child) -> None:

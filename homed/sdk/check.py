@@ -17,7 +17,8 @@ from homed.proc import Child, spawn
 from homed.sdk import scaffold
 from homed.sdk.launch import command, fresh_mark
 from homed.wire import methods
-from homed.wire.manifest import Manifest, StageSpec, ToolSpec, read_manifest
+from homed.wire.manifest import Manifest, ToolSpec, read_manifest
+from homed.wire.registration import differences
 from homed.wire.stream import Connection, unknown_method
 from homed.wire.version import CORE, PROTOCOL
 
@@ -171,7 +172,7 @@ class _Run:
         registered = await self._step(connection, "init", methods.INIT, {"config": config, "data_dir": str(self._data)})
         if registered is None:
             return False
-        problems = compare(self._manifest, registered)
+        problems = differences(self._manifest, registered)
         self._report.add("registrations", not problems, "\n".join(problems))
         return await self._start(connection) and await self._step(connection, "ping", methods.PING, {}) is not None
 
@@ -258,36 +259,3 @@ class _Run:
 
     def notification(self, method: str, params: Mapping[str, Any]) -> None:
         """Plugins send none."""
-
-
-def compare(manifest: Manifest, registered: Mapping[str, Any]) -> list[str]:
-    """Every difference between what the manifest promises and what the running plugin registered."""
-    found: list[str] = []
-    promised = {
-        "tools": {tool.name for tool in manifest.tools},
-        "stages": {_stage(stage) for stage in manifest.stages},
-        "outputs": {output.name for output in manifest.outputs},
-        "inputs": set(manifest.inputs),
-    }
-    for kind, wanted in promised.items():
-        there = registered.get(kind, [])
-        if not isinstance(there, list):
-            found.append(f"{kind}: it registers no list")
-            continue
-        names = {_registered(kind, entry) for entry in there}
-        found += [f"{kind}: {name} stands in plugin.json but is not registered" for name in sorted(wanted - names)]
-        found += [f"{kind}: {name} is registered but does not stand in plugin.json" for name in sorted(names - wanted)]
-    return found
-
-
-def _stage(stage: StageSpec) -> str:
-    return f"{stage.stage} (scope {stage.scope}, order {stage.order}, on_failure {stage.on_failure})"
-
-
-def _registered(kind: str, entry: object) -> str:
-    if not isinstance(entry, dict):
-        return str(entry)
-    if kind == "stages":
-        spec = {key: entry[key] for key in ("stage", "scope", "order", "on_failure") if key in entry}
-        return _stage(StageSpec(**spec)) if "stage" in spec else str(entry)
-    return str(entry.get("name"))

@@ -178,8 +178,8 @@ async def test_another_protocol_is_refused_with_both_versions_and_not_retried(tm
 
 @pytest.mark.parametrize(
     ("mode", "says"),
-    [("config", "The port 8080 is in use."), ("no-tool", "'echo_odd' under tools, but the plugin does not register it"),
-     ("other-tool", "but the plugin does not register it")],
+    [("config", "The port 8080 is in use."), ("no-tool", "tools: echo_odd stands in plugin.json but is not registered"),
+     ("other-tool", "tools: other is registered but does not stand in plugin.json")],
 )  # fmt: skip
 async def test_what_a_restart_cannot_mend_needs_attention_at_once(tmp_path: Path, mode: str, says: str) -> None:
     async with hosting(tmp_path, manifest("odd", mode)) as host:
