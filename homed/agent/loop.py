@@ -93,6 +93,10 @@ class Loop:
         return Ending(turn.outcome(InputState.FAILED, partial, error=error, hint=hint), (event,))
 
     async def _answer(self, turn: Turn) -> Ending:
+        given = turn.input
+        # here, so that the stages of a resumed turn, which are not the first ones, see them too
+        turn.fields |= {"user_id": given.peer, "group_id": _group(given.scope), "extra": {"channel": given.channel}}
+        turn.fields["no_memory"] = turn.no_memory
         try:
             if not turn.heard:
                 await self._hear(turn)
@@ -107,10 +111,7 @@ class Loop:
 
     async def _hear(self, turn: Turn) -> None:
         """``on_input``; then the input stands in the window as that stage left it."""
-        given = turn.input
-        turn.fields.update(user_id=given.peer, group_id=_group(given.scope), no_memory=given.no_memory)
-        turn.fields["extra"] = {"channel": given.channel}
-        staged = await self._stages.run(turn, "on_input", {"raw_message": given.text})
+        staged = await self._stages.run(turn, "on_input", {"raw_message": turn.input.text})
         text = WITHHELD.format(plugin=staged.closed) if staged.closed else staged.text("raw_message")
         text = self._ports.redactor.redact(text)
         await self._journal.heard(turn, text, title=title_of(text))
@@ -128,12 +129,9 @@ class Loop:
 
     async def _prepare(self, turn: Turn) -> None:
         """Select what of the conversation is shown, and let ``pre_action`` add to it."""
-        given = turn.input
-        turn.fields.update(user_id=given.peer, group_id=_group(given.scope))
-        turn.fields.setdefault("no_memory", given.no_memory)
         await self._context.select(turn)
         staged = await self._stages.run(
-            turn, "pre_action", {"raw_message": given.text, "context_msgs": self._context.as_fields(turn)}
+            turn, "pre_action", {"raw_message": turn.input.text, "context_msgs": self._context.as_fields(turn)}
         )
         if staged.closed:
             error = f"Not answered: {staged.closed}, which must prepare each answer, failed."

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -171,11 +172,19 @@ async def test_an_answer_stored_but_not_sent_is_sent_and_not_asked_for_again(tmp
             events.append(tx, input_, NewEvent(EventKind.ASSISTANT, "stored", {"final": True, "calls": []}), at=1.0)
 
         await store.write(write)
-    async with running_agent(tmp_path) as agent:
+    seen: list[Mapping[str, Any]] = []
+
+    async def note(fields: Mapping[str, Any]) -> None:
+        seen.append(fields)
+
+    host = FakeHost()
+    host.stage("before_output", note)
+    async with running_agent(tmp_path, Setup(host=host)) as agent:
         done = await agent.conversations.wait(OWNER, input_.id)
         assert done.outcome is not None
         assert done.outcome.text == "stored"
         assert agent.model.requests == []
+        assert (seen[0]["user_id"], seen[0]["extra"]) == (OWNER.peer, {"channel": "webui"}), "as in a turn not resumed"
 
 
 async def test_a_start_waits_for_plugins_that_are_starting(tmp_path: Path) -> None:
