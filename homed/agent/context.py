@@ -26,7 +26,10 @@ OLDER_SHARE = 4
 """Results older than the protected events are shown at this fraction of the limit: they are read already."""
 
 FIELD_LIMIT = 4_000
-"""Characters of one event shown to stage handlers: all of a turn's context must fit one wire line."""
+"""Characters of one event shown to stage handlers at the most."""
+
+FIELDS_LIMIT = 120_000
+"""Characters of all of them together: at four bytes each they fit one wire line, beside a message of full length."""
 
 
 class Context:
@@ -50,11 +53,9 @@ class Context:
 
     def as_fields(self, turn: Turn) -> list[dict[str, object]]:
         """The window as the field ``context_msgs``: ``{id, role, text}`` each, long texts shortened."""
-        return [
-            {"id": e.id, "role": e.kind.value, "text": e.text[:FIELD_LIMIT]}
-            for e in turn.window
-            if e.kind in (EventKind.USER, EventKind.ASSISTANT)
-        ]
+        said = [event for event in turn.window if event.kind in (EventKind.USER, EventKind.ASSISTANT)]
+        limit = min(FIELD_LIMIT, FIELDS_LIMIT // max(1, len(said)))
+        return [{"id": e.id, "role": e.kind.value, "text": e.text[:limit]} for e in said]
 
     def apply(self, turn: Turn, staged: Staged) -> None:
         """What ``pre_action`` left: removed messages are not shown, new ones come before the input as fenced data."""

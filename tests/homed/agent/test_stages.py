@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,23 @@ import pytest
 import trio
 
 from homed.errors import PluginFailed, Unavailable
-from homed.memory import events, inputs
-from homed.memory.records import InputState
+from homed.memory import events, inputs, threads
+from homed.memory.records import EventKind, InputState, NewEvent, NewInput, Outcome
 from homed.providers.base import ToolResult, User
-from tests.kit.builders import OWNER, Agent, FakeHost, FakeModel, Setup, calls, hangs, message, running_agent, says
+from homed.store.rows import Tx
+from tests.kit.builders import (
+    OWNER,
+    Agent,
+    FakeHost,
+    FakeModel,
+    FakeSettings,
+    Setup,
+    calls,
+    hangs,
+    message,
+    running_agent,
+    says,
+)
 
 Fields = Mapping[str, Any]
 
@@ -97,6 +111,29 @@ async def test_pre_action_injects_data_that_is_fenced_as_data(tmp_path: Path) ->
         assert texts[-1] == "hi"
         assert texts[-2].count("</data>") == 1
         assert "rain" in texts[-2]
+
+
+async def test_however_many_messages_are_shown_to_a_stage_they_fit_one_line(tmp_path: Path) -> None:
+    said = [NewEvent(EventKind.USER, "字" * 5000) for _ in range(200)]
+
+    def write(tx: Tx) -> str:
+        thread = threads.create(tx, scope=OWNER.scope, channel="webui", title="", at=1.0)
+        new = NewInput(thread.id, OWNER.scope, "webui", OWNER.peer, "owner", "x")
+        given, _ = inputs.accept(tx, new, at=1.0)
+        inputs.finish(tx, given.id, Outcome(InputState.ANSWERED), said, at=1.0)
+        return thread.id
+
+    async def look(_: Fields) -> None:
+        return None
+
+    host = FakeHost()
+    host.stage("pre_action", look)
+    settings = FakeSettings(**{"core.agent.max_context_size": 1000})
+    async with running_agent(tmp_path, Setup(host=host, settings=settings)) as agent:
+        await agent.ask("hi", thread=await agent.store.write(write))
+        given = host.invoked("stage.invoke")[0]
+        assert len(given["fields"]["context_msgs"]) == 200
+        assert len(json.dumps(given, ensure_ascii=False).encode()) < 600_000
 
 
 async def test_before_toolcall_denies_one_call_and_rewrites_another(tmp_path: Path) -> None:
