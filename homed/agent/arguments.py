@@ -81,7 +81,7 @@ def _types(schema: Mapping[str, object]) -> list[str]:
     if isinstance(found, str):
         return [found]
     options = schema.get("anyOf")
-    return [t for o in options for t in _types(o) if isinstance(o, dict)] if isinstance(options, list) else []
+    return [t for o in options if isinstance(o, Mapping) for t in _types(o)] if isinstance(options, list) else []
 
 
 def _coerce(schema: object, value: object) -> object:

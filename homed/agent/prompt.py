@@ -21,7 +21,7 @@ WINDOW_SHARE = 0.8
 LARGEST = 600_000
 """Tokens no prompt exceeds, however large the window."""
 
-PARTIAL = "[This answer was stopped here by the person.]"
+PARTIAL = "[This answer was stopped or broke off here.]"
 NO_ANSWER = "[No answer was given to this message: {why}]"
 
 

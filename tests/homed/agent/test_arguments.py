@@ -80,6 +80,11 @@ def test_no_arguments_at_all_are_valid() -> None:
     assert check({"type": "object", "properties": {}}, {}).refusal == ""
 
 
+def test_a_schema_that_is_just_true_is_one() -> None:
+    schema = {"type": "object", "properties": {"a": {"anyOf": [True, {"type": "integer"}]}}}
+    assert check(schema, {"a": "5"}).arguments == {"a": 5}
+
+
 def test_undecodable_arguments_come_back_with_guidance() -> None:
     """A15: nothing is run half-parsed."""
     refused = json.loads(check(SCHEMA, None, '{"path":1').refusal)
