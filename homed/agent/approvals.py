@@ -95,7 +95,9 @@ class Approvals:
         asked.answered.set()
         if remember == "thread" and who.role is Role.OWNER:
             decision = Decision.ALLOW if allow else Decision.DENY
-            await self._ports.rules.add(Rule(decision, tool=asked.entry.name, thread=asked.turn.input.thread))
+            # for that role alone: in a group, a yes to the owner's own call is none to the others'
+            role, thread = asked.turn.who.role.value, asked.turn.input.thread
+            await self._ports.rules.add(Rule(decision, tool=asked.entry.name, thread=thread, role=role))
 
     def _tell(self, asked: Asked, status: str) -> None:
         given = asked.turn.input

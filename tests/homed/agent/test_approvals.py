@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,17 @@ async def test_remembered_for_the_thread_it_is_not_asked_again_there_but_elsewhe
         assert done.state is InputState.ANSWERED
         assert len(agent.of("approval")) == 2
         await asked(agent)
+
+
+async def test_what_the_owner_allowed_himself_in_a_group_the_others_may_not(tmp_path: Path) -> None:
+    owner, member = (replace(who, scope="group:chat:1") for who in (OWNER, TRUSTED))
+    one = (calls(("wipe", "{}")), says("ok"))
+    async with running_agent(tmp_path, writing(model=FakeModel(*one, *one))) as agent:
+        input_, thread, approval = await asked(agent, owner)
+        await agent.conversations.approve(owner, approval, allow=True, remember="thread")
+        await agent.conversations.wait(owner, input_)
+        await agent.ask("wipe it again", who=member, thread=thread, can_ask=True)
+        assert len(agent.host.invoked()) == 1
 
 
 async def test_silence_is_a_no(tmp_path: Path) -> None:
