@@ -21,7 +21,8 @@ from homed.agent.ports import AgentPorts
 from homed.agent.results import EMPTY, as_text, error_text, head_and_tail, refusal, shown_arguments
 from homed.agent.stages import Stages
 from homed.agent.turn import LiveCall, Turn
-from homed.config.definitions import RESULT_LIMIT, TOOL_TIMEOUT
+from homed.agent.views import EVENT_BYTES
+from homed.config.definitions import TOOL_TIMEOUT
 from homed.errors import HomedError
 from homed.host.registry import ToolEntry
 from homed.identity.permissions import Decision
@@ -122,7 +123,7 @@ class Dispatch:
 
         def tell() -> None:
             shown.status = result.status
-            shown.result = head_and_tail(text, self._ports.settings.int(RESULT_LIMIT))
+            shown.result = head_and_tail(text, EVENT_BYTES)
             if not silent:
                 self._tell(turn, entry, shown, round((trio.current_time() - began) * 1000))
 

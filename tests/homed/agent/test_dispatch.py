@@ -292,6 +292,21 @@ async def test_a_long_result_is_shown_head_and_tail_and_read_on_by_its_handle(tm
         assert "no result" in results(agent.model.requests[5])[-1].text
 
 
+async def test_a_notice_shows_as_much_of_a_result_as_the_history_does(tmp_path: Path) -> None:
+    """The limit of what the model sees may be a million bytes; a notice of that size fits no line."""
+
+    async def huge(_: Mapping[str, Any]) -> object:
+        return "x\n" * 400_000
+
+    host, settings = FakeHost(), FakeSettings(**{"core.agent.result_limit": 1_000_000})
+    host.tool("huge", huge)
+    setup = Setup(model=FakeModel(calls(("huge", "{}"))), host=host, settings=settings)
+    async with running_agent(tmp_path, setup) as agent:
+        thread = (await agent.ask("go")).thread
+        kept = next(e for e in (await agent.history(thread))["events"] if e["kind"] == "tool")
+        assert agent.of("tool_call")[-1]["result"] == kept["text"]
+
+
 async def test_a_secret_in_a_result_reaches_neither_model_nor_store_nor_page(tmp_path: Path) -> None:
     """D6: a tool prints .env."""
     key = "ghp_" + "a1B2c3D4" * 5
