@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import secrets
 import signal
 import sys
@@ -72,7 +71,7 @@ class ProcessLauncher:
         if packaged and argv[0] == sys.executable:
             # -P: a file in the working folder must not stand in for a module.
             argv = (argv[0], "-P", *argv[1:])
-        env = {**self._ports.env, "HOMED_PLUGIN": plan.name, "HOMED_PARENT": str(os.getpid())}
+        env = {**self._ports.env, "HOMED_PLUGIN": plan.name}
         return Command(argv, data_dir if packaged else plan.folder, env)
 
     async def _live(self, life: Life, child: Child, session: Session, data_dir: Path) -> Ending:

@@ -61,7 +61,7 @@ def on_input(ctx: sdk.Context, fields: Mapping[str, object]) -> Mapping[str, obj
 
 @plugin.stage("post_action", on_failure="closed")
 def post_action(ctx: sdk.Context, fields: Mapping[str, object]) -> Mapping[str, object]:
-    """Scrub what the model wrote, before it is stored."""
+    """Scrub the model's text and reasoning, before they are stored; what it hands to tools must reach them as it is."""
     return scrubbed(fields, ACT, rules_of(ctx.settings))
 
 
