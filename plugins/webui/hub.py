@@ -152,6 +152,11 @@ class Hub:
             watcher.close()
 
     @property
+    def latest(self) -> int:
+        """The number of the last notice that came; 0 before the first."""
+        return self._latest
+
+    @property
     def watchers(self) -> int:
         """How many pages are watching."""
         return len(self._watchers)

@@ -15,7 +15,7 @@ import trio
 from homed.errors import Denied, HomedError
 
 from .context import Data, Site, Who
-from .hub import DELTAS, Watcher
+from .hub import DELTAS, Notice, Watcher
 from .view import Gap, Op, ThreadView
 
 log = logging.getLogger(__name__)
@@ -52,6 +52,7 @@ class EventStream:
         self._cursor = cursor
         self._watcher: Watcher | None = None
         self._upto = 0
+        self._had = 0
         self._pause = GATHER
         self._ended = False
 
@@ -84,12 +85,16 @@ class EventStream:
     async def _join(self) -> bytes:
         if not self._thread:
             return b""
+        if self._site.hub.missed(self._cursor, self._thread) is None:
+            return self._end(SYNC)  # no need to ask for anything
+        history = await self._history()
+        # only now: what came in the meantime is in the history, and only the live step of that is shown whole
         missed = self._site.hub.missed(self._cursor, self._thread)
         if missed is None:
             return self._end(SYNC)
-        history = await self._history()
         self._upto = int(history["seq"])
-        return self._frames(self._view.resume(history, missed), self._upto)
+        self._had = min(self._upto, self._site.hub.latest)
+        return self._frames(self._view.resume(history, missed), self._had)
 
     async def _next(self, watcher: Watcher) -> bytes:
         deadline = trio.current_time() + self._site.heartbeat
@@ -110,7 +115,7 @@ class EventStream:
         if notices and all(notice.type in DELTAS for notice in notices):
             await trio.sleep(self._pause)
             notices += watcher.take()
-        fresh = [notice for notice in notices if notice.seq > self._upto]
+        fresh = [notice for notice in notices if self._is_news(notice)]
         if not fresh:
             return None
         began = trio.current_time()
@@ -118,8 +123,12 @@ class EventStream:
         self._pause = max(GATHER, (trio.current_time() - began) * SHARE)
         if self._view.unsaid:
             ops = self._view.tell_said(await self._history()) + ops
-        self._upto = fresh[-1].seq
-        return self._frames(ops, self._upto) or None
+        self._upto = max(self._upto, fresh[-1].seq)
+        return self._frames(ops, fresh[-1].seq) or None
+
+    def _is_news(self, notice: Notice) -> bool:
+        """After the history; or before it, but still on its way when the history came, and so not told by `resume`."""
+        return notice.seq > self._upto or (notice.seq > self._had and notice.type not in DELTAS)
 
     async def _history(self) -> Data:
         asked = {"peer": self._who.peer, "thread": self._thread, "limit": JOIN_EVENTS}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 import trio
@@ -17,7 +18,7 @@ from plugins.webui.stream import EventStream
 from plugins.webui.view import ThreadView
 
 from .page import Page
-from .standin import OWNER, StandIn, Turn
+from .standin import OWNER, Said, Script, StandIn, Turn
 
 ME = Who(OWNER, "owner", "session-1")
 TEXT = "One **two**.\n\n- a\n- b\n\n```py\nx = 1\n```\n\nThe end, 再见🌍."
@@ -126,6 +127,54 @@ async def test_a_page_opened_in_mid_stream_joins_without_a_gap(
         await trio.sleep(0.03)  # between the page and its stream
         await browser.follow()
         assert words(browser.page) == await fresh(kernel, thread)
+
+
+class BusyKernel(StandIn):
+    """One whose history takes its time, and whose notices come by a line of their own, later than its answers."""
+
+    def __init__(self, script: Script, *, before: float = 0.0, lag: float = 0.0) -> None:
+        super().__init__(script)
+        self.before, self.lag = before, lag
+        self.line: list[tuple[float, Said]] = []
+
+    async def call(self, method: str, params: Mapping[str, object]) -> Any:
+        if method == "io.history":
+            await trio.sleep(self.before)
+        return await super().call(method, params)
+
+    def post(self, type_: str, thread: str, turn: str, **data: object) -> None:
+        self.seq += 1
+        self.line.append((trio.current_time() + self.lag, Said(self.seq, type_, thread, turn, dict(data))))
+
+    async def deliver(self) -> None:
+        while True:
+            while self.line and self.line[0][0] <= trio.current_time():
+                self.hub.publish(self.line.pop(0)[1])
+            await trio.sleep(0.005)
+
+
+async def quick_tools(turn: Turn) -> None:
+    for name in "abc":
+        await turn.tool(f"files_{name}", {"path": name}, f"the file {name}", pause=0.01)
+        await turn.say("Next ", "one.", pause=0.01)
+
+
+@pytest.mark.parametrize("lag", [0.0, 0.02, 0.05])
+@pytest.mark.parametrize("before", [0.0, 0.015, 0.03, 0.06, 0.2])
+async def test_a_tool_that_ends_while_the_page_joins_is_not_running_for_ever(
+    autojump_clock: trio.testing.MockClock, before: float, lag: float
+) -> None:
+    kernel = BusyKernel(quick_tools, before=before, lag=lag)
+    async with trio.open_nursery() as nursery:
+        kernel.nursery = nursery
+        nursery.start_soon(kernel.deliver)
+        said = await kernel.call("io.inject", {"peer": OWNER, "text": "look", "client_msg_id": "m1"})
+        browser = Browser(site_on(kernel), kernel, said["thread"])
+        browser.load()
+        with trio.fail_after(10):
+            await browser.follow()
+        assert words(browser.page) == await fresh(kernel, said["thread"])
+        nursery.cancel_scope.cancel()
 
 
 async def test_the_text_comes_in_many_pieces_not_at_the_end(autojump_clock: trio.testing.MockClock) -> None:
