@@ -10,10 +10,14 @@ PROMPT = "[y] once  [t] in this thread from now on  [n] no: "
 
 
 def question(ask: Ask) -> str:
-    """What is asked.  The arguments stand there whole, as JSON, so that no line in them can pose as ours."""
+    """What is asked.
+
+    The arguments stand there whole, as JSON, so that no line in them can pose as ours; before the question, so that
+    however long they are it stays in sight.
+    """
     args = json.dumps(ask.args, ensure_ascii=False, indent=2)
     reason = f" ({ask.reason})" if ask.reason else ""
-    return f"May {ask.tool} of the plugin {ask.plugin} run? It is of the class {ask.tool_class}.{reason}\n{args}"
+    return f"{args}\nMay {ask.tool} of the plugin {ask.plugin} run? It is of the class {ask.tool_class}.{reason}"
 
 
 def answer_of(line: str) -> tuple[str, str] | None:
