@@ -93,6 +93,18 @@ async def test_a_refused_timer_is_tried_again_soon_though_the_next_one_is_far_of
     assert [round(at - NINE) for at, _ in world.told] == [round(RETRY)]
 
 
+async def test_a_timer_cancelled_while_it_is_being_told_does_not_come_back(
+    autojump_clock: MockClock, world: World
+) -> None:
+    async def drop(_due: Due) -> bool:
+        await clockwork.drop("t2")
+        return True
+
+    clockwork = replace(world.clockwork(DAILY), tell=drop)
+    await run_for(clockwork, 100)
+    assert clockwork.timers == {}
+
+
 async def test_one_that_cannot_be_told_does_not_hold_up_the_others(autojump_clock: MockClock, world: World) -> None:
     clockwork = world.clockwork(replace(ONCE, id="t0", next_at=NINE - 1), ONCE)
     world.refuse = 1
