@@ -21,7 +21,7 @@ from homed.clock import new_id
 from homed.errors import HomedError, InvalidInput, NotFound, StorageError, Unavailable
 from homed.identity.roles import Identity, Role, visible_scopes
 from homed.memory import events, inputs, threads
-from homed.memory.records import Event, Input, NewInput, Thread
+from homed.memory.records import Input, NewInput, Thread
 from homed.store.rows import Tx
 
 log = logging.getLogger(__name__)
@@ -316,32 +316,32 @@ class Conversations:
         while True:
             lane = self._lanes.get(thread)
             async with lane.gate if lane else trio.Lock():
-                found, page, more, sent = await self._page(who, thread, before, asked)
+                stored = await self._page(who, thread, before, asked)
                 if self._lanes.get(thread) is lane:
                     break
         turn = lane.running if lane else None
-        shown, cut = views.bounded(views.shown(page, unsent=turn.id if turn else "", sent=sent))
+        shown = views.shown(stored.events, unsent=turn.id if turn else "", sent=stored.sent)
+        page = views.bounded(shown, stored.ended)
         waiting = [turn.input] if turn and not turn.heard else []
         waiting += lane.waiting if lane else []
         return {
-            "thread": views.thread_view(found, busy=self._busy(thread)),
-            "events": shown,
-            "more": more or cut,
+            "thread": views.thread_view(stored.thread, busy=self._busy(thread)),
+            **page,
+            "more": stored.more or page["more"],
             "live": views.live_view(turn),
             "queued": views.queued_view(waiting),
             "approvals": self._loop.approvals.list_(who, thread),
             "seq": self._ports.bus.seq,
         }
 
-    async def _page(
-        self, who: Identity, thread: str, before: int | None, limit: int
-    ) -> tuple[Thread, list[Event], bool, dict[str, str]]:
-        def read(tx: Tx) -> tuple[Thread, list[Event], bool, dict[str, str]]:
+    async def _page(self, who: Identity, thread: str, before: int | None, limit: int) -> views.Stored:
+        def read(tx: Tx) -> views.Stored:
             found = _visible(tx, who, thread)
             page, more = events.history(tx, thread, before=before, limit=limit)
             # what was sent instead of an answer stands right behind it, which may be on the next page
             sent = views.sent_texts([*page, *(events.of_turn(tx, page[-1].turn) if page else [])])
-            return found, page, more, sent
+            ended = inputs.ended_before(tx, {event.turn for event in page}, before=before)
+            return views.Stored(found, page, more, ended, sent)
 
         return await self._ports.store.read(read)
 

@@ -15,6 +15,7 @@ import trio
 from homed import events as notices
 from homed.agent.ports import AgentPorts
 from homed.agent.turn import Ending, Turn
+from homed.agent.views import ending_view
 from homed.errors import StorageError
 from homed.memory import events, inputs, threads
 from homed.memory.records import Event, EventKind, Input, NewEvent
@@ -153,15 +154,7 @@ class Journal:
             )
         if outcome.error:
             self.post(turn, notices.AGENT_ERROR, {"input": given.id, "error": outcome.error, "hint": outcome.hint})
-        took = round((trio.current_time() - turn.began) * 1000)
-        self.post(
-            turn,
-            notices.TURN,
-            {
-                "phase": "end", "input": given.id, "state": outcome.state.value, "error": outcome.error,
-                "hint": outcome.hint, "usage": dict(outcome.usage), "ms": took,
-            },
-        )  # fmt: skip
+        self.post(turn, notices.TURN, {"phase": "end", "input": given.id, **ending_view(outcome)})
         self.reach("output.sent")
 
 

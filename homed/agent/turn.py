@@ -150,8 +150,9 @@ class Turn:
         return sum(1 for e in self.events if e.kind is EventKind.ASSISTANT and e.data.get("calls"))
 
     def outcome(self, state: InputState, text: str = "", *, error: str = "", hint: str = "") -> Outcome:
-        """An outcome with this turn's usage."""
-        return Outcome(state, text, error, hint, usage_dict(self.usage))
+        """An outcome with this turn's usage, and how long it took until now."""
+        took = round((trio.current_time() - self.began) * 1000)
+        return Outcome(state, text, error, hint, usage_dict(self.usage), took)
 
 
 def usage_dict(usage: Usage) -> Mapping[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, fields, replace
 
 from homed.clock import new_id
@@ -13,6 +13,7 @@ from homed.store.rows import Row, Tx, dumps, loads
 
 _FIELDS = tuple(field.name for field in fields(Input))
 _COLUMNS = ", ".join(_FIELDS)
+_BEYOND = 2**63 - 1  # no event has a higher seq
 
 
 def accept(tx: Tx, new: NewInput, *, at: float) -> tuple[Input, bool]:
@@ -105,6 +106,20 @@ def finish(
     )
     threads.touch(tx, before.thread, at=at)
     return [replace(event, layer="archived") if event.no_memory else event for event in stored]
+
+
+def ended_before(tx: Tx, turns: Collection[str], *, before: int | None) -> list[Input]:
+    """Of these turns, the inputs of those that have ended with no event at ``before`` or after it; oldest first.
+
+    For a page of history that goes up to ``before``: a turn that reaches into the next page ends there.
+    """
+    rows = tx.all(
+        f"SELECT {_COLUMNS} FROM inputs WHERE outcome IS NOT NULL"
+        " AND id IN (SELECT input FROM turns WHERE id IN (SELECT value FROM json_each(?)))"
+        " AND NOT EXISTS (SELECT 1 FROM events WHERE events.turn = inputs.turn AND events.seq >= ?) ORDER BY seq",
+        (dumps(sorted(turns)), _BEYOND if before is None else before),
+    )
+    return [_from_row(row) for row in rows]
 
 
 def mark_sent(tx: Tx, input_id: str, sent: str) -> None:

@@ -83,13 +83,17 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an input ended; kept beside it and given to whoever asks with the same ``client_msg_id``."""
+    """How an input ended; kept beside it and given to whoever asks with the same ``client_msg_id``.
+
+    ``usage`` counts tokens; ``ms`` is how long the run that ended it took, in milliseconds; 0: unknown.
+    """
 
     state: InputState
     text: str = ""
     error: str = ""
     hint: str = ""
     usage: Mapping[str, int] = field(default_factory=dict)
+    ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

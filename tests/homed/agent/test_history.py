@@ -12,8 +12,21 @@ import trio
 
 from homed.errors import InvalidInput
 from homed.memory.records import InputState
+from homed.providers.base import ErrorKind, ProviderError
 from homed.store.rows import Tx
-from tests.kit.builders import OWNER, Agent, FakeHost, FakeModel, Setup, calls, hangs, message, running_agent, says
+from tests.kit.builders import (
+    OWNER,
+    Agent,
+    FakeHost,
+    FakeModel,
+    Setup,
+    calls,
+    fails,
+    hangs,
+    message,
+    running_agent,
+    says,
+)
 
 
 def rebuilt(view: Mapping[str, Any], agent: Agent) -> str:
@@ -107,6 +120,45 @@ async def test_older_pages_are_reached_by_seq(tmp_path: Path) -> None:
         assert older["events"][-1]["text"] == "ok"
         assert len(older["events"]) == 8
         assert not older["more"]
+
+
+async def test_how_a_turn_ended_is_told_by_its_history_as_it_was_told_live(tmp_path: Path) -> None:
+    """Answered, failed and stopped: state, error and hint, usage and duration are those of the notice."""
+    broken = ProviderError(ErrorKind.CREDENTIAL, "The key was refused.", hint="Check the key.")
+    model = FakeModel(says("fine"), fails(broken), hangs("half ", "of "), pace=0.002)
+    async with running_agent(tmp_path, Setup(model=model)) as agent:
+        thread = (await agent.ask("one")).thread
+        await agent.ask("two", thread=thread)
+        last = await agent.conversations.inject(OWNER, message("three", thread=thread))
+        await agent.until(lambda: any(n["text"].startswith("half") for n in agent.of("content_delta")))
+        view = await agent.history(thread)
+        assert [end["state"] for end in view["ended"]] == ["answered", "failed"], "what runs has not ended"
+        await agent.conversations.stop(OWNER, thread)
+        await agent.conversations.wait(OWNER, last.input.id)
+        view = await agent.history(thread)
+        live = [
+            dict(notice.data) for notice in agent.notices if notice.type == "turn" and notice.data["phase"] == "end"
+        ]
+        turns = [event["turn"] for event in view["events"] if event["kind"] == "user"]
+        assert [end["turn"] for end in view["ended"]] == turns
+        assert [{"phase": "end", **end} for end in view["ended"]] == [
+            {"turn": turn, **end} for turn, end in zip(turns, live, strict=True)
+        ]
+        assert [end["state"] for end in view["ended"]] == ["answered", "failed", "stopped"]
+        assert view["ended"][0]["usage"] == {"prompt": 10, "completion": 1, "cached": 2}
+        assert (view["ended"][1]["error"], view["ended"][1]["hint"]) == ("The key was refused.", "Check the key.")
+        assert view["ended"][0]["ms"] >= 2, "the model's own pace"
+
+
+async def test_a_turn_that_reaches_into_the_next_page_ends_there(tmp_path: Path) -> None:
+    async with running_agent(tmp_path) as agent:
+        thread = (await agent.ask("one")).thread
+        await agent.ask("two", thread=thread)
+        page: dict[str, Any] = await agent.conversations.history(OWNER, thread, None, 3)
+        assert [e["text"] for e in page["events"]] == ["ok", "two", "ok"]
+        assert len(page["ended"]) == 2
+        older: dict[str, Any] = await agent.conversations.history(OWNER, thread, page["events"][0]["seq"], 3)
+        assert ([e["text"] for e in older["events"]], older["ended"]) == (["one"], [])
 
 
 async def test_a_page_fits_one_wire_line_whatever_is_in_it(tmp_path: Path) -> None:

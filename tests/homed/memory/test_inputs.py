@@ -131,6 +131,46 @@ def test_a_no_memory_input_refused_before_its_turn_is_archived_as_well(tx: Tx, t
     assert tx.all("SELECT layer FROM events") == [("archived",)]
 
 
+def test_how_it_ended_is_kept_with_its_usage_and_duration(tx: Tx, thread: Thread) -> None:
+    outcome = Outcome(InputState.FAILED, "half", "It broke.", "Try again.", {"prompt": 3, "completion": 1}, 1234)
+    accepted, _ = inputs.accept(tx, new_input(thread), at=1.0)
+    inputs.finish(tx, accepted.id, outcome, [], at=3.0)
+    found = inputs.get(tx, accepted.id)
+    assert found is not None
+    assert found.outcome == outcome
+
+
+def test_an_outcome_stored_without_a_duration_is_still_read(tx: Tx, thread: Thread) -> None:
+    accepted, _ = inputs.accept(tx, new_input(thread), at=1.0)
+    inputs.finish(tx, accepted.id, ANSWERED, [], at=3.0)
+    tx.execute("UPDATE inputs SET outcome = json_remove(outcome, '$.ms')")
+    found = inputs.get(tx, accepted.id)
+    assert found is not None
+    assert found.outcome == ANSWERED
+
+
+def test_a_turn_ends_on_the_page_of_history_that_has_its_last_event(tx: Tx, thread: Thread) -> None:
+    """Ended turns only, each on one page only, whichever turns the page touches."""
+    seqs: dict[str, list[int]] = {}
+    for turn in ("turn_a", "turn_b", "turn_c"):
+        accepted, _ = inputs.accept(tx, new_input(thread, turn), at=1.0)
+        running = inputs.begin(tx, accepted.id, turn=turn, at=2.0)
+        stored = [events.append(tx, running, NewEvent(EventKind.USER, turn), at=2.0)]
+        if turn != "turn_c":
+            stored += inputs.finish(tx, accepted.id, ANSWERED, [NewEvent(EventKind.ASSISTANT, "ok")], at=3.0)
+        seqs[turn] = [event.seq for event in stored]
+    all_turns = {*seqs, "", "turn_x"}
+
+    def ended(before: int | None, turns: set[str] = all_turns) -> list[str]:
+        return [input_.turn for input_ in inputs.ended_before(tx, turns, before=before)]
+
+    assert ended(None) == ["turn_a", "turn_b"]
+    assert ended(None, {"turn_b", "turn_c"}) == ["turn_b"]
+    assert ended(seqs["turn_b"][1]) == ["turn_a"], "turn_b goes on in the page after"
+    assert ended(seqs["turn_a"][0]) == []
+    assert ended(None, set()) == []
+
+
 def test_how_far_delivery_got_is_kept_beside_the_outcome(tx: Tx, thread: Thread) -> None:
     accepted, _ = inputs.accept(tx, new_input(thread), at=1.0)
     assert inputs.sent(tx, accepted.id) == ""
