@@ -109,6 +109,9 @@ class ThreadView:
             section = sections.setdefault(turn, Section(turn))
             section.input = section.input or _str(_mapping(event.get("data")), "input")
             section.items.extend(self._event_items(event, steps))
+        for end in _mappings(history.get("ended")):
+            if (ended := sections.get(_str(end, "turn"))) is not None:
+                ended.items.append(self._end_item(end))
         live = history.get("live")
         if isinstance(live, Mapping):
             section = sections.setdefault(_str(live, "turn"), Section(_str(live, "turn")))
@@ -130,7 +133,7 @@ class ThreadView:
         if kind == "user":
             return [self._said_item(text, event.get("created_at"))]
         if kind == "note" and data.get("code") == "no_answer":
-            return [Item("end", END, self._fragments.end({"state": "failed", "error": text}))]
+            return []  # why stands at the turn's end
         if kind == "note":
             return [Item(f"note-{_str(event, 'id')}", _order(steps.get(turn, 0), 5), self._fragments.note(text))]
         if kind == "tool":
@@ -142,8 +145,6 @@ class ThreadView:
         for call in _mappings(data.get("calls")):
             known = {"call": call.get("id", ""), "tool": call.get("name", ""), "args": call.get("arguments", {})}
             items.append(self._tool_item(turn, {**known, "status": "unknown", "step": step}, step))
-        if data.get("partial"):
-            items.append(Item("end", END, self._fragments.end({"state": "stopped"})))
         return items
 
     def _text_items(self, step: int, text: str, reasoning: str) -> list[Item]:
@@ -247,7 +248,7 @@ class ThreadView:
             case "approval":
                 return [self._put(turn, self._approval_item({**data, "turn": turn.turn}, turn.last)), Op("threads", {})]
             case "agent_error":
-                return [self._put(turn, Item("end", END, self._fragments.end({"state": "failed", **data})))]
+                return [self._put(turn, self._end_item({"state": "failed", **data}))]
             case "thread":
                 return [Op("title", {"title": _str(data, "title")}), Op("threads", {})]
         return []
@@ -257,7 +258,7 @@ class ThreadView:
         told: dict[str, object] = {**place, "phase": _str(data, "phase"), "state": _str(data, "state")}
         ops = [Op("turn", told), Op("threads", {})]
         if _str(data, "phase") == "end":
-            ops.append(self._put(turn, Item("end", END, self._fragments.end(data))))
+            ops.append(self._put(turn, self._end_item(data)))
             self._turns.pop(turn.turn, None)
         elif turn.input not in self._inputs:
             self.unsaid.add(turn.turn)
@@ -323,6 +324,9 @@ class ThreadView:
 
     def _said_item(self, text: str, at: object) -> Item:
         return Item("said", SAID, self._fragments.said(text, _number(at)))
+
+    def _end_item(self, end: Data) -> Item:
+        return Item("end", END, self._fragments.end(end))
 
     def _tool_item(self, turn: str, call: Data, step: int) -> Item:
         number, name = _int(call.get("step", step)), _str(call, "call")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -265,6 +266,29 @@ def test_a_model_that_fails_says_why(page: Page, model: FakeOpenAI) -> None:
     say(page, "fail now")
     expect(turn(page).locator(".card.bad")).to_contain_text("That did not work")
     ended(page)
+
+
+def test_how_turns_ended_stands_there_after_a_reload_as_before(page: Page, model: FakeOpenAI) -> None:
+    """Tokens and seconds of an answer, the mark of a stop, error and hint of a failure."""
+    model.when("be short", {"say": "Short."})
+    model.when("be refused", {"status": 401})
+    model.when("go on and on", {"say": LONG * 20, "chunk": 4, "delay": 0.05})
+    say(page, "be short")
+    ended(page)
+    say(page, "be refused")
+    ended(page)
+    say(page, "go on and on")
+    expect(answer(page)).to_contain_text("word2")
+    page.keyboard.press("Escape")
+    ends = page.locator("[data-key=end]")
+    expect(ends).to_have_count(3)
+    live = ends.all_inner_texts()
+    assert re.search(r"\d+ \+ \d+ tokens.*\d\.\d s", live[0], re.DOTALL)
+    assert len(live[1].splitlines()) >= 3, "what happened, why, and what to do"
+    assert "Stopped" in live[2]
+    reload(page)
+    expect(ends).to_have_count(3)
+    assert ends.all_inner_texts() == live
 
 
 def test_a_message_with_line_breaks_and_every_script_is_kept(page: Page, model: FakeOpenAI) -> None:

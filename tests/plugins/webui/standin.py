@@ -48,6 +48,7 @@ class Talk:
     scope: str = "owner"
     updated_at: float = 0.0
     stop: trio.CancelScope | None = None
+    ended: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 class Turn:
@@ -241,6 +242,7 @@ class StandIn:
         usage = {"prompt": 3104, "completion": len(play.said) // 4, "cached": 2690}
         state = "stopped" if stopped else "answered"
         end: dict[str, Any] = {"phase": "end", "input": input_, "state": state, "error": "", "hint": "", "ms": 1840}
+        talk.ended[turn] = {**end, "turn": turn, "usage": usage}
         self.post("turn", talk.id, turn, **end, usage=usage)
 
     def io_stop(self, peer: str, thread: str) -> Any:
@@ -261,7 +263,9 @@ class StandIn:
         talk = self._talk(thread)
         events = [event for event in talk.events if not before or event["seq"] < before]
         approvals = [asked.entry for asked in self.asked.values() if asked.entry["thread"] == thread]
-        shown = {"thread": self._shown(talk), "events": events[-limit:], "more": len(events) > limit}
+        shown: dict[str, Any] = {"thread": self._shown(talk), "events": events[-limit:], "more": len(events) > limit}
+        turns = {event["turn"] for event in shown["events"]}
+        shown["ended"] = [end for turn, end in talk.ended.items() if turn in turns]
         shown["queued"] = [entry for entry in self.waiting if entry["thread"] == thread]
         return {**shown, "live": dict(talk.live) if talk.live else None, "approvals": approvals, "seq": self.seq}
 
@@ -316,6 +320,7 @@ class StandIn:
         if more.get("api_key"):
             self.keys[name] = more["api_key"]
         source = {"name": name, "base_url": base_url, "model": model, "adapter": "openai", "context_window": 65536}
+        source["tools"] = more.get("tools", True)
         source |= {"has_key": name in self.keys, "current": False}
         self.sources = [one for one in self.sources if one["name"] != name] + [source]
         return source

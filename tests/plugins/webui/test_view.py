@@ -225,9 +225,31 @@ def test_a_call_without_a_result_says_so() -> None:
     assert 'data-status="unknown"' in card
 
 
-def test_a_partial_answer_is_marked_as_stopped() -> None:
-    page = loaded(events=[HISTORY[0], event("assistant", "half an", 2, partial=True)])
-    assert "Stopped" in page.parts["turn1"]["end"].html
+PARTIAL = event("assistant", "half an", 2, partial=True, final=True)
+NO_ANSWER = event("note", "No model.", 2, code="no_answer")
+ENDS = {"answered": HISTORY[3], "stopped": PARTIAL, "failed": NO_ANSWER, "refused": NO_ANSWER, "reported": NO_ANSWER}
+
+
+@pytest.mark.parametrize("state", ENDS)
+def test_a_loaded_page_shows_a_turns_end_as_it_was_shown_live(state: str) -> None:
+    usage = {"prompt": 100, "completion": 5, "cached": 90}
+    why = {"error": "No model.", "hint": "Add a key."} if ENDS[state] is NO_ANSWER else {"error": "", "hint": ""}
+    end: dict[str, Any] = {"input": "i1", "state": state, **why, "usage": usage, "ms": 1500}
+    page = loaded(events=[HISTORY[0], ENDS[state]], ended=[{"turn": "turn1", **end}])
+    live = told(view(), notice("turn", phase="end", **end))
+    assert page.parts["turn1"]["end"].html == live.parts["turn1"]["end"].html
+    assert "".join(page.shown().values()).count("No model.") == (ENDS[state] is NO_ANSWER)
+
+
+def test_a_partial_answer_that_failed_is_not_called_stopped() -> None:
+    page = loaded(events=[HISTORY[0], PARTIAL], ended=[{"turn": "turn1", "state": "failed", "error": "Cut off."}])
+    assert "Cut off." in page.parts["turn1"]["end"].html
+    assert "Stopped" not in page.parts["turn1"]["end"].html
+
+
+def test_the_end_of_a_turn_that_is_on_another_page_makes_no_section() -> None:
+    page = loaded(events=HISTORY, ended=[{"turn": "turn0", "state": "answered", "usage": {"prompt": 1}}])
+    assert list(page.parts) == ["turn1"]
 
 
 def test_a_note_is_shown() -> None:
