@@ -25,6 +25,10 @@ def source(given: Data) -> dict[str, object]:
         if not isinstance(window, int) or isinstance(window, bool) or window < 1024:
             raise InvalidInput("'context_window' must be a whole number of tokens, at least 1024.")
         found["context_window"] = window
+    if (tools := given.get("tools")) is not None:
+        if not isinstance(tools, bool):
+            raise InvalidInput("'tools' must be true or false.")
+        found["tools"] = tools
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import Visitor, ready, visiting
 from tests.kit.daemon import Daemon, until
@@ -43,6 +43,40 @@ def test_without_a_model_the_page_says_what_to_do_and_a_key_is_enough(
         page.on("dialog", lambda dialog: dialog.accept())
         page.click("[data-do=remove]")
         expect(page.locator("article")).to_have_count(0)
+
+
+def test_tools_are_offered_unless_the_box_is_cleared(page: Page, daemon: Daemon) -> None:
+    """Off for very small models; the list says so, and editing a source keeps what it was."""
+
+    def tools(name: str) -> bool:
+        return bool(next(one for one in daemon.json("models", "list") if one["name"] == name)["tools"])
+
+    def save() -> None:
+        with page.expect_navigation():
+            page.click("form.source button.primary")
+        ready(page)
+
+    assert tools("fake"), "as it is when nothing is said"
+    page.goto(page.url.rstrip("/") + "/models")
+    ready(page).select_option("[name=preset]", "")
+    for name, value in (("name", "tiny"), ("model", "tiny-1"), ("base_url", "http://127.0.0.1:9/v1")):
+        page.fill(f"form.source [name={name}]", value)
+    page.get_by_label("Offer tools").uncheck()
+    save()
+    card = page.locator('article[data-name="tiny"]')
+    expect(card).to_contain_text("without tools")
+    expect(page.locator('article[data-name="fake"]')).not_to_contain_text("without tools")
+    assert not tools("tiny")
+    card.locator("[data-do=edit]").click()
+    expect(page.get_by_label("Offer tools")).not_to_be_checked()
+    page.get_by_label("Offer tools").check()
+    save()
+    expect(card).not_to_contain_text("without tools")
+    assert tools("tiny")
+    page.on("dialog", lambda dialog: dialog.accept())
+    with page.expect_navigation():
+        card.locator("[data-do=remove]").click()
+    expect(page.locator('article[data-name="fake"]')).to_contain_text("in use")
 
 
 def test_a_plugin_that_crashes_is_shown_and_started_again_by_hand(visitor: Visitor, daemon: Daemon) -> None:

@@ -27,6 +27,14 @@ async def test_an_empty_key_keeps_the_stored_one() -> None:
         assert "api_key" not in next(given for name, given in browser.kernel.calls if name == "admin.models_add")
 
 
+@pytest.mark.parametrize("given", [{}, {"tools": True}, {"tools": False}])
+async def test_whether_tools_are_offered_is_passed_on_as_it_was_said(given: dict[str, object]) -> None:
+    async with browsing() as browser:
+        assert (await browser.post("/api/v1/models", {**SOURCE, **given})).status == 200
+        (added,) = [params for name, params in browser.kernel.calls if name == "admin.models_add"]
+        assert {key: value for key, value in added.items() if key == "tools"} == given
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -38,6 +46,8 @@ async def test_an_empty_key_keeps_the_stored_one() -> None:
         {"context_window": 5},
         {"context_window": True},
         {"api_key": 5},
+        {"tools": "no"},
+        {"tools": 0},
     ],
 )
 async def test_a_source_that_is_none_is_refused(wrong: dict[str, object]) -> None:

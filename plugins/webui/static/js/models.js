@@ -7,7 +7,8 @@ import "./shell.js";
 function edit(name, button) {
   const form = $("form.source");
   form.elements.preset.value = "";
-  fill(form, { name, base_url: button.dataset.url, model: button.dataset.model, context_window: button.dataset.window });
+  const { url, model, window: context_window, tools } = button.dataset;
+  fill(form, { name, base_url: url, model, context_window, tools: tools === "yes" });
   $("details", form).open = true;
   form.scrollIntoView({ block: "center" });
   form.elements.api_key.focus();

@@ -2,11 +2,12 @@
 import { $, $$, word } from "./dom.js";
 import { post } from "./api.js";
 
-export function fill(form, { name, base_url, model, context_window = "" }) {
+export function fill(form, { name, base_url, model, context_window = "", tools = true }) {
   Object.assign(form.elements.name, { value: name });
   Object.assign(form.elements.base_url, { value: base_url });
   Object.assign(form.elements.model, { value: model });
   Object.assign(form.elements.context_window, { value: context_window });
+  form.elements.tools.checked = tools;
 }
 
 function preset(form) {
@@ -21,7 +22,7 @@ function preset(form) {
 async function save(form) {
   const said = $(".said-of-form", form);
   const { name, base_url, model, api_key, context_window } = Object.fromEntries(new FormData(form));
-  const source = { name, base_url, model };
+  const source = { name, base_url, model, tools: form.elements.tools.checked };
   if (api_key) source.api_key = api_key;
   if (context_window) source.context_window = Number(context_window);
   said.className = "said-of-form";
