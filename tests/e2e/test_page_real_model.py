@@ -61,23 +61,31 @@ def grown(answer: Locator, steps: int) -> list[int]:
     return seen
 
 
+def stopped(page: Page) -> Locator:
+    """A story stopped in mid-stream; should the model have come to an end just before, it is asked for another."""
+    for _ in range(3):
+        turn = say(page, STORY)
+        grown(turn.locator(".answer"), steps=2)
+        page.keyboard.press("Escape")
+        expect(page.locator("section.turn.live")).to_have_count(0)
+        if "Stopped" in turn.locator("[data-key=end]").inner_text():
+            return turn
+    raise AssertionError("three stories, and none was stopped")
+
+
 def test_a_real_model_streams_and_is_stopped_and_goes_on(page: Page) -> None:
     """One conversation: a story that grows, a stop that keeps what was said, and the next message answered."""
-    turn = say(page, STORY)
-    grown(turn.locator(".answer"), steps=2)
-    page.click("#stop")
-    expect(turn.locator("[data-key=end]")).to_contain_text("Stopped")
-    expect(page.locator("section.turn.live")).to_have_count(0)
+    turn = stopped(page)
     kept = turn.locator(".answer").inner_text()
     assert kept.strip()
 
     following = say(page, "Say hello.")
-    grown(following.locator(".answer"), steps=2)
-    if page.locator("#stop").is_visible():
-        page.keyboard.press("Escape")
+    expect(following.locator(".answer")).not_to_be_empty(timeout=PATIENT)
+    page.keyboard.press("Escape")  # it may talk for a minute; that it talks at all is what counts
     expect(page.locator("section.turn.live")).to_have_count(0)
     assert turn.locator(".answer").inner_text() == kept, "what was said stays"
+    count = page.locator("section.turn").count()
     page.reload()
     ready(page)
-    expect(page.locator("section.turn")).to_have_count(2)
+    expect(page.locator("section.turn")).to_have_count(count)
     assert turn.locator(".answer").inner_text() == kept, "also in the store"
