@@ -15,6 +15,12 @@ from homed.providers.sse import MAX_EVENT, ServerEvent, SseDecoder
 
 Json = Mapping[str, object]
 
+MAX_ANSWER = 1 << 20
+"""Characters of text, reasoning and arguments in one answer: far more than any model says, and a bound for one that
+never ends."""
+MAX_CALLS = 256
+"""Tool calls in one answer; each has a result to be stored and sent back, whether it ran or not."""
+
 
 class AnswerDecoder:
     """``feed`` it the body's bytes, then ``end``; iterate what they return to the end.
@@ -27,6 +33,7 @@ class AnswerDecoder:
         self._sse: SseDecoder | None = None
         self._whole: list[bytes] | None = None
         self._size = 0
+        self._told = 0
         self._calls = _Calls(new_call_id)
         self._reason = ""
         self._usage: Usage | None = None
@@ -101,7 +108,9 @@ class AnswerDecoder:
             return
         said = choice.get(holder) or choice.get("message") or choice.get("delta")
         if isinstance(said, Mapping):
-            yield from self._said(said)
+            for part in self._said(said):
+                self._weigh(part)
+                yield part
         if isinstance(reason := choice.get("finish_reason"), str) and reason:
             self._reason = reason
 
@@ -120,6 +129,15 @@ class AnswerDecoder:
         for fragment in calls if isinstance(calls, list) else ():
             if isinstance(fragment, Mapping):
                 yield self._calls.fragment(fragment)
+
+    def _weigh(self, part: Part) -> None:
+        match part:
+            case ContentDelta(text) | ReasoningDelta(text):
+                self._told += len(text)
+            case CallDelta(_, id_, name, arguments):
+                self._told += len(id_) + len(name) + len(arguments)
+        if self._told > MAX_ANSWER:
+            raise Unreadable(f"it is longer than {MAX_ANSWER} characters")
 
     def _finish(self) -> Iterator[Part]:
         yield from self._calls.mint_missing()
@@ -170,6 +188,8 @@ class _Calls:
             self._named.add(place)
         fresh = id_ if not self._ids.get(place) and id_ not in self._ids.values() else ""
         self._ids[place] = self._ids.get(place) or fresh
+        if len(self._ids) > MAX_CALLS:
+            raise Unreadable(f"it makes more than {MAX_CALLS} tool calls")
         joiner = self._arguments.setdefault(place, _Joiner())
         return CallDelta(place, fresh, name, joiner.take(_arguments(function.get("arguments"))))
 

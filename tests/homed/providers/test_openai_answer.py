@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from homed.providers.base import CallDelta, ContentDelta, Done, Part, ReasoningDelta, Usage
 from homed.providers.failures import BrokenOff, Reported, Unreadable
-from homed.providers.openai_answer import AnswerDecoder, usage_of
+from homed.providers.openai_answer import MAX_ANSWER, MAX_CALLS, AnswerDecoder, usage_of
 from tests.homed.providers.kit import gathered
 from tests.kit.openai_script import Call, Reply, events, json_body
 
@@ -194,3 +194,26 @@ def test_no_json_whatever_makes_it_fail_in_another_way(chunks: list[object]) -> 
 )
 def test_the_cached_share_is_part_of_the_prompt_and_counted_once_e47(usage: dict[str, object], wanted: Usage) -> None:
     assert usage_of(usage) == wanted
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [{"content": "x" * 4000}, {"reasoning_content": "x" * 4000}, call(index=0, id="a", name="w", arguments="x" * 4000)],
+    ids=["text", "reasoning", "arguments"],
+)
+def test_an_answer_that_never_ends_is_given_up_whatever_it_consists_of(endless: dict[str, object]) -> None:
+    decoder = AnswerDecoder(lambda: "minted")
+    frame = f"data: {json.dumps({'choices': [{'delta': endless}]})}\n\n".encode()
+    answer = gathered([part for _ in range(MAX_ANSWER // 4000) for part in decoder.feed(frame)])
+    told = len(answer.text) + len(answer.reasoning) + sum(len(arguments) for _, arguments in answer.calls)
+    assert told > MAX_ANSWER - 4000
+    with pytest.raises(Unreadable, match=f"longer than {MAX_ANSWER} characters"):
+        list(decoder.feed(frame))
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_an_answer_may_not_make_calls_without_end(indexed: bool) -> None:
+    made = [call(**({"index": n} if indexed else {}), id=f"c{n}", name="w", arguments="{}") for n in range(MAX_CALLS)]
+    assert len(gathered(decoded(said(*made))).calls) == MAX_CALLS
+    with pytest.raises(Unreadable, match=f"more than {MAX_CALLS} tool calls"):
+        decoded(said(*made, call(id="more", name="w", arguments="{}", **({"index": MAX_CALLS} if indexed else {}))))
