@@ -87,15 +87,14 @@ def listing(place: Place) -> tuple[list[Entry], bool]:
 
 def _read_in(folder: int, name: str, place: Place) -> Found:
     try:
+        # Only to open a pipe would already set free whoever waits to write to it.
+        _check_kind(os.stat(name, dir_fd=folder, follow_symlinks=False), place)
         fd = os.open(name, _READ, dir_fd=folder)
     except OSError as error:
         raise refusal(error, place) from error
     try:
         info = os.fstat(fd)
-        if stat.S_ISDIR(info.st_mode):
-            raise ToolError(f"{place} is a folder.", hint="List it with files_ls.")
-        if not stat.S_ISREG(info.st_mode):
-            raise ToolError(f"{place} is not a regular file.")
+        _check_kind(info, place)  # again: the name may mean something else by now
         with os.fdopen(fd, "rb", closefd=False) as file:
             data = file.read(MAX_FILE + 1)
     finally:
@@ -103,6 +102,14 @@ def _read_in(folder: int, name: str, place: Place) -> Found:
     if len(data) > MAX_FILE:
         raise ToolError(f"{place} is larger than {MAX_FILE >> 20} MiB.", hint="Search it with files_search.")
     return Found(data, stat.S_IMODE(info.st_mode), _stamp(info))
+
+
+def _check_kind(info: os.stat_result, place: Place) -> None:
+    """Refuse what is no regular file; a link passes, for opening it is what is refused, with better words."""
+    if stat.S_ISDIR(info.st_mode):
+        raise ToolError(f"{place} is a folder.", hint="List it with files_ls.")
+    if not (stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)):
+        raise ToolError(f"{place} is not a regular file.")
 
 
 def _fill(folder: int, name: str, data: bytes, *, mode: int) -> None:

@@ -30,6 +30,8 @@ def files(glob: str) -> Iterator[tuple[str, int]]:
             if glob and not (fnmatch.fnmatch(path, glob) or fnmatch.fnmatch(name, glob)):
                 continue
             try:
+                if not stat.S_ISREG(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode):
+                    continue  # only to open a pipe would already set free whoever waits to write to it
                 opened = os.open(name, _READ, dir_fd=fd)
             except OSError:
                 continue  # a link, or not ours to read

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,25 @@ async def test_a_pipe_a_socket_or_a_device_is_refused_and_hangs_nobody(use: Use,
         assert "not a regular file" in await bad(use, "files_read", path="fifo")
         await bad(use, "files_read", path="sock")
     await bad(use, "files_write", path="fifo", text="x", mode="append")
+
+
+async def test_who_waits_to_write_to_a_pipe_is_left_waiting(use: Use, root: Path) -> None:
+    os.mkfifo(root / "fifo")
+    opened = threading.Event()
+
+    def write() -> None:
+        os.close(os.open(root / "fifo", os.O_WRONLY))
+        opened.set()
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    await bad(use, "files_read", path="fifo")
+    await good(use, "files_search", pattern="x")
+    assert not opened.is_set()
+    reader = os.open(root / "fifo", os.O_RDONLY)
+    writer.join(10)
+    os.close(reader)
+    assert opened.is_set()
 
 
 async def test_write_creates_overwrites_and_appends(use: Use, root: Path) -> None:
