@@ -93,17 +93,19 @@ class Session:
         shown = False
         for message in heard:
             if isinstance(message, rpc.Notification) and message.params.get("thread") == thread != "":
-                shown = self._show_overheard(message.params) or shown
+                shown = self._show_overheard(message.params, first=not shown) or shown
         if shown:
             self.terminal.prompt(prompt)
 
-    def _show_overheard(self, notice: Mapping[str, Any]) -> bool:
-        text = (notice.get("data") or {}).get("text")
-        if notice.get("type") == "raw_input" and isinstance(text, str):
-            self.terminal.note(f"\n{one_line(text, 200)}")
-        elif notice.get("type") == "agent_output" and isinstance(text, str):
+    def _show_overheard(self, notice: Mapping[str, Any], *, first: bool) -> bool:
+        type_, text = notice.get("type"), (notice.get("data") or {}).get("text")
+        if type_ not in ("raw_input", "agent_output") or not isinstance(text, str):
+            return False
+        if first:
+            self.terminal.note("", dim=False)  # off the line of the prompt
+        if type_ == "raw_input":
+            self.terminal.note(one_line(text, 200))
+        else:
             self.terminal.say(text)
             self.terminal.end_line()
-        else:
-            return False
         return True

@@ -279,9 +279,32 @@ def test_a_timer_that_speaks_up_in_the_thread_is_shown_while_waiting(homed: Fake
     terminal.expect("set\n")
     terminal.expect(PROMPT)
     poke(homed)
-    terminal.expect("[timer t1] tea\nTea is ready.\n")
+    terminal.expect("[timer t1] tea\n")
+    terminal.expect("Tea is ready.\n")
     terminal.expect(PROMPT)
     assert "Not yours" not in terminal.shown
+
+
+def test_what_is_said_while_waiting_does_not_stand_behind_the_prompt_as_if_typed(homed: FakeHomed, talk: Talk) -> None:
+    callers: list[Caller] = []
+
+    def script(caller: Caller) -> None:
+        callers.append(caller)
+        caller.finish("set")
+
+    def speak(caller: Caller, params: object) -> object:
+        callers[0].event("agent_output", text="Tea is ready.", input="x", thread="th")
+        return {"threads": []}
+
+    homed.script = script
+    homed.answers["threads"] = speak
+    terminal = talk()
+    terminal.expect(PROMPT)
+    terminal.type("set a timer\n")
+    terminal.expect("set\n")
+    terminal.expect(PROMPT)
+    poke(homed)
+    terminal.expect("\nTea is ready.\n")
 
 
 def test_a_failure_is_told_with_what_to_do_and_the_conversation_goes_on(homed: FakeHomed, talk: Talk) -> None:
