@@ -103,9 +103,16 @@ def _in_range(definition: Definition, value: float, place: str) -> float:
 
 def _finite(definition: Definition, value: object, place: str, wanted: str) -> int | float:
     # bool is an int to Python, but "true tool turns" is a mistake worth naming
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
         _refuse(definition, place, wanted)
     return int(value) if float(value).is_integer() else value
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond what a float can hold
+        return False
 
 
 def _int(definition: Definition, value: object, place: str) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -122,7 +123,10 @@ def problem_of(error: HomedError) -> Response:
 
 async def body() -> Data:
     """The JSON object sent with this request.  Raises InvalidInput."""
-    given = await request.get_json(silent=True)
+    raw = await request.get_data(as_text=False)
+    given: object = None
+    with suppress(ValueError, RecursionError):  # no UTF-8, no JSON, or nested without end
+        given = json.loads(raw.decode())
     if not isinstance(given, Mapping):
         raise InvalidInput("The body must be a JSON object.")
     return given
@@ -147,4 +151,9 @@ def number(key: str, default: int, *, least: int, most: int) -> int:
         return default
     if not given.isdecimal():
         raise InvalidInput(f"{key!r} must be a whole number.")
-    return min(max(int(given), least), most)
+    return min(max(whole(given), least), most)
+
+
+def whole(digits: str) -> int:
+    """The number that these digits are, as far as 64 bits hold it: Python reads no more than 4300 of them."""
+    return int(digits) if len(digits) < 19 else (1 << 63) - 1

@@ -74,9 +74,12 @@ class Guard:
     def knows(self, host: str) -> bool:
         """True if ``host`` (a Host header) is a name of this page."""
         try:
-            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
-            _ = urlsplit(f"//{host}").port
+            parts = urlsplit(f"//{host}")
+            name = (parts.hostname or "").rstrip(".")
+            _ = parts.port
         except ValueError:
+            return False
+        if parts.netloc != host or "@" in host:  # a path or a user's name: more than a host
             return False
         if name in LOOPBACK_NAMES or name in self.names:
             return True
@@ -85,13 +88,21 @@ class Guard:
 
 def _check_change(host: str, header: Header) -> Refused | None:
     origin = header("Origin", "")
-    if origin and urlsplit(origin).netloc.lower() != host.lower():
+    if origin and _place(origin) != host.lower():
         return Refused(403, "This request comes from another page.", "Open the page by its own address.")
     if header("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         return Refused(403, "This request comes from another page.", "Open the page by its own address.")
     if header("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
         return Refused(415, "Changes are sent as JSON.", "Set Content-Type: application/json.")
     return None
+
+
+def _place(origin: str) -> str:
+    """Host and port of an origin; nothing for what is none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def _is_address(name: str) -> bool:

@@ -18,6 +18,9 @@ RING = 1024
 QUEUE = 1024
 """Notices that may wait for one page: some 20 s of a fast stream."""
 
+LONGEST_SEQ = 18
+"""Digits of a notice's number; a cursor with more was not made here."""
+
 DELTAS = frozenset({"content_delta", "reasoning_delta"})
 LISTED = frozenset({"thread", "turn", "raw_input", "approval"})
 """Types that change what a list of threads shows."""
@@ -142,7 +145,7 @@ class Hub:
     def missed(self, cursor: str, thread: str) -> list[Notice] | None:
         """This thread's kept notices after ``cursor``; None if the gap is too big, or the cursor another daemon's."""
         epoch, _, number = cursor.partition("-")
-        if epoch != self.epoch or not number.isdecimal() or int(number) < self._floor:
+        if epoch != self.epoch or not number.isdecimal() or len(number) > LONGEST_SEQ or int(number) < self._floor:
             return None
         return [notice for notice in self._ring if notice.seq > int(number) and notice.thread == thread]
 

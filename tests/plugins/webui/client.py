@@ -38,12 +38,17 @@ class Browser:
 
     async def ask(self, method: str, path: str, body: object = None, **headers: str) -> Answer:
         """One request.  Header names with ``_`` for ``-``."""
+        if body is None:
+            return await self.send(method, path, None, **headers)
+        return await self.send(
+            method, path, json.dumps(body).encode(), **{"Content_Type": "application/json", **headers}
+        )
+
+    async def send(self, method: str, path: str, data: bytes | None, **headers: str) -> Answer:
+        """One request with these bytes as its body."""
         given = {"Host": "localhost:8080", **{name.replace("_", "-"): value for name, value in headers.items()}}
         if self.session:
             given["Cookie"] = f"{COOKIE}={self.session}" + (f"; {given['Cookie']}" if "Cookie" in given else "")
-        data = json.dumps(body) if body is not None else None
-        if data is not None:
-            given.setdefault("Content-Type", "application/json")
         client = self.app.test_client(use_cookies=False)
         response = await client.open(path, method=method, headers=given, data=data)  # type: ignore[call-arg]
         return Answer(response.status_code, response.headers, str(await response.get_data(as_text=True)))

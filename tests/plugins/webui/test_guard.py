@@ -39,6 +39,8 @@ def test_its_own_names_are_known(host: str) -> None:
         "[::1",
         "evil.example#localhost",
         "evil.example/localhost",
+        "localhost/evil.example",
+        "evil.example@localhost",
     ],
 )
 def test_any_other_name_is_refused(host: str) -> None:

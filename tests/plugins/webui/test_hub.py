@@ -117,3 +117,11 @@ async def test_waiting_ends_with_a_notice_or_the_limit(autojump_clock: trio.test
         hub.publish(notice(1))
     assert trio.current_time() == 15
     assert len(page.take()) == 1
+
+
+def test_a_cursor_that_was_never_made_here_is_no_place_in_the_stream() -> None:
+    hub = Hub()
+    hub.publish(notice(1))
+    for number in ("", "x", "-1", "9" * 5000, "\u00b2"):
+        assert seqs(hub, f"{hub.epoch}-{number}") is None, number
+    assert seqs(hub, hub.cursor(0)) == [1]

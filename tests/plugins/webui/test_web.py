@@ -66,6 +66,7 @@ async def test_every_change_refuses_a_foreign_origin_and_anything_but_json(path:
     async with browsing() as browser:
         assert (await browser.post(path, Origin="http://evil.example")).status == 403
         assert (await browser.post(path, Origin="null")).status == 403
+        assert (await browser.post(path, Origin="http://[::1")).status == 403
         assert (await browser.post(path, Content_Type="text/plain")).status == 415
         assert (await browser.ask("POST", path)).status == 415
         assert browser.kernel.calls == []
@@ -105,6 +106,29 @@ async def test_a_body_that_is_no_object_is_refused(body: object) -> None:
         answer = await browser.ask("POST", "/api/v1/chat", body, Content_Type="application/json")
         assert answer.status == 400
         assert answer.json["error"]["code"] == "invalid"
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b'{"a":' * 50_000, b"[" * 200_000, b'{"text":"\xff"}', b'{"n":' + b"9" * 5000 + b"}"]
+)
+@pytest.mark.parametrize("path", ["/api/v1/chat", "/api/v1/login"])
+async def test_a_body_that_is_no_json_is_refused_and_fills_no_log(
+    path: str, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with browsing() as browser:
+        answer = await browser.send("POST", path, body, Content_Type="application/json")
+        assert answer.status == 400
+        assert answer.json["error"]["code"] == "invalid"
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("path", ["/api/v1/threads?limit=", "/api/v1/chat/history?thread=t&before="])
+async def test_a_number_without_end_is_a_big_number(path: str) -> None:
+    async with browsing() as browser:
+        browser.kernel.open_talk("t")
+        big, endless = [(await browser.get(path + digits)).status for digits in ("9" * 18, "9" * 5000)]
+        assert endless == big
+        assert big != 500
 
 
 @pytest.mark.parametrize(
