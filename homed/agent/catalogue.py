@@ -57,7 +57,7 @@ class Catalogue:
                 channel=given.channel,
                 peer=given.peer,
                 thread=given.thread,
-                tainted=turn.tainted,
+                tainted=turn.tainted_for(entry.name),
             ),
             rules,
         )

@@ -122,6 +122,11 @@ class Turn:
         if any(event.kind is EventKind.USER and event.no_memory for event in self.events):
             self.fields["no_memory"] = True
 
+    def tainted_for(self, tool: str) -> bool:
+        """True if text from outside may stand behind a call of ``tool``: what came in this turn, or what the window
+        still shows of earlier ones, but for the tool's own results, after which the person has spoken again."""
+        return self.tainted or any(e.data.get("untrusted") and e.data.get("name") != tool for e in self.window)
+
     @property
     def no_memory(self) -> bool:
         """True once the input, or a stage, said that nothing of this turn is to be remembered."""

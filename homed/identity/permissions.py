@@ -1,8 +1,8 @@
 """May this tool run for this person, or must somebody be asked?  Pure.
 
 The defaults are strict; rules of the owner's refine them; three things no rule can change: a guest runs nothing but
-read tools that a packaged plugin declares for guests, a ``confirm`` tool is always asked for, and once untrusted text
-(a web page, a mail) came into the turn, whatever writes is asked for again.
+read tools that a packaged plugin declares for guests, a ``confirm`` tool is always asked for, and while untrusted text
+(a web page, a mail) is in view, whatever writes is asked for again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Request:
     """One call that wants to run.
 
     ``guest``, ``confirm``, ``tool_class`` come from the manifest; ``packaged`` from where the plugin was installed;
-    ``tainted``: a tool that brings in untrusted text ran earlier in this turn.
+    ``tainted``: untrusted text came into this turn, or another tool's is still in view from an earlier one.
     """
 
     tool: str
@@ -114,7 +114,7 @@ def decide(request: Request, rules: Sequence[Rule]) -> Verdict:
         return _for_confirm(request)
     verdict = _by_rule_or_default(request, matching)
     if verdict.decision is Decision.ALLOW and request.tainted and request.tool_class != READ:
-        return Verdict(Decision.ASK, f"Text from outside came into this turn, so {request.tool} needs your word.")
+        return Verdict(Decision.ASK, f"Text from outside is in view, so {request.tool} needs your word.")
     return verdict
 
 

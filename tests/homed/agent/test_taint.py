@@ -1,0 +1,64 @@
+"""Text from outside turns a standing yes back into a question, as long as the model may be shown it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from homed.identity.permissions import Decision, Rule
+from tests.kit.builders import FakeHost, FakeModel, FakeSettings, Setup, calls, running_agent, says
+
+
+async def give(_: Mapping[str, Any]) -> object:
+    await trio.lowlevel.checkpoint()
+    return "done"
+
+
+def setup(**settings: object) -> Setup:
+    """``run`` writes and shows strangers' text at once, as a shell does; ``web`` only shows it."""
+    host = FakeHost()
+    host.tool("web", give, untrusted=True)
+    host.tool("run", give, tool_class="dangerous", untrusted=True)
+    host.tool("write", give, tool_class="write")
+    return Setup(model=FakeModel(), host=host, settings=FakeSettings(**settings))
+
+
+ALWAYS = [Rule(Decision.ALLOW, tool="run"), Rule(Decision.ALLOW, tool="write")]
+
+
+async def test_what_another_tool_brought_in_counts_in_later_turns_too(tmp_path: Path) -> None:
+    given = setup()
+    given.model.script = [calls(("web", "{}")), says("read"), calls(("write", "{}")), says("ok")]
+    async with running_agent(tmp_path, given) as agent:
+        agent.rules.rules += ALWAYS
+        thread = (await agent.ask("read the page")).thread
+        await agent.ask("now write", thread=thread)
+        assert [call["tool"] for call in given.host.invoked()] == ["web"]
+        await agent.ask("elsewhere nothing was read")
+        given.model.script = [calls(("write", "{}"))]
+        await agent.ask("write here")
+        assert [call["tool"] for call in given.host.invoked()] == ["web", "write"]
+
+
+async def test_a_tools_own_results_of_earlier_turns_leave_its_always_in_force(tmp_path: Path) -> None:
+    given = setup()
+    given.model.script = [calls(("run", "{}")), says("ran"), calls(("run", "{}")), calls(("run", "{}")), says("ok")]
+    async with running_agent(tmp_path, given) as agent:
+        agent.rules.rules += ALWAYS
+        thread = (await agent.ask("run it")).thread
+        await agent.ask("run it twice", thread=thread)
+        assert [call["tool"] for call in given.host.invoked()] == ["run", "run"], "within a turn it asks again"
+
+
+async def test_what_has_left_the_window_taints_no_more(tmp_path: Path) -> None:
+    given = setup(**{"core.agent.max_context_size": 4})
+    given.model.script = [calls(("web", "{}")), says("read"), says("a"), says("b"), calls(("write", "{}")), says("ok")]
+    async with running_agent(tmp_path, given) as agent:
+        agent.rules.rules += ALWAYS
+        thread = (await agent.ask("read the page")).thread
+        for text in ("talk", "talk on", "now write"):
+            await agent.ask(text, thread=thread)
+        assert [call["tool"] for call in given.host.invoked()] == ["web", "write"]
