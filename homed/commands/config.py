@@ -12,6 +12,8 @@ from homed.commands.output import as_json, table
 from homed.commands.reach import ask_or_open
 from homed.errors import InvalidInput
 
+_EXAMPLES = {"get": "core.agent.max_tool_turns", "set": "core.agent.max_tool_turns 6", "list": "core.agent"}
+
 
 def register(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command and its own commands."""
@@ -39,7 +41,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
 def _add(actions: Any, common: argparse.ArgumentParser, name: str, handler: Any, text: str) -> argparse.ArgumentParser:
     action: argparse.ArgumentParser = actions.add_parser(
         name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}.",
-        epilog=f"Example:\n  homed config {name} core.agent",
+        epilog=f"Example:\n  homed config {name} {_EXAMPLES[name]}",
     )  # fmt: skip
     action.add_argument("--json", action="store_true", help="print JSON")
     action.set_defaults(handler=handler)

@@ -10,6 +10,8 @@ from typing import Any
 from homed.commands.output import as_json, table
 from homed.commands.reach import ask_or_open
 
+_EXAMPLES = {"list": "", "add": " deepseek --base-url https://api.deepseek.com/v1 --model deepseek-chat"}
+
 
 def register(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command and its own commands."""
@@ -46,7 +48,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
 def _add(actions: Any, common: argparse.ArgumentParser, name: str, handler: Any, text: str) -> argparse.ArgumentParser:
     action: argparse.ArgumentParser = actions.add_parser(
         name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}.",
-        epilog=f"Example:\n  homed models {name}" + ("" if name == "list" else " deepseek"),
+        epilog=f"Example:\n  homed models {name}{_EXAMPLES.get(name, ' deepseek')}",
     )  # fmt: skip
     action.add_argument("--json", action="store_true", help="print JSON")
     action.set_defaults(handler=handler)

@@ -43,7 +43,7 @@ def build() -> Parser:
         description="A self-hosted agent kernel that remembers.",
         epilog="Examples:\n  homed                        start, and print a login link\n"
         "  homed --data /srv/mine       the same, with another data folder\n"
-        "  homed models add deepseek --base-url https://api.deepseek.com/v1 --model deepseek-chat --api-key KEY\n"
+        "  homed models add deepseek --base-url https://api.deepseek.com/v1 --model deepseek-chat\n"
         "  homed plugin list\n  homed status --json",
         parents=[_common(None)],
     )

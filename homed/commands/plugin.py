@@ -10,6 +10,15 @@ from typing import Any
 from homed.commands.output import as_json, clean, table, when
 from homed.commands.reach import ask
 
+_EXAMPLES = {
+    "list": "",
+    "start": " shell",
+    "stop": " shell",
+    "logs": " webui",
+    "new": " greeter",
+    "check": " ./greeter",
+}
+
 
 def register(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command and its own commands."""
@@ -44,7 +53,7 @@ def _add(actions: Any, common: argparse.ArgumentParser, name: str, handler: Any,
         parents=[common],
         help=text,
         description=f"{text[0].upper()}{text[1:]}.",
-        epilog=f"Example:\n  homed plugin {name}",
+        epilog=f"Example:\n  homed plugin {name}{_EXAMPLES[name]}",
     )
     action.add_argument("--json", action="store_true", help="print JSON")
     action.set_defaults(handler=handler)

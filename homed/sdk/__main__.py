@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 
@@ -31,15 +32,24 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
+def _next_steps(folder: Path) -> str:
+    """What to type next, with this very Python: another knows neither homed nor the plugin's imports."""
+    python, place = shlex.quote(sys.executable), shlex.quote(str(folder))
+    return (
+        f"{folder} is a working plugin.  Its test (needs pytest):\n"
+        f"  {python} -m pytest {place}\n"
+        "What homed would object to:\n"
+        f"  {python} -m homed.sdk check {place}\n"
+        "After changing a tool:\n"
+        f"  {python} -m homed.sdk manifest {place}\n"
+        "To use it, copy it into plugins/ of the data folder and start homed again.\n"
+    )
+
+
 async def _run(options: argparse.Namespace) -> int:
     if options.command == "new":
         folder = await new(options.name, options.dir)
-        sys.stdout.write(
-            f"{folder} is a working plugin.  Next:\n"
-            f"  python -m pytest {folder}              its test\n"
-            f"  python -m homed.sdk check {folder}     what homed would object to\n"
-            f"  python -m homed.sdk manifest {folder}  after changing a tool\n"
-        )
+        sys.stdout.write(_next_steps(folder))
         return 0
     if options.command == "manifest":
         changed = await update_manifest(options.folder)

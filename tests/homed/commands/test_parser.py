@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+import shlex
+from collections.abc import Iterator
+
 import pytest
 
 from homed.commands import config, run, status
@@ -34,3 +38,29 @@ def test_wrong_usage_leaves_with_2(words: list[str], capsys: pytest.CaptureFixtu
 def test_a_value_that_begins_with_a_dash_can_be_set() -> None:
     args = build().parse_args(["config", "set", "k", "--", "-5"])
     assert (args.handler, args.value) == (config._set, "-5")
+
+
+def helps(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from helps(below)
+
+
+EXAMPLES = [
+    shlex.split(line.strip().split("   ")[0].split(" | ")[0])[1:]
+    for parser in helps(build())
+    for line in (parser.epilog or "").splitlines()
+    if line.startswith("  homed")
+]
+
+
+@pytest.mark.parametrize("words", EXAMPLES, ids=" ".join)
+def test_an_example_of_the_help_can_be_typed_as_it_stands(words: list[str]) -> None:
+    build().parse_args(words)
+
+
+def test_no_example_puts_a_key_into_the_shells_history() -> None:
+    assert len(EXAMPLES) > 20
+    assert not [words for words in EXAMPLES if "--api-key" in words]
