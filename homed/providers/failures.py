@@ -29,7 +29,7 @@ _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 _HINTS = {
     ErrorKind.TRANSIENT: "Try again in a moment; if it stays so, look at the provider's status page.",
-    ErrorKind.CREDENTIAL: "Check the API key of this source in the settings, or set it anew with `homed models add`.",
+    ErrorKind.CREDENTIAL: "Check the API key of this source on the Models page, or set it anew with `homed models add`.",
     ErrorKind.CONTEXT_FULL: "The conversation is longer than this model takes: lower `context_window` of the source,"
     " or use a model with a larger one.",
     ErrorKind.REFUSED: "The provider's content rules refused it: say it differently, or use another source.",
@@ -41,6 +41,10 @@ _QUOTA_HINT = "The account has no credit left: top it up with the provider, or u
 
 class Unreadable(Exception):
     """Raised by decoders: the answer cannot be understood; the text says how.  Never leaves the room."""
+
+
+class Endless(Exception):
+    """Raised by decoders: the answer is more than any model says; the text says how.  Never leaves the room."""
 
 
 class Reported(Exception):
@@ -147,6 +151,12 @@ def unreadable(where: Where, how: str) -> ProviderError:
     """The answer made no sense."""
     hint = "If it happens again, check that the base URL is that of an OpenAI-compatible API (often it ends in /v1)."
     return ProviderError(ErrorKind.TRANSIENT, f"The answer of {where} cannot be read: {where.clean(how)}.", hint=hint)
+
+
+def endless(where: Where, how: str) -> ProviderError:
+    """The answer was given up because it would not end; asked again it would be the same."""
+    hint = "Ask for it in smaller steps; if it happens again, another model may do better."
+    return ProviderError(ErrorKind.BAD_REQUEST, f"The answer of {where} was given up: {how}.", hint=hint)
 
 
 def broken_off(where: Where, how: str = "") -> ProviderError:

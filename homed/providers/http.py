@@ -251,6 +251,8 @@ class _Exchange:
                 out.append(part)
         except failures.Unreadable as error:
             raise failures.unreadable(self._where, str(error)) from None
+        except failures.Endless as error:
+            raise failures.endless(self._where, str(error)) from None
         except failures.Reported as error:
             raise failures.from_report(self._where, error.body) from None
         except failures.BrokenOff:

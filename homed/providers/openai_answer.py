@@ -10,23 +10,23 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 
 from homed.providers.base import CallDelta, ContentDelta, Done, Part, ReasoningDelta, Usage, UsagePart
-from homed.providers.failures import BrokenOff, Reported, Unreadable
+from homed.providers.failures import BrokenOff, Endless, Reported, Unreadable
 from homed.providers.sse import MAX_EVENT, ServerEvent, SseDecoder
 
 Json = Mapping[str, object]
 
-MAX_ANSWER = 1 << 20
-"""Characters of text, reasoning and arguments in one answer: far more than any model says, and a bound for one that
-never ends."""
-MAX_CALLS = 256
+MAX_ANSWER = 512 * 1024
+"""UTF-8 bytes of text, reasoning and arguments in one answer: far more than any model says, a bound for one that never
+ends, and little enough to be shown to stage handlers in one wire line."""
+MAX_CALLS = 64
 """Tool calls in one answer; each has a result to be stored and sent back, whether it ran or not."""
 
 
 class AnswerDecoder:
     """``feed`` it the body's bytes, then ``end``; iterate what they return to the end.
 
-    Raises Unreadable, Reported, BrokenOff; parts yielded before stay good.  Every call gets an id of its own, minted by
-    ``new_call_id`` where the source gave none or the same twice (A14), and comes under a place of its own.
+    Raises Unreadable, Endless, Reported, BrokenOff; parts yielded before stay good.  Every call gets an id of its own,
+    minted by ``new_call_id`` where the source gave none or the same twice (A14), and comes under a place of its own.
     """
 
     def __init__(self, new_call_id: Callable[[], str]) -> None:
@@ -52,7 +52,7 @@ class AnswerDecoder:
         if self._whole is not None:
             self._size += len(chunk)
             if self._size > MAX_EVENT:
-                raise Unreadable(f"it is larger than {MAX_EVENT} bytes")
+                raise Endless(f"it is larger than {MAX_EVENT} bytes")
             self._whole.append(chunk)
         elif self._sse is not None:
             for event in self._sse.feed(chunk):
@@ -133,11 +133,11 @@ class AnswerDecoder:
     def _weigh(self, part: Part) -> None:
         match part:
             case ContentDelta(text) | ReasoningDelta(text):
-                self._told += len(text)
+                self._told += len(text.encode())
             case CallDelta(_, id_, name, arguments):
-                self._told += len(id_) + len(name) + len(arguments)
+                self._told += len((id_ + name + arguments).encode())
         if self._told > MAX_ANSWER:
-            raise Unreadable(f"it is longer than {MAX_ANSWER} characters")
+            raise Endless(f"it is longer than {MAX_ANSWER} bytes")
 
     def _finish(self) -> Iterator[Part]:
         yield from self._calls.mint_missing()
@@ -189,7 +189,7 @@ class _Calls:
         fresh = id_ if not self._ids.get(place) and id_ not in self._ids.values() else ""
         self._ids[place] = self._ids.get(place) or fresh
         if len(self._ids) > MAX_CALLS:
-            raise Unreadable(f"it makes more than {MAX_CALLS} tool calls")
+            raise Endless(f"it makes more than {MAX_CALLS} tool calls")
         joiner = self._arguments.setdefault(place, _Joiner())
         return CallDelta(place, fresh, name, joiner.take(_arguments(function.get("arguments"))))
 

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from homed.providers.failures import Unreadable
+from homed.providers.failures import Endless, Unreadable
 
-MAX_EVENT = 8 * 1024 * 1024
-"""Bytes one event may have; a source that sends more is broken."""
+MAX_EVENT = 4 * 1024 * 1024
+"""Bytes one event may have: the longest answer, with every character escaped; a source that sends more is broken."""
 
 _EOL = re.compile(rb"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
@@ -41,7 +41,7 @@ class SseDecoder:
         self._data: list[str] = []
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
-        """Yield the events that this chunk completes.  Raises Unreadable; iterate it to the end."""
+        """Yield the events that this chunk completes.  Raises Unreadable, Endless; iterate it to the end."""
         if self._after_cr and chunk.startswith(b"\n"):
             chunk = chunk[1:]
             self._after_cr = False
@@ -70,7 +70,7 @@ class SseDecoder:
             self._tail.append(piece)
             self._held += len(piece)
         if self._held > self._limit:
-            raise Unreadable(f"one event of the stream is larger than {self._limit} bytes")
+            raise Endless(f"one event of it is larger than {self._limit} bytes")
 
     def _line(self, raw: bytes) -> Iterator[ServerEvent]:
         if self._first_line:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import httpx2
 import pytest
@@ -13,6 +14,7 @@ from homed.providers.base import ChatRequest, ErrorKind, ProviderError, Source, 
 from homed.providers.http import HttpPorts, Limits, open_http
 from homed.providers.openai import openai
 from homed.providers.retry import RetryPolicy
+from homed.providers.sse import MAX_EVENT
 from homed.providers.trial import TRIAL_LIMIT, try_out
 from tests.homed.providers.kit import Said, ask
 
@@ -28,6 +30,7 @@ class Slow(httpx2.AsyncBaseTransport):
         self.headers_after = headers_after
         self.asked = 0
         self.closed = 0
+        self.sent = 0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self.asked += 1
@@ -45,6 +48,7 @@ class _Body(httpx2.AsyncByteStream):
             await trio.sleep(wait if self._open else 0)
             if not self._open:
                 return
+            self._slow.sent += len(frame)
             yield frame
 
     async def aclose(self) -> None:
@@ -146,3 +150,20 @@ async def test_a_trial_has_a_limit_as_a_whole(autojump_clock: MockClock) -> None
         with pytest.raises(TimedOut, match="slow did not answer"):
             await try_out(openai(SOURCE, ports(client, Limits())))
         assert trio.current_time() >= TRIAL_LIMIT
+
+
+@pytest.mark.parametrize("frames", [[FRAME, b"data: " + b"x" * 65_536], [b"{" + b" " * 65_536]], ids=["sse", "json"])
+async def test_a_body_without_end_is_closed_early_and_not_asked_for_again(
+    autojump_clock: MockClock, frames: list[bytes]
+) -> None:
+    """One delta of 100 MB is no more held than a hundred thousand small ones."""
+    *before, piece = frames
+    slow, said = Slow(*((0.0, frame) for frame in (*before, *[piece] * 1600))), Said()
+    async with open_http(slow) as client:
+        provider = openai(SOURCE, replace(ports(client, Limits()), policy=RetryPolicy()))
+        with pytest.raises(ProviderError, match=f"was given up: .* larger than {MAX_EVENT} bytes") as failed:
+            await ask(provider, into=said)
+    assert failed.value.partial == bool(before)
+    assert said.text == "a" * len(before)
+    assert (slow.asked, slow.closed) == (1, 1)
+    assert slow.sent < MAX_EVENT + 2 * len(piece)

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homed.providers.base import CallDelta, ContentDelta, Done, Part, ReasoningDelta, Usage
-from homed.providers.failures import BrokenOff, Reported, Unreadable
+from homed.providers.failures import BrokenOff, Endless, Reported, Unreadable
 from homed.providers.openai_answer import MAX_ANSWER, MAX_CALLS, AnswerDecoder, usage_of
 from tests.homed.providers.kit import gathered
 from tests.kit.openai_script import Call, Reply, events, json_body
 
 REPLY = Reply(say="你好🌍 text", think="想", calls=(Call("look", {"at": "北"}), Call("shell", {"c": "ls"})), chunk=2)
+LONG = "北" * 1000
 REQUEST = {"model": "fake-1", "messages": [], "stream_options": {"include_usage": True}}
 
 
@@ -198,16 +199,20 @@ def test_the_cached_share_is_part_of_the_prompt_and_counted_once_e47(usage: dict
 
 @pytest.mark.parametrize(
     "endless",
-    [{"content": "x" * 4000}, {"reasoning_content": "x" * 4000}, call(index=0, id="a", name="w", arguments="x" * 4000)],
+    [
+        {"content": "北" * 1000},
+        {"reasoning_content": "北" * 1000},
+        call(index=0, id="a", name="w", arguments="北" * 1000),
+    ],
     ids=["text", "reasoning", "arguments"],
 )
 def test_an_answer_that_never_ends_is_given_up_whatever_it_consists_of(endless: dict[str, object]) -> None:
     decoder = AnswerDecoder(lambda: "minted")
     frame = f"data: {json.dumps({'choices': [{'delta': endless}]})}\n\n".encode()
-    answer = gathered([part for _ in range(MAX_ANSWER // 4000) for part in decoder.feed(frame)])
-    told = len(answer.text) + len(answer.reasoning) + sum(len(arguments) for _, arguments in answer.calls)
-    assert told > MAX_ANSWER - 4000
-    with pytest.raises(Unreadable, match=f"longer than {MAX_ANSWER} characters"):
+    answer = gathered([part for _ in range(MAX_ANSWER // 3001) for part in decoder.feed(frame)])
+    told = answer.text + answer.reasoning + "".join(arguments for _, arguments in answer.calls)
+    assert len(told.encode()) > MAX_ANSWER - 4000
+    with pytest.raises(Endless, match=f"longer than {MAX_ANSWER} bytes"):
         list(decoder.feed(frame))
 
 
@@ -215,5 +220,5 @@ def test_an_answer_that_never_ends_is_given_up_whatever_it_consists_of(endless: 
 def test_an_answer_may_not_make_calls_without_end(indexed: bool) -> None:
     made = [call(**({"index": n} if indexed else {}), id=f"c{n}", name="w", arguments="{}") for n in range(MAX_CALLS)]
     assert len(gathered(decoded(said(*made))).calls) == MAX_CALLS
-    with pytest.raises(Unreadable, match=f"more than {MAX_CALLS} tool calls"):
+    with pytest.raises(Endless, match=f"more than {MAX_CALLS} tool calls"):
         decoded(said(*made, call(id="more", name="w", arguments="{}", **({"index": MAX_CALLS} if indexed else {}))))

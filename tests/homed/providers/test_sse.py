@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homed.providers.failures import Unreadable
+from homed.providers.failures import Endless, Unreadable
 from homed.providers.sse import ServerEvent, SseDecoder
 
 
@@ -53,12 +53,12 @@ def test_bytes_that_are_not_utf8_in_a_finished_line_are_an_error_never_a_replace
 
 def test_an_event_without_end_is_refused_before_it_fills_the_memory() -> None:
     for piece in (b"data: aaaaaaaaaaaaaaa", b"data: aaaaaaaaaaaaaaa\n"):
-        with pytest.raises(Unreadable, match="larger than 1000"):
+        with pytest.raises(Endless, match="larger than 1000"):
             list(SseDecoder(limit=1000).feed(piece * 100))
         decoder = SseDecoder(limit=1000)
         for _ in range(1000 // len(piece.strip())):
             list(decoder.feed(piece))
-        with pytest.raises(Unreadable, match="larger than 1000"):
+        with pytest.raises(Endless, match="larger than 1000"):
             list(decoder.feed(piece))
 
 
