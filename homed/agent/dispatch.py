@@ -113,9 +113,10 @@ class Dispatch:
     async def _store(
         self, turn: Turn, call: ToolCall, entry: ToolEntry | None, shown: LiveCall, result: Result, began: float
     ) -> None:
+        took = round((trio.current_time() - began) * 1000)
         text = self._ports.redactor.redact(result.text) or EMPTY
         data = {
-            "call_id": call.id, "name": call.name, "status": result.status, "args": shown.args,
+            "call_id": call.id, "name": call.name, "status": result.status, "args": shown.args, "ms": took,
             "untrusted": bool(entry and entry.untrusted),
         }  # fmt: skip
         no_memory = bool(entry and entry.no_memory)
@@ -125,7 +126,7 @@ class Dispatch:
             shown.status = result.status
             shown.result = head_and_tail(text, EVENT_BYTES)
             if not silent:
-                self._tell(turn, entry, shown, round((trio.current_time() - began) * 1000))
+                self._tell(turn, entry, shown, took)
 
         await self._journal.add(turn, NewEvent(EventKind.TOOL, text, data, no_memory=no_memory), tell)
         self._journal.reach("turn.result_stored")
