@@ -29,7 +29,7 @@ _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 _HINTS = {
     ErrorKind.TRANSIENT: "Try again in a moment; if it stays so, look at the provider's status page.",
-    ErrorKind.CREDENTIAL: "Check the API key of this source on the Models page, or set it anew with `homed models add`.",
+    ErrorKind.CREDENTIAL: "Check this source's API key on the Models page, or set it anew with `homed models add`.",
     ErrorKind.CONTEXT_FULL: "The conversation is longer than this model takes: lower `context_window` of the source,"
     " or use a model with a larger one.",
     ErrorKind.REFUSED: "The provider's content rules refused it: say it differently, or use another source.",
