@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from plugins.webui.fragments import SHOWN, shown, told, when
+import pytest
+
+from plugins.webui.context import FOLDER
+from plugins.webui.fragments import SHOWN, Fragments, environment, shown, told, when
+from plugins.webui.words import load
+
+FRAGMENTS = Fragments(environment(FOLDER / "templates"), load(FOLDER / "strings")["en"])
 
 
 def test_arguments_and_results_are_readable() -> None:
@@ -34,3 +40,23 @@ def test_a_result_is_told_field_by_field_with_its_line_breaks() -> None:
     assert told([1]) == "[\n  1\n]"
     assert told(None) == told({}) == ""
     assert len(told({"text": "x\n" * SHOWN})) < SHOWN + 30
+
+
+@pytest.mark.parametrize(("ms", "said"), [(3, "3 ms"), (99, "99 ms"), (100, "0.1 s"), (61_240, "61.2 s")])
+def test_a_short_time_is_not_called_zero(ms: int, said: str) -> None:
+    assert f"<span>{said}</span>" in FRAGMENTS.end({"state": "answered", "ms": ms})
+    assert f"<em>{said} · done</em>" in FRAGMENTS.tool({"call": "c", "tool": "t", "status": "ok", "ms": ms})
+
+
+@pytest.mark.parametrize(
+    ("hint", "shown"),
+    [
+        ("Say `homed link`.", "Say <code>homed link</code>."),
+        ("`a` or `<b>`", "<code>a</code> or <code>&lt;b&gt;</code>"),
+        ("one ` alone", "one alone"),
+        ("<i>none</i>", "&lt;i&gt;none&lt;/i&gt;"),
+    ],
+)
+def test_a_command_in_a_hint_is_set_apart(hint: str, shown: str) -> None:
+    html = FRAGMENTS.end({"state": "failed", "error": "No.", "hint": hint})
+    assert " ".join(shown.split()) in " ".join(html.replace("`", "").split())

@@ -74,3 +74,26 @@ async def test_the_chat_is_shown_though_the_daemons_status_is_not_to_be_had() ->
     async with browsing(furnished(StandIn())) as browser:
         browser.kernel.fail["admin.status"] = Unavailable("Not now.")
         assert (await browser.get("/")).status == 200
+
+
+async def test_without_a_model_the_page_of_models_says_so_and_what_to_do() -> None:
+    async with browsing() as browser:
+        body = (await browser.get("/models")).body
+        assert "No model yet, so nothing can be answered." in body
+        assert "no key is needed" in body
+        await browser.post("/api/v1/models", {"name": "a", "base_url": "http://x/v1", "model": "m", "tools": False})
+        body = (await browser.get("/models")).body
+        assert "No model yet" not in body.partition("<main")[2]
+        assert "without tools" in body
+
+
+async def test_a_plugin_that_was_stopped_on_purpose_is_no_alarm() -> None:
+    async with browsing(furnished(StandIn())) as browser:
+        (timer,) = (one for one in browser.kernel.plugins if one["name"] == "timer")
+        timer["reason"] = "needs attention: 4 crashes"
+        assert "state-attention" in (await browser.get("/plugins")).body
+        timer["reason"] = "stopped by a person"
+        body = (await browser.get("/plugins")).body
+        assert "You stopped it." in body
+        assert "state-attention" not in body
+        assert "state-stopped" not in body

@@ -31,12 +31,30 @@ def test_every_key_that_a_template_or_script_uses_exists() -> None:
 
 
 def test_every_text_is_used() -> None:
-    by_prefix = ("status.", "class.", "state.", "trust.", "source.", "ask.", "end.", "welcome.idea", "group.")
+    by_prefix = (
+        "status.",
+        "class.",
+        "state.",
+        "trust.",
+        "source.",
+        "ask.",
+        "end.",
+        "welcome.idea",
+        "group.",
+        "reason.",
+    )
     for key in TEXTS["en"]:
         if key.startswith("js."):
             assert re.search(rf'"{key[3:]}"', SCRIPTS), key
         elif not key.startswith(by_prefix):
             assert f'"{key}"' in TEMPLATES, key
+
+
+def test_the_reasons_that_are_translated_are_ones_that_the_host_gives() -> None:
+    host = (FOLDER.parents[1] / "homed" / "host" / "supervise.py").read_text("utf-8")
+    reasons = [key.removeprefix("reason.") for key in TEXTS["en"] if key.startswith("reason.")]
+    assert len(reasons) == 2
+    assert all(f'"{reason}"' in host for reason in reasons)
 
 
 def test_no_text_for_people_stands_in_a_template_itself() -> None:

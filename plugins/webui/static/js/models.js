@@ -1,12 +1,13 @@
 // The models page: use, test, edit and remove sources.
 import { $, ready, toast, word } from "./dom.js";
 import { post } from "./api.js";
-import { fill } from "./source.js";
+import { fill, preset } from "./source.js";
 import "./shell.js";
 
 function edit(name, button) {
   const form = $("form.source");
   form.elements.preset.value = "";
+  preset(form);
   const { url, model, window: context_window, tools } = button.dataset;
   fill(form, { name, base_url: url, model, context_window, tools: tools === "yes" });
   $("details", form).open = true;

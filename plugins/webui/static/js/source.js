@@ -10,7 +10,7 @@ export function fill(form, { name, base_url, model, context_window = "", tools =
   form.elements.tools.checked = tools;
 }
 
-function preset(form) {
+export function preset(form) {
   const chosen = form.elements.preset.selectedOptions[0];
   fill(form, { name: chosen.value, base_url: chosen.dataset.url, model: chosen.dataset.model });
   const keys = $(".keys", form);
