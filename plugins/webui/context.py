@@ -123,10 +123,9 @@ def problem_of(error: HomedError) -> Response:
 
 async def body() -> Data:
     """The JSON object sent with this request.  Raises InvalidInput."""
-    raw = await request.get_data(as_text=False)
     given: object = None
     with suppress(ValueError, RecursionError):  # no UTF-8, no JSON, or nested without end
-        given = json.loads(raw.decode())
+        given = json.loads(bytes(await request.body).decode())
     if not isinstance(given, Mapping):
         raise InvalidInput("The body must be a JSON object.")
     return given
