@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import trio
 
@@ -46,40 +45,6 @@ class Message:
     client_msg_id: str = ""
     no_memory: bool = False
     can_ask: bool = False
-
-
-class Incoming(Protocol):
-    """What ``inject`` reads of a message; ``Message`` is one."""
-
-    @property
-    def text(self) -> str:
-        """What was said."""
-        ...
-
-    @property
-    def channel(self) -> str:
-        """The plugin it came through."""
-        ...
-
-    @property
-    def thread(self) -> str:
-        """Where it goes; empty opens a new one."""
-        ...
-
-    @property
-    def client_msg_id(self) -> str:
-        """The client's own id of it; empty if it has none."""
-        ...
-
-    @property
-    def no_memory(self) -> bool:
-        """Never distilled, never recalled."""
-        ...
-
-    @property
-    def can_ask(self) -> bool:
-        """The channel can show questions."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +111,7 @@ class Conversations:
 
     # -- in --------------------------------------------------------------------------------------------------------
 
-    async def inject(self, who: Identity, message: Incoming) -> Receipt:
+    async def inject(self, who: Identity, message: Message) -> Receipt:
         """Accept a message durably and queue it.
 
         Raises InvalidInput for text that is empty or too long, NotFound for a thread this peer may not see, Unavailable
@@ -158,9 +123,9 @@ class Conversations:
             receipt = await self._accept(who, message, self._ports.redactor.redact(text))
             if not receipt.duplicate:
                 self._tell(receipt, new_thread=not message.thread)
+            # a duplicate too, if the store failed under its turn: who sends it again wants it answered; but never twice
+            if not receipt.input.state.terminal and not self._lanes.holds(receipt.input):
                 self._lanes.put(receipt.input)
-            elif not receipt.input.state.terminal and not self._lanes.holds(receipt.input):
-                self._lanes.put(receipt.input)  # the store failed under its turn; who sends it again wants it answered
         self._ports.failpoints.reach("accept.after_commit")
         return receipt
 
@@ -185,7 +150,7 @@ class Conversations:
             state = "stopping" if self._closed else "still starting"
             raise Unavailable(f"homed is {state} and takes no messages now.", hint="Try again in a moment.")
 
-    async def _accept(self, who: Identity, msg: Incoming, text: str) -> Receipt:
+    async def _accept(self, who: Identity, msg: Message, text: str) -> Receipt:
         at = self._ports.wall()
 
         def write(tx: Tx) -> Receipt:
@@ -204,7 +169,7 @@ class Conversations:
             return await self._ports.store.write(write)
         raise StorageError("The message could not be stored in time.", hint="Is the disk full or hanging?")
 
-    def _thread(self, tx: Tx, who: Identity, msg: Incoming, at: float) -> Thread:
+    def _thread(self, tx: Tx, who: Identity, msg: Message, at: float) -> Thread:
         if msg.thread:
             return _visible(tx, who, msg.thread)
         if msg.client_msg_id:

@@ -9,6 +9,7 @@ import pytest
 import trio
 import trio.testing
 
+from homed.agent.conversations import Receipt
 from homed.errors import InvalidInput, NotFound, Unavailable
 from homed.memory import events, inputs
 from homed.memory.records import InputState
@@ -54,6 +55,34 @@ async def test_the_same_client_msg_id_gets_the_first_result_and_runs_once(tmp_pa
         assert late.outcome.text == "one"
         assert len(agent.model.requests) == 1
         assert len((await agent.conversations.threads(OWNER))["threads"]) == 1  # type: ignore[arg-type]
+
+
+async def test_two_at_once_with_the_same_client_msg_id_queue_it_once(tmp_path: Path) -> None:
+    """E42: the repetition may hear of the commit before the first one does."""
+    async with running_agent(tmp_path, Setup(model=FakeModel(hangs("well, ")))) as agent:
+        write, repeated, accepted = agent.store.write, trio.Event(), 0
+
+        async def out_of_order(fn: Any) -> Any:
+            result = await write(fn)
+            if isinstance(result, Receipt):
+                nonlocal accepted
+                accepted += 1
+                if not result.duplicate:
+                    await repeated.wait()
+            return result
+
+        async def send() -> None:
+            if (await agent.conversations.inject(OWNER, message("hi", client_msg_id="m1"))).duplicate:
+                repeated.set()
+
+        agent.store.write = out_of_order  # type: ignore[method-assign]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(send)
+            nursery.start_soon(send)
+        await agent.until(lambda: agent.of("content_delta"))
+        assert accepted == 2
+        assert agent.conversations.counts == {"busy": 1, "queued": 0}
+        assert len(agent.of("raw_input")) == 1
 
 
 async def test_one_turn_at_a_time_in_a_thread_and_threads_side_by_side(tmp_path: Path) -> None:
