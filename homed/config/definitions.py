@@ -72,7 +72,7 @@ CORE: tuple[Definition, ...] = (
         "Events in view", _AGENT, minimum=2, maximum=1000,
     ),
     Definition(
-        TOOL_TIMEOUT, "duration", 60, "How long a tool may run when it declares no limit of its own.",
+        TOOL_TIMEOUT, "duration", 60, "Seconds a tool may run when it declares no limit of its own.",
         "Tool time limit", _AGENT, minimum=1, maximum=3600,
     ),
     Definition(
@@ -80,7 +80,7 @@ CORE: tuple[Definition, ...] = (
         "Result size", _AGENT, minimum=1000, maximum=1_000_000,
     ),
     Definition(
-        APPROVAL_TIMEOUT, "duration", 300, "How long a question for permission waits before it counts as no.",
+        APPROVAL_TIMEOUT, "duration", 300, "Seconds a question for permission waits before it counts as no.",
         "Approval time limit", _AGENT, minimum=5, maximum=86_400,
     ),
     Definition(
@@ -88,7 +88,7 @@ CORE: tuple[Definition, ...] = (
         "Persona", _AGENT,
     ),
     Definition(
-        STAGE_TIMEOUT, "duration", 10, "How long one plugin's handler of a stage may take.",
+        STAGE_TIMEOUT, "duration", 10, "Seconds one plugin's handler of a stage may take.",
         "Stage time limit", _AGENT, minimum=1, maximum=120,
     ),
     Definition(
@@ -100,15 +100,15 @@ CORE: tuple[Definition, ...] = (
         "Current source", _MODELS, hidden=True,
     ),
     Definition(
-        CONNECT_TIMEOUT, "duration", 10, "How long a connection to a model source may take to open.",
+        CONNECT_TIMEOUT, "duration", 10, "Seconds a connection to a model source may take to open.",
         "Connect limit", _MODELS, minimum=0.1, maximum=300,
     ),
     Definition(
-        FIRST_BYTE_TIMEOUT, "duration", 60, "How long a model source may take to begin its answer.",
+        FIRST_BYTE_TIMEOUT, "duration", 60, "Seconds a model source may take to begin its answer.",
         "First byte limit", _MODELS, minimum=0.1, maximum=3600,
     ),
     Definition(
-        IDLE_TIMEOUT, "duration", 60, "How long an answer that has begun may pause.",
+        IDLE_TIMEOUT, "duration", 60, "Seconds an answer that has begun may pause.",
         "Idle limit", _MODELS, minimum=0.1, maximum=3600,
     ),
     Definition(

@@ -118,9 +118,12 @@ def files_ls(ctx: sdk.Context, path: str = "") -> dict[str, object]:
     """List a folder (see tools/files_ls.md)."""
     roots = _roots(ctx)
     place = roots.locate(path or ".")
+    known = {"path": str(place), "roots": [str(Place(r, ())) for r in roots.folders]}
+    if not place.parts and not os.path.lexists(place.root):  # before the first write: nothing is wrong
+        return {**known, "entries": [], "more": False, "note": "Not there yet: the first file written makes it."}
     entries, more = disk.listing(place)
     shown = [{"name": e.name, "type": e.type, "size": e.size, "modified": e.modified} for e in entries]
-    return {"path": str(place), "entries": shown, "more": more, "roots": [str(Place(r, ())) for r in roots.folders]}
+    return {**known, "entries": shown, "more": more}
 
 
 @plugin.tool(cls="read", parallel_safe=True)

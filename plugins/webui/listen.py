@@ -52,7 +52,7 @@ def check(address: Address, *, password_set: bool) -> None:
     if not address.loopback and not password_set:
         raise ConfigError(
             f"The page would be open to others on {address.host}:{address.port}, and there is no password.",
-            hint=f"Set one (homed config set core.web.password …), or set {SETTING} to {EXAMPLE}.",
+            hint=f"Set one (homed config set core.web.password), or set {SETTING} to {EXAMPLE}.",
         )
 
 

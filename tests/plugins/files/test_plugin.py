@@ -134,7 +134,11 @@ async def test_write_creates_overwrites_and_appends(use: Use, root: Path) -> Non
 
 async def test_the_missing_root_is_made_by_the_first_write_only(use: Use, root: Path) -> None:
     await trio.Path(root).rmdir()
-    assert "not there yet" in await bad(use, "files_ls")
+    listed = await good(use, "files_ls")
+    assert (listed["path"], listed["entries"], listed["more"]) == (str(root), [], False)
+    assert "Not there yet" in listed["note"], "asking what is there is no failure"
+    assert "not there yet" in await bad(use, "files_read", path="a")
+    assert not await trio.Path(root).exists()
     await good(use, "files_write", path="a", text="x")
     assert (await trio.Path(root).stat()).st_mode & 0o777 == 0o700
 

@@ -37,9 +37,10 @@ export function dress(root) {
   for (const time of $$("time[datetime]:not([data-done])", root)) {
     const at = new Date(time.dateTime);
     time.dataset.done = "";
-    time.title = at.toLocaleString();
+    const lang = document.documentElement.lang;
+    time.title = at.toLocaleString(lang);
     const today = at.toDateString() === new Date().toDateString();
-    time.textContent = today ? at.toLocaleTimeString() : at.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+    time.textContent = today ? at.toLocaleTimeString(lang) : at.toLocaleString(lang, { dateStyle: "medium", timeStyle: "short" });
   }
 }
 
