@@ -16,8 +16,10 @@ from homed.errors import ConfigError, Conflict, HomedError, TimedOut, Unavailabl
 from homed.host.life import Cause, Ending, Fate, Life, Plan
 from homed.host.session import Session, SessionPorts
 from homed.host.states import Trust
+from homed.host.suits import misfit
 from homed.proc import Child, Command, Exit, spawn, stop_ladder
 from homed.wire import methods, version
+from homed.wire.manifest import Manifest
 from homed.wire.registration import differences
 
 _log = logging.getLogger(__name__)
@@ -55,6 +57,7 @@ class ProcessLauncher:
         ports = self._ports.session(name)
         ports.log.begin()
         try:
+            _check_suits(life.plan.manifest)
             data_dir = await trio.to_thread.run_sync(self._ports.data_dir, name)
             command = self._command(life.plan, data_dir)
             async with spawn(command, mark=f"{self._ports.family}:{name}:{secrets.token_hex(4)}") as child:
@@ -121,6 +124,11 @@ class ProcessLauncher:
             await session.ask(methods.START, {})
         if limit.cancelled_caught:
             raise TimedOut(f"it did not start within {START_LIMIT:g} s")
+
+
+def _check_suits(manifest: Manifest) -> None:
+    if why := misfit(manifest, core=version.CORE, platform=sys.platform):
+        raise ConfigError(why, hint="Install a version of the plugin made for this machine and homed, or update homed.")
 
 
 def _check_protocol(name: str, answer: object) -> None:

@@ -35,6 +35,7 @@ RESTARTS = ("always", "on-failure", "never")
 ACTIVATIONS = ("eager", "lazy")
 SETTING_TYPES = ("string", "text", "int", "float", "bool", "duration", "password", "select", "list")
 
+_VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,3}")
 _MAX_BYTES = 1 << 20
 _KNOWN = frozenset(
     {
@@ -136,7 +137,7 @@ class Manifest:
         first, *rest = shlex.split(self.entry)
         if first in ("python", "python3"):
             first = sys.executable
-        elif first.startswith("./"):
+        elif "/" in first:
             first = str(folder / first)
         return (first, *rest)
 
@@ -192,6 +193,7 @@ def parse_manifest(value: object) -> tuple[Manifest | None, tuple[str, ...]]:
         version=reader.text("version", required=True),
         entry=reader.text("entry", required=True),
         **{key: reader.text(key) for key in _TEXTS},
+        min_version=reader.text("min_version", pattern=_VERSION),
         platforms=reader.names("platforms"),
         tags=reader.names("tags"),
         needs=reader.names("needs"),
@@ -211,7 +213,7 @@ def parse_manifest(value: object) -> tuple[Manifest | None, tuple[str, ...]]:
     return (None, tuple(reader.errors)) if reader.errors else (manifest, ())
 
 
-_TEXTS = ("description", "name_zh", "name_en", "author", "license", "homepage", "repository", "min_version")
+_TEXTS = ("description", "name_zh", "name_en", "author", "license", "homepage", "repository")
 
 
 def _check_entry(reader: Reader, entry: str) -> None:
@@ -223,7 +225,7 @@ def _check_entry(reader: Reader, entry: str) -> None:
     if entry and not words:
         reader.wrong("entry", "is empty")
     if any("\0" in word for word in words) or (words and (words[0].startswith("/") or ".." in words[0].split("/"))):
-        reader.wrong("entry", "must be `python …`, a program on PATH, or ./FILE inside the plugin's folder")
+        reader.wrong("entry", "must be `python …`, a program on PATH, or a file inside the plugin's folder")
 
 
 def _tool(part: Reader) -> ToolSpec:

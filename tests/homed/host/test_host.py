@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import tracemalloc
 from functools import partial
 from pathlib import Path
@@ -187,6 +188,29 @@ async def test_what_a_restart_cannot_mend_needs_attention_at_once(tmp_path: Path
         assert host.status("odd").reason.startswith("needs attention: ")
         assert says in host.status("odd").reason
         assert host.status("odd").crashes == ()
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [({"platforms": ["beos"]}, "The plugin odd runs on beos, and this is "),
+     ({"min_version": "99.1"}, "The plugin odd needs homed 99.1 or later, and this is ")],
+)  # fmt: skip
+async def test_a_plugin_for_another_platform_or_a_later_homed_is_never_started(
+    tmp_path: Path, more: dict[str, Any], says: str
+) -> None:
+    async with hosting(tmp_path, manifest("odd", "exit1", **more)) as host:
+        await reach(host, "odd", State.STOPPED)
+        assert host.status("odd").reason.startswith(f"needs attention: {says}")
+        assert host.status("odd").crashes == ()
+        assert says in (await host.start("odd")).reason
+
+
+async def test_a_lazy_plugin_and_one_with_needs_that_nobody_knows_are_started_like_any_other(tmp_path: Path) -> None:
+    odd = manifest("odd", activation="lazy", needs=["telepathy"], platforms=[sys.platform], min_version="0.1")
+    async with hosting(tmp_path, odd) as host:
+        with trio.fail_after(30):
+            await host.wait_ready("odd")
+        assert await invoke(host, "odd", a=1) == {"a": 1}
 
 
 async def test_a_program_that_is_not_there_needs_attention(tmp_path: Path) -> None:

@@ -111,6 +111,8 @@ def test_unknown_keys_make_one_warning() -> None:
         ({"entry": "python 'unclosed"}, "entry: cannot be split"),
         ({"entry": "  "}, "entry: is empty"),
         ({"entry": "python a\0b"}, "entry: must be"),
+        ({"min_version": "latest"}, "min_version: 'latest' does not match"),
+        ({"min_version": 1}, "min_version: must be a string"),
         ({"name": ""}, "name: is missing"),
         ({"name": "a/../b"}, "name: 'a/../b' does not match"),
         ({"name": "a\n"}, "name:"),
@@ -185,6 +187,7 @@ def test_loading_a_good_one_gives_it(tmp_path: Path) -> None:
         ("python -m homed_plugins.shell", (sys.executable, "-m", "homed_plugins.shell")),
         ("python3 __main__.py 'a b'", (sys.executable, "__main__.py", "a b")),
         ("./plugin.bin -v", ("/p/plugin.bin", "-v")),
+        ("bin/plugin -v", ("/p/bin/plugin", "-v")),
         ("node main.js", ("node", "main.js")),
     ],
 )
