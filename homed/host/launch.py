@@ -12,7 +12,7 @@ from pathlib import Path
 
 import trio
 
-from homed.errors import ConfigError, Conflict, HomedError, TimedOut, Unavailable
+from homed.errors import ConfigError, Conflict, HomedError, ProtocolError, TimedOut, Unavailable
 from homed.host.life import Cause, Ending, Fate, Life, Plan
 from homed.host.session import Session, SessionPorts
 from homed.host.states import Trust
@@ -102,7 +102,7 @@ class ProcessLauncher:
             await self._introduce(life.plan, session, data_dir)
         except TimedOut as error:
             life.doom(Cause.FAILED, error.message)
-        except (ConfigError, Conflict) as error:
+        except (ConfigError, Conflict, ProtocolError) as error:  # what it answers the same way however often it starts
             life.doom(Cause.REFUSED, str(error))
         except Unavailable as error:
             _log.debug("%s went away during its start: %s", life.plan.name, error)

@@ -21,6 +21,7 @@ from homed.host.policy import Policy
 from homed.host.states import State
 from homed.proc import stop_ladder
 from homed.store.db import open_store
+from homed.wire import version
 from tests.kit.hosting import RecordingDispatcher, hosting, install, invoke, manifest
 from tests.kit.processes import alive, open_fds, until, until_gone, with_mark, zombies
 
@@ -175,6 +176,21 @@ async def test_another_protocol_is_refused_with_both_versions_and_not_retried(tm
         assert host.status("old").crashes == ()
         with pytest.raises(Unavailable, match="speaks protocol 99"):
             await host.wait_ready("old")
+
+
+async def test_a_protocol_that_the_sdk_refuses_is_not_retried_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plugin notices here: a real child on the SDK, which speaks 1 and is told 99."""
+    monkeypatch.setattr(version, "PROTOCOL", 99)
+    program = tmp_path / "late.py"
+    program.write_text("from homed import sdk\nsdk.run(sdk.Plugin('late'))\n")
+    async with hosting(tmp_path, manifest("late", entry=f"python {program}", tools=[])) as host:
+        await reach(host, "late", State.STOPPED)
+        reason = host.status("late").reason
+        assert reason.startswith("needs attention: homed 0.1.0 speaks plugin protocol 99")
+        assert "the SDK 0.1.0 of plugin late speaks 1. Install" in reason
+        assert host.status("late").crashes == ()
 
 
 @pytest.mark.parametrize(
