@@ -10,7 +10,7 @@ WORKERS ?= auto
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  \033[1m%-10s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  \033[1m%-11s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
 .PHONY: check-machine
 check-machine:
@@ -36,7 +36,7 @@ install: check-machine $(VENV)/.installed ## Make .venv with homed, waiter and t
 	@site=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))'); rm -rf "$$site/homed_plugins.new"; cp -r plugins "$$site/homed_plugins.new"; rm -rf "$$site/homed_plugins"; mv "$$site/homed_plugins.new" "$$site/homed_plugins"
 
 .PHONY: install-dev
-install-dev: install $(VENV)/.installed-dev
+install-dev: install $(VENV)/.installed-dev ## The same, with what the tests and tools need
 
 .PHONY: run
 run: install ## Start homed and print a login link (ARGS="--data DIR --listen HOST:PORT")
@@ -60,7 +60,7 @@ test-fast: install-dev ## The tests that take no real time, browser or model
 	@$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not chromium and not tmux and not model and not kill" $(ARGS)
 
 .PHONY: bench
-bench: install-dev ## Measure, as ratios within one run; results to docs/benchmarks.md
+bench: install-dev ## Measure, as ratios within one run (ARGS=--save adds them to docs/benchmarks.md)
 	@$(PY) -m benchmarks $(ARGS)
 
 .PHONY: soak
