@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import trio
 
 from homed import events as notices
+from homed.agent.fitting import fitted
 from homed.agent.ports import AgentPorts
 from homed.agent.turn import Turn
 from homed.clock import new_id
@@ -16,6 +17,9 @@ from homed.errors import Denied, NotFound
 from homed.host.registry import ToolEntry
 from homed.identity.permissions import DANGEROUS, Decision, Rule
 from homed.identity.roles import Identity, Role, visible_scopes
+
+ARGS_BYTES = 64_000
+"""Bytes of the arguments in a notice, and of those of all questions in a list: more than one reads before a yes."""
 
 
 @dataclass(slots=True)
@@ -31,11 +35,11 @@ class Asked:
     allowed: bool = False
     answered: trio.Event = field(default_factory=trio.Event)
 
-    def view(self) -> dict[str, object]:
-        """As in ``io.approvals``."""
+    def view(self, room: int = ARGS_BYTES) -> dict[str, object]:
+        """As in ``io.approvals``, the arguments in no more than ``room`` bytes."""
         return {
             "approval": self.id, "thread": self.turn.input.thread, "turn": self.turn.id, "tool": self.entry.name,
-            "plugin": self.entry.plugin, "class": self.entry.tool_class, "args": dict(self.args),
+            "plugin": self.entry.plugin, "class": self.entry.tool_class, "args": fitted(dict(self.args), room),
             "reason": self.reason, "expires_at": self.expires_at,
         }  # fmt: skip
 
@@ -74,11 +78,10 @@ class Approvals:
     def list_(self, who: Identity, thread: str = "") -> list[dict[str, object]]:
         """The open questions this peer may see, oldest first."""
         visible = visible_scopes(who)
-        return [
-            a.view()
-            for a in self._open.values()
-            if a.turn.input.scope in visible and thread in ("", a.turn.input.thread)
+        found = [
+            a for a in self._open.values() if a.turn.input.scope in visible and thread in ("", a.turn.input.thread)
         ]
+        return [a.view(ARGS_BYTES // len(found)) for a in found]
 
     async def answer(self, who: Identity, approval: str, *, allow: bool, remember: str) -> None:
         """Answer one.  ``remember`` "thread" also keeps a rule for this tool in this conversation.

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from homed.agent.results import head_and_tail
+from homed.agent.fitting import fitted, fitted_text, size
 from homed.agent.turn import Turn
 from homed.memory.records import Event, EventKind, Input, Outcome, Thread
 
 EVENT_BYTES = 24_000
 """Bytes of a tool result, or of anything else 8 times as many, that a history page shows; the store has it whole."""
 
-PAGE_BYTES = 600_000
+DATA_BYTES = 96_000
+"""Bytes of what belongs to an event beside its text: calls with their arguments, reasoning."""
+
+PAGE_BYTES = 400_000
 """Bytes of a history page: with the rest of the answer it must fit one wire line of 1 MiB."""
 
-LIVE_BYTES = 200_000
-"""Bytes that the calls of a running turn share."""
+LIVE_BYTES = 140_000
+"""Bytes of what a running turn says, of what it thinks, and of its calls, each."""
 
 QUEUED_BYTES = 100_000
 """Bytes that the texts of waiting inputs share; each may be a quarter of a MiB, and 256 may wait."""
@@ -48,7 +50,7 @@ def thread_view(thread: Thread, *, busy: bool) -> dict[str, object]:
 def ending_view(outcome: Outcome) -> dict[str, object]:
     """How a turn ended, for the notice of it and, ever after, for its history."""
     return {
-        "state": outcome.state.value, "error": head_and_tail(outcome.error, EVENT_BYTES), "hint": outcome.hint,
+        "state": outcome.state.value, "error": fitted_text(outcome.error, EVENT_BYTES), "hint": outcome.hint,
         "usage": dict(outcome.usage), "ms": outcome.ms,
     }  # fmt: skip
 
@@ -64,7 +66,7 @@ def event_view(event: Event, text: str) -> dict[str, object]:
     limit = EVENT_BYTES if event.kind is EventKind.TOOL else EVENT_BYTES * 8
     return {
         "seq": event.seq, "id": event.id, "turn": event.turn, "kind": event.kind.value, "peer": event.peer,
-        "text": head_and_tail(text, limit), "data": clipped(event.data, EVENT_BYTES), "created_at": event.created_at,
+        "text": fitted_text(text, limit), "data": fitted(dict(event.data), DATA_BYTES), "created_at": event.created_at,
     }  # fmt: skip
 
 
@@ -95,12 +97,12 @@ def bounded(page: Sequence[dict[str, object]], ended: Iterable[Input]) -> dict[s
     ends = {input_.turn: ended_view(input_) for input_ in ended}
     kept: list[dict[str, object]] = []
     told: dict[str, dict[str, object]] = {}
-    size = 0
+    taken = 0
     for event in reversed(page):
         turn = str(event["turn"])
         end = ends[turn] if turn in ends and turn not in told else None
-        size += _bytes(event) + (_bytes(end) if end else 0)
-        if kept and size > PAGE_BYTES:
+        taken += size(event) + (size(end) if end else 0)
+        if kept and taken > PAGE_BYTES:
             break
         kept.append(event)
         if end:
@@ -108,19 +110,15 @@ def bounded(page: Sequence[dict[str, object]], ended: Iterable[Input]) -> dict[s
     return {"events": kept[::-1], "ended": [*told.values()][::-1], "more": len(kept) < len(page)}
 
 
-def _bytes(value: object) -> int:
-    return len(json.dumps(value, ensure_ascii=False).encode())
-
-
 def live_view(turn: Turn | None) -> dict[str, object] | None:
     """The turn that runs, as far as it has been shown."""
     if turn is None or not turn.input.turn:
         return None
     live = turn.live
-    share = LIVE_BYTES // 2 // max(1, len(live.calls))
     return {
-        "turn": turn.id, "input": turn.input.id, "step": live.step, "text": live.text, "reasoning": live.reasoning,
-        "calls": [clipped(call.view(), share) for call in live.calls],
+        "turn": turn.id, "input": turn.input.id, "step": live.step, "text": fitted_text(live.text, LIVE_BYTES),
+        "reasoning": fitted_text(live.reasoning, LIVE_BYTES),
+        "calls": fitted([call.view() for call in live.calls], LIVE_BYTES),
     }  # fmt: skip
 
 
@@ -129,15 +127,6 @@ def queued_view(waiting: Iterable[Input]) -> list[dict[str, object]]:
     inputs = list(waiting)
     share = QUEUED_BYTES // max(1, len(inputs))
     return [
-        {"input": i.id, "text": head_and_tail(i.text, share), "peer": i.peer, "accepted_at": i.accepted_at}
+        {"input": i.id, "text": fitted_text(i.text, share), "peer": i.peer, "accepted_at": i.accepted_at}
         for i in inputs
     ]
-
-
-def clipped(value: object, limit: int) -> object:
-    """A JSON value with every text of more than ``limit`` bytes in it as head and tail."""
-    if isinstance(value, str):
-        return head_and_tail(value, limit)
-    if isinstance(value, Mapping):
-        return {key: clipped(one, limit) for key, one in value.items()}
-    return [clipped(one, limit) for one in value] if isinstance(value, list) else value

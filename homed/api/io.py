@@ -8,8 +8,13 @@ from typing import Literal
 from pydantic import Field
 
 from homed.agent.conversations import Message
+from homed.agent.fitting import fitted_text
 from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, personal
 from homed.memory.records import Input, Outcome
+
+TEXT_BYTES = 800_000
+"""Bytes of an answer's text in an outcome; of a longer one head and tail, so that it fits one line of the wire."""
+ERROR_BYTES = 24_000
 
 
 class Inject(PeerParams):
@@ -135,8 +140,8 @@ def _input(input_: Input) -> dict[str, object]:
 def _outcome(outcome: Outcome) -> dict[str, object]:
     return {
         "state": outcome.state.value,
-        "text": outcome.text,
-        "error": outcome.error,
+        "text": fitted_text(outcome.text, TEXT_BYTES),
+        "error": fitted_text(outcome.error, ERROR_BYTES),
         "hint": outcome.hint,
         "usage": dict(outcome.usage),
     }

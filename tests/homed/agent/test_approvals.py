@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -137,3 +138,14 @@ async def test_an_answered_question_cannot_be_answered_again(tmp_path: Path) -> 
         assert agent.host.invoked() == []
         with pytest.raises(NotFound):
             await agent.conversations.approve(OWNER, approval, allow=False)
+
+
+async def test_questions_about_big_arguments_fit_the_line_together(tmp_path: Path) -> None:
+    big = json.dumps({"text": "x" * 300_000, "path": "a.txt"})
+    async with running_agent(tmp_path, writing(model=FakeModel(*[calls(("write", big)) for _ in range(4)]))) as agent:
+        for _ in range(4):
+            await asked(agent)
+        listed = agent.conversations.approvals(OWNER)
+        assert [view["args"]["path"] for view in listed] == ["a.txt"] * 4  # type: ignore[index]
+        assert len(json.dumps(listed)) < 100_000
+        assert all(len(json.dumps(dict(notice))) < 100_000 for notice in agent.of("approval"))

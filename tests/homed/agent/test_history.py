@@ -228,3 +228,20 @@ async def test_a_title_can_be_changed_and_is_told(tmp_path: Path) -> None:
         assert agent.of("thread")[-1]["title"] == "A better name"
         with pytest.raises(InvalidInput):
             await agent.conversations.rename(OWNER, done.thread, " \n")
+
+
+async def test_every_page_fits_the_line_in_whatever_shape_a_model_talks(tmp_path: Path) -> None:
+    """A control character is one byte here and six there; a table of many small values is no long text."""
+    table = json.dumps({f"key {n}": "你好" for n in range(60_000)}, ensure_ascii=False)
+    pieces = json.dumps(["你"] * 200_000, ensure_ascii=False)
+    model = FakeModel(calls(("nope", table), ("nope", pieces)), says("\x01" * 190_000))
+    async with running_agent(tmp_path, Setup(model=model)) as agent:
+        thread = (await agent.ask("go")).thread
+        view, kinds = await agent.history(thread), []
+        while True:
+            assert len(json.dumps(view, ensure_ascii=False).encode()) < 1024 * 1024
+            kinds += [event["kind"] for event in view["events"][::-1]]
+            if not view["more"]:
+                break
+            view = dict(await agent.conversations.history(OWNER, thread, view["events"][0]["seq"], 100))
+        assert kinds == ["assistant", "tool", "tool", "assistant", "user"]

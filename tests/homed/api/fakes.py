@@ -57,6 +57,7 @@ class FakeConversations:
             InputState.ACCEPTED, 0, "", 0.0,
         )  # fmt: skip
         self.duplicate = False
+        self.answer = "done"
 
     async def inject(self, who: Identity, msg: Message) -> Receipt:
         self.calls.append(("inject", who, msg))
@@ -64,7 +65,7 @@ class FakeConversations:
 
     async def wait(self, who: Identity, input_id: str) -> Input:
         self.calls.append(("wait", who, input_id))
-        outcome = Outcome(InputState.ANSWERED, "done", usage={"prompt": 3})
+        outcome = Outcome(InputState.ANSWERED, self.answer, usage={"prompt": 3})
         return Input(
             input_id, "thread_1", "owner", "webui", "webui:owner", "owner", "hi", "", False, False,
             InputState.ANSWERED, 1, "turn_1", 0.0, outcome,

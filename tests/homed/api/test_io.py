@@ -6,6 +6,7 @@ import pytest
 
 from homed.agent.conversations import Message
 from homed.identity.roles import Identity, Role
+from homed.wire.rpc import encode
 from tests.homed.api.fakes import FakeCaller, House
 
 PEER = "webui:owner"
@@ -76,3 +77,15 @@ async def test_wait_answers_without_saying_duplicate(house: House) -> None:
     assert isinstance(answer, dict)
     assert (answer["input"], answer["state"]) == ("input_9", "answered")
     assert "duplicate" not in answer
+
+
+@pytest.mark.parametrize(
+    "text", ["你好" * 450_000, '"\\' * 450_000, "\x01" * 200_000], ids=["chinese", "quotes", "control"]
+)
+async def test_an_answer_longer_than_a_line_comes_as_head_and_tail(house: House, text: str) -> None:
+    house.conversations.answer = text
+    answer = await house.api.dispatch(FakeCaller(), "io.wait", {"peer": PEER, "input": "input_9"})
+    assert isinstance(answer, dict)
+    shown = answer["outcome"]["text"]
+    assert len(encode({"jsonrpc": "2.0", "id": 1, "result": answer})) < 1024 * 1024
+    assert (shown[:100], shown[-100:]) == (text[:100], text[-100:])
