@@ -7,7 +7,11 @@ import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
 from pathlib import Path
+
+from . import cron
+from .zones import zone
 
 VERSION = 1
 
@@ -33,17 +37,32 @@ class Timer:
     created_at: float
 
 
-def load(path: Path) -> dict[str, Timer]:
-    """Read the timers; none if there is no file yet.  Raises BadBook."""
+def load(path: Path) -> tuple[dict[str, Timer], dict[str, str]]:
+    """Read the timers, and which of them cannot be told (id → why); no file yet means none.  Raises BadBook.
+
+    What cannot be told now may be told after the next start: a zone comes and goes with the machine's zone data.
+    """
     try:
         data = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        return {}
+        return {}, {}
     except ValueError as error:
         raise BadBook(f"{path} is no JSON: {error}") from None
     if not isinstance(data, Mapping) or data.get("version") != VERSION or not isinstance(data.get("timers"), list):
         raise BadBook(f"{path} is not a list of timers of version {VERSION}")
-    return {timer.id: timer for timer in (_timer(item, path) for item in data["timers"])}
+    timers = {timer.id: timer for timer in (_timer(item, path) for item in data["timers"])}
+    return timers, {id_: why for id_, timer in timers.items() if (why := problem(timer))}
+
+
+def problem(timer: Timer) -> str:
+    """Why it cannot be told here (its zone, its cron expression, a time beyond all calendars); empty if it can."""
+    try:
+        local = datetime.fromtimestamp(timer.next_at, zone(timer.zone))
+        if timer.cron:
+            cron.following(cron.parse(timer.cron), local.astimezone(UTC), zone(timer.zone))
+    except (ValueError, OverflowError, OSError) as error:  # BadCron is a ValueError
+        return str(error)
+    return ""
 
 
 def _timer(item: object, path: Path) -> Timer:

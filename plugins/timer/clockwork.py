@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -22,16 +22,23 @@ MANY = 99
 """Missed times counted of one timer."""
 
 RETRY = 5.0
-"""Seconds between two tries to tell a timer when the kernel refuses."""
+"""Seconds until a timer that the kernel refused is tried again; twice as many after each further refusal."""
+
+LONGEST_RETRY = 600.0
+"""Seconds that this grows to: who frees a full conversation need not wait long for its timers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A timer whose time has come: the text to tell, and the id that makes a second telling no second message."""
+    """A timer whose time has come: the text to tell, and the id that makes a second telling no second message.
+
+    ``refusals``: how often in a row it has been refused already.
+    """
 
     timer: Timer
     text: str
     client_msg_id: str
+    refusals: int = 0
 
     def elsewhere(self) -> Due:
         """The same for a new thread: the one it was set in is gone."""
@@ -42,14 +49,27 @@ Tell = Callable[[Due], Awaitable[bool]]
 Save = Callable[[Mapping[str, Timer]], Awaitable[None]]
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """How often in a row, and when (on Trio's clock) it is worth another try."""
+
+    count: int
+    until: float
+
+
 @dataclass(slots=True)
 class Clockwork:
-    """The timers of one homed.  ``tell`` answers False if it could not: the timer stays and is told later."""
+    """The timers of one homed.  ``tell`` answers False if it could not: the timer stays and is told later.
+
+    ``aside`` are the ids of timers that cannot be told at all (`book.load`): they are kept, and nothing else.
+    """
 
     timers: dict[str, Timer]
     save: Save
     tell: Tell
     wall: Callable[[], float]
+    aside: Collection[str] = ()
+    _refused: dict[str, Refused] = field(default_factory=dict)
     _changed: trio.Event = field(default_factory=trio.Event)
     _lock: trio.Lock = field(default_factory=trio.Lock)
 
@@ -68,23 +88,34 @@ class Clockwork:
         while True:
             changed = self._changed
             wait = NAP
-            for timer in sorted(self.timers.values(), key=lambda timer: timer.next_at):
+            usable = (timer for timer in self.timers.values() if timer.id not in self.aside)
+            for timer in sorted(usable, key=lambda timer: timer.next_at):
                 if timer.next_at > self.wall():
                     wait = min(wait, max(0.0, timer.next_at - self.wall()))
                     break
-                if not await self._fire(timer):
-                    wait = RETRY
+                wait = min(wait, await self._try(timer))
             with trio.move_on_after(wait):
                 await changed.wait()
 
-    async def _fire(self, timer: Timer) -> bool:
+    async def _try(self, timer: Timer) -> float:
+        """Tell a due timer unless it was refused a moment ago; returns the seconds until it wants to be looked at."""
+        before = self._refused.pop(timer.id, Refused(0, 0.0))
+        if before.until <= trio.current_time():
+            if await self._fire(timer, before.count):
+                return NAP
+            pause = min(RETRY * 2**before.count, LONGEST_RETRY)
+            before = Refused(before.count + 1, trio.current_time() + pause)
+        self._refused[timer.id] = before
+        return before.until - trio.current_time()
+
+    async def _fire(self, timer: Timer, refusals: int) -> bool:
         """Tell a timer and move it on; False if it could not be told now.
 
         It is told before it is moved on: killed in between, it is told again under the same ``client_msg_id``, and the
         kernel drops the second.
         """
         now = self.wall()
-        if not await self.tell(due(timer, now)):
+        if not await self.tell(replace(due(timer, now), refusals=refusals)):
             return False
         async with self._lock:
             if self.timers.get(timer.id) == timer:  # not cancelled or replaced meanwhile
@@ -94,6 +125,7 @@ class Clockwork:
     async def _store(self, timers: dict[str, Timer]) -> None:
         await self.save(timers)
         self.timers = timers
+        self._refused = {id_: refused for id_, refused in self._refused.items() if id_ in timers}
         self._changed.set()
         self._changed = trio.Event()
 

@@ -30,20 +30,27 @@ class Tools:
     def __init__(self, wall: Callable[[], float]) -> None:
         self._wall = wall
         self._clockwork: Clockwork | None = None
+        self._aside: dict[str, str] = {}
+        """Timers that cannot be told, and why."""
 
     async def start(self, kernel: sdk.Kernel) -> None:
-        """Read the timers of the last run.  Raises ConfigError for a wrong zone or a file that cannot be read."""
+        """Read the timers of the last run, and say which of them cannot be told any more.
+
+        Raises ConfigError for a wrong zone or a file that cannot be read.
+        """
         self._zone(kernel)
         path = Path(kernel.data_dir) / "timers.json"
         try:
-            timers = await trio.to_thread.run_sync(book.load, path)
+            timers, self._aside = await trio.to_thread.run_sync(book.load, path)
         except book.BadBook as error:
             raise sdk.ConfigError(f"{error}.", hint="Move the file away to start without timers.") from None
 
         async def save(timers: Mapping[str, Timer]) -> None:
             await trio.to_thread.run_sync(book.save, path, dict(timers))
 
-        self._clockwork = Clockwork(timers, save, partial(tell, kernel), self._wall)
+        for id_, why in self._aside.items():
+            await kernel.log("warning", f"timer {id_} is kept aside, it cannot be told: {why}")
+        self._clockwork = Clockwork(timers, save, partial(tell, kernel), self._wall, self._aside)
 
     async def run(self, _kernel: sdk.Kernel) -> None:
         """Tell what is due until the plugin stops."""
@@ -67,9 +74,9 @@ class Tools:
 
     async def timer_list(self, ctx: sdk.Context) -> dict[str, object]:
         """List the timers (see tools/timer_list.md)."""
-        timers = sorted(self._running().timers.values(), key=lambda timer: timer.next_at)
+        timers = sorted(self._running().timers.values(), key=lambda timer: (timer.id in self._aside, timer.next_at))
         mine = timers if ctx.role == "owner" else []
-        return {"now": requests.shown(self._wall(), self._zone(ctx)), "timers": [view(timer) for timer in mine]}
+        return {"now": requests.shown(self._wall(), self._zone(ctx)), "timers": [self._view(timer) for timer in mine]}
 
     async def timer_cancel(self, ctx: sdk.Context, id: str) -> dict[str, object]:
         """Cancel a timer (see tools/timer_cancel.md)."""
@@ -78,7 +85,11 @@ class Tools:
             raise sdk.ToolError(f"There is no timer {id!r}.", hint="timer_list shows them.")
         timer = clockwork.timers[id]
         await clockwork.drop(id)
-        return {"cancelled": view(timer)}
+        return {"cancelled": self._view(timer)}
+
+    def _view(self, timer: Timer) -> dict[str, object]:
+        why = self._aside.get(timer.id)
+        return view(timer) if why is None else {"id": timer.id, "text": timer.text, "problem": why}
 
     def _running(self) -> Clockwork:
         if self._clockwork is None:
@@ -103,7 +114,8 @@ async def tell(kernel: sdk.Kernel, due: Due) -> bool:
     except HomedError as error:
         if error.code == "not_found" and thread:
             return await tell(kernel, due.elsewhere())
-        await kernel.log("warning", f"timer {due.timer.id} could not be told: {error.message}")
+        if not due.refusals:  # once, however long it goes on
+            await kernel.log("warning", f"timer {due.timer.id} could not be told and is tried again: {error.message}")
         return False
     return True
 

@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,13 +19,13 @@ def test_what_is_saved_is_loaded_and_private(tmp_path: Path) -> None:
     path = tmp_path / "timers.json"
     timers = {"t1": TIMER, "t2": replace(TIMER, id="t2", cron="0 9 * * *")}
     save(path, timers)
-    assert load(path) == timers
+    assert load(path) == (timers, {})
     assert path.stat().st_mode & 0o777 == 0o600
     assert os.listdir(tmp_path) == ["timers.json"]
 
 
 def test_no_file_means_no_timers(tmp_path: Path) -> None:
-    assert load(tmp_path / "timers.json") == {}
+    assert load(tmp_path / "timers.json") == ({}, {})
 
 
 def test_a_failed_save_leaves_the_old_file_and_no_litter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,7 +38,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_litter(tmp_path: Path, monkeyp
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
         save(path, {})
-    assert load(path) == {"t1": TIMER}
+    assert load(path) == ({"t1": TIMER}, {})
     assert os.listdir(tmp_path) == ["timers.json"]
 
 
@@ -64,3 +65,23 @@ def test_bytes_that_are_no_text_are_an_error_too(tmp_path: Path) -> None:
     (tmp_path / "t").write_bytes(b"\xff")
     with pytest.raises(BadBook):
         load(tmp_path / "t")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"zone": "US/Obsolete"}, "no time zone"), ({"zone": ""}, "no time zone"), ({"zone": "a\0b"}, "no time zone"),
+        ({"cron": "often"}, "five fields"), ({"next_at": 1e300}, ""), ({"next_at": float("nan")}, ""),
+        ({"next_at": 10**400}, ""),
+    ],
+)  # fmt: skip
+def test_one_that_cannot_be_told_is_named_with_the_reason_and_the_others_are_read(
+    tmp_path: Path, wrong: dict[str, Any], why: str
+) -> None:
+    path = tmp_path / "timers.json"
+    timers = {"t1": TIMER, "t2": replace(TIMER, id="t2", **wrong), "t3": replace(TIMER, id="t3", cron="0 9 * * *")}
+    save(path, timers)
+    read, aside = load(path)
+    assert list(read) == list(timers)
+    assert list(aside) == ["t2"]
+    assert why in aside["t2"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -80,9 +81,41 @@ async def test_a_missed_timer_is_told_at_once_and_says_so(autojump_clock: MockCl
 async def test_a_refusal_is_tried_again_and_nothing_is_lost(autojump_clock: MockClock, world: World) -> None:
     world.refuse = 3
     clockwork = world.clockwork(ONCE)
-    await run_for(clockwork, 50 + 3 * RETRY + 1)
-    assert [round(at - NINE) for at, _ in world.told] == [round(3 * RETRY)]
+    await run_for(clockwork, 50 + 7 * RETRY + 1)
+    assert [round(at - NINE) for at, _ in world.told] == [round(7 * RETRY)]
     assert clockwork.timers == {}
+
+
+async def test_one_refused_again_and_again_is_tried_with_growing_pauses_and_then_starts_anew(
+    autojump_clock: MockClock, world: World
+) -> None:
+    tries: list[tuple[int, int]] = []
+    refuse = 10
+
+    async def tell(due: Due) -> bool:
+        tries.append((round(world.wall() - NINE), due.refusals))
+        await trio.lowlevel.checkpoint()
+        return len(tries) > refuse
+
+    clockwork = replace(world.clockwork(DAILY), tell=tell)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run_for, clockwork, 3 * 86_400)
+        await trio.sleep(60)
+        for n in range(50):  # what else goes on is no reason to try it sooner
+            await clockwork.put(replace(ONCE, id=f"far{n}", next_at=NINE + 9e6))
+            await trio.sleep(0.1)
+    pauses = [later - earlier for (earlier, _), (later, _) in itertools.pairwise(tries[: refuse + 1])]
+    assert pauses == [5, 10, 20, 40, 80, 160, 320, 600, 600, 600]
+    assert [refusals for _, refusals in tries] == [*range(refuse + 1), 0, 0]
+
+
+async def test_one_kept_aside_is_never_told_and_stays_in_what_is_saved(autojump_clock: MockClock, world: World) -> None:
+    broken = replace(ONCE, id="t0", zone="US/Obsolete", next_at=float("nan"))
+    clockwork = replace(world.clockwork(broken, ONCE), aside={"t0"})
+    await run_for(clockwork, 100)
+    assert [id_.partition("@")[0] for _, id_ in world.told] == ["t1"]
+    assert list(clockwork.timers) == ["t0"]
+    assert [list(timers) for timers in world.saved] == [["t0"]]
 
 
 async def test_a_refused_timer_is_tried_again_soon_though_the_next_one_is_far_off(

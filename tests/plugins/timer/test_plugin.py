@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import trio
@@ -15,7 +16,8 @@ import trio
 from homed.errors import ConfigError, NotFound, Unavailable
 from homed.sdk.testing import Harness, harness
 from plugins.timer.book import Timer, save
-from plugins.timer.plugin import MAX_TIMERS, OWNER, build
+from plugins.timer.clockwork import Due
+from plugins.timer.plugin import MAX_TIMERS, OWNER, build, tell
 from plugins.timer.requests import MAX_TEXT
 
 NOW = datetime(2026, 3, 7, 17, tzinfo=UTC).timestamp()  # noon in New York, the day before clocks are changed
@@ -106,6 +108,39 @@ async def test_a_refused_timer_is_logged_and_kept(tmp_path: Path) -> None:
         await kernel.start({"zone": NEW_YORK}, tmp_path)
         assert "could not be told" in (await kernel.wait_call("core.log")).params["message"]
     assert "t1" in (tmp_path / "timers.json").read_text()
+
+
+async def test_the_log_names_a_refusal_once_however_long_it_goes_on(tmp_path: Path) -> None:
+    due = Due(Timer("t1", "tea", NOW, "", NEW_YORK, "th", 0), "tea", "t1@0")
+    logged: list[str] = []
+
+    class Refusing:
+        async def call(self, method: str, params: object) -> object:
+            raise Unavailable("The conversation is full.")
+
+        async def log(self, level: str, message: str) -> None:
+            logged.append(message)
+
+    for refusals in range(3):
+        assert not await tell(cast("Any", Refusing()), replace(due, refusals=refusals))
+    assert logged == ["timer t1 could not be told and is tried again: The conversation is full."]
+
+
+async def test_one_timer_with_a_zone_that_is_gone_is_kept_aside_and_the_others_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "timers.json"
+    good_one = Timer("t1", "tea", NOW - 1, "", NEW_YORK, "thr_test", 0)
+    save(path, {"t0": replace(good_one, id="t0", zone="US/Obsolete", cron="0 9 * * *"), "t1": good_one})
+    async with timers(tmp_path) as kernel:
+        said = (await kernel.wait_call("core.log")).params["message"]
+        assert "timer t0 is kept aside" in said
+        assert "US/Obsolete" in said
+        assert "tea" in (await kernel.wait_call("io.inject")).params["text"]
+        await good(kernel, "timer_set", text="later", seconds=900)
+        shown = (await good(kernel, "timer_list"))["timers"]
+        assert [timer.get("problem", "")[:15] for timer in shown] == ["", "'US/Obsolete' i"]
+        assert json.loads(path.read_text())["timers"][0]["zone"] == "US/Obsolete"
+        assert (await good(kernel, "timer_cancel", id="t0"))["cancelled"]["id"] == "t0"
+        assert "US/Obsolete" not in path.read_text()
 
 
 @pytest.mark.parametrize("role", ["trusted", "guest", ""])
