@@ -18,7 +18,7 @@ from homed.agent.recovery import recover, settle
 from homed.agent.turn import Turn
 from homed.clock import new_id
 from homed.errors import HomedError, InvalidInput, NotFound, StorageError, Unavailable
-from homed.identity.roles import Identity, Role, visible_scopes
+from homed.identity.roles import Identity, Role, in_group, visible_scopes
 from homed.memory import events, inputs, threads
 from homed.memory.records import Input, NewInput, Thread
 from homed.store.rows import Tx
@@ -37,7 +37,9 @@ START_LIMIT = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A message on its way in.  An empty ``thread`` opens a new one; ``can_ask``: its channel can show questions."""
+    """A message on its way in.  An empty ``thread`` opens a new one; ``can_ask``: its channel can show questions;
+    ``untrusted``: a plugin says it within a call, not a person.
+    """
 
     text: str
     channel: str
@@ -45,6 +47,7 @@ class Message:
     client_msg_id: str = ""
     no_memory: bool = False
     can_ask: bool = False
+    untrusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +156,13 @@ class Conversations:
     async def _accept(self, who: Identity, msg: Message, text: str) -> Receipt:
         at = self._ports.wall()
 
+        can_ask = msg.can_ask and not in_group(who)  # which of its members a question is for, nobody knows yet
+
         def write(tx: Tx) -> Receipt:
             thread = self._thread(tx, who, msg, at)
             new = NewInput(
                 thread.id, thread.scope, msg.channel, who.peer, who.role.value, text, msg.client_msg_id, msg.no_memory,
-                msg.can_ask,
+                can_ask, msg.untrusted,
             )  # fmt: skip
             accepted, duplicate = inputs.accept(tx, new, at=at)
             if duplicate and accepted.thread != thread.id:

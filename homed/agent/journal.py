@@ -93,7 +93,8 @@ class Journal:
 
         def write(tx: Tx) -> tuple[Event, bool]:
             inputs.replace_text(tx, given.id, text)
-            new = NewEvent(EventKind.USER, text, {"input": given.id}, peer=given.peer, no_memory=turn.no_memory)
+            data = {"input": given.id, **({"untrusted": True} if given.untrusted else {})}
+            new = NewEvent(EventKind.USER, text, data, peer=given.peer, no_memory=turn.no_memory)
             thread = threads.get(tx, given.thread)
             named = thread is not None and not thread.title
             if named:

@@ -115,10 +115,10 @@ class Turn:
         return True
 
     def resume(self) -> None:
-        """Take up what an earlier run of this turn left in ``events``."""
+        """Begin where the input, or an earlier run of this turn by its ``events``, leaves off."""
         tools = [event for event in self.events if event.kind is EventKind.TOOL]
         self.counters.calls = len(tools)
-        self.tainted = any(event.data.get("untrusted") for event in tools)
+        self.tainted = self.input.untrusted or any(event.data.get("untrusted") for event in tools)
         if any(event.kind is EventKind.USER and event.no_memory for event in self.events):
             self.fields["no_memory"] = True
 

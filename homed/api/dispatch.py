@@ -10,6 +10,7 @@ from homed.api.ports import ApiPorts, Caller
 from homed.errors import Denied, InvalidInput
 from homed.host.grants import require
 from homed.identity.roles import Identity, Role
+from homed.identity.tokens import CallIdentity
 
 METHODS: dict[str, Method] = {**core.METHODS, **io.METHODS, **events.METHODS, **auth.METHODS, **admin.METHODS}
 """Every method a plugin may call; kept equal to ``wire.methods.TO_KERNEL`` by a test."""
@@ -37,17 +38,18 @@ class ApiDispatcher:
                 f"{method} is for a person to say; a call token does not do.",
                 hint=f"Name the peer who decides: {caller.plugin}:ID.",
             )
-        who, channel = await self._identify(caller, method, parsed)
+        who, lent = await self._identify(caller, method, parsed)
         if entry.owner and who.role is not Role.OWNER:
             raise Denied(
                 f"{method} is for owners; {who.peer} is a {who.role.value} here.",
                 hint="An owner can give the role.",
                 detail={"method": method, "role": who.role.value},
             )
-        return await entry.handler(PeerCall(self._ports, caller, parsed, channel, who))
+        channel = lent.channel if lent else caller.plugin
+        return await entry.handler(PeerCall(self._ports, caller, parsed, channel, who, lent))
 
-    async def _identify(self, caller: Caller, method: str, params: PeerParams) -> tuple[Identity, str]:
-        """Who the request is of, and the channel it came by."""
+    async def _identify(self, caller: Caller, method: str, params: PeerParams) -> tuple[Identity, CallIdentity | None]:
+        """Who the request is of, and what its call token stands for, if it has one."""
         peer = params.peer
         if params.call:
             lent = self._ports.tokens.resolve(caller.plugin, params.call)
@@ -56,9 +58,9 @@ class ApiDispatcher:
                     f"The call token given to {caller.plugin} stands for another peer than {peer.id!r}.",
                     hint="Leave out peer, or the token.",
                 )
-            return lent.identity, lent.channel
+            return lent.identity, lent
         if peer is None:
             raise InvalidInput(f"{method}: peer is missing.", hint=f'Give the peer as "{caller.plugin}:ID".')
         group = params.group if isinstance(params, io.Inject) else ""
         who = await self._ports.directory.identify(caller.plugin, peer.id, name=peer.name, group=group)
-        return who, caller.plugin
+        return who, None

@@ -10,6 +10,8 @@ from pydantic import Field
 from homed.agent.conversations import Message
 from homed.agent.fitting import fitted_text
 from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, personal
+from homed.errors import Denied, InvalidInput
+from homed.identity.tokens import CallIdentity
 from homed.memory.records import Input, Outcome
 
 TEXT_BYTES = 800_000
@@ -73,6 +75,8 @@ class Approve(PeerParams):
 async def inject(call: PeerCall[Inject]) -> Mapping[str, object]:
     """Accept a message; with ``wait`` answer when it has its outcome."""
     params, conversations = call.params, call.ports.conversations
+    if call.lent is not None:
+        _within_call(params, call.lent)
     message = Message(
         text=params.text,
         channel=call.channel,
@@ -80,6 +84,7 @@ async def inject(call: PeerCall[Inject]) -> Mapping[str, object]:
         client_msg_id=params.client_msg_id,
         no_memory=params.no_memory,
         can_ask=params.can_ask,
+        untrusted=call.lent is not None,
     )
     receipt = await conversations.inject(call.who, message)
     input_ = await conversations.wait(call.who, receipt.input.id) if params.wait else receipt.input
@@ -126,6 +131,21 @@ async def approve(call: PeerCall[Approve]) -> Mapping[str, object]:
         call.who, params.approval, allow=params.decision == "allow", remember=params.remember
     )
     return {}
+
+
+def _within_call(params: Inject, lent: CallIdentity) -> None:
+    """A plugin that works for a turn can have more said in it, but reaches no further than that turn does."""
+    if params.thread not in ("", lent.thread):
+        raise Denied(
+            "A call token reaches the conversation of its call, or a new one; no other.", hint="Leave out thread."
+        )
+    if params.can_ask:
+        raise Denied("What is said with a call token can ask nobody.", hint="Leave out can_ask.")
+    if params.wait and params.thread:
+        raise InvalidInput(
+            "The conversation of the call takes up the message when the call is over, so the call cannot wait for it.",
+            hint="Leave out wait, or thread to have it answered in a new conversation.",
+        )
 
 
 def _input(input_: Input) -> dict[str, object]:

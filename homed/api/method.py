@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from homed.api.ports import ApiPorts, Caller
 from homed.errors import InvalidInput
 from homed.identity.roles import Identity
+from homed.identity.tokens import CallIdentity
 
 MAX_NAME = 256
 
@@ -60,9 +61,10 @@ class Call(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class PeerCall(Call[P]):
-    """A request of somebody's."""
+    """A request of somebody's.  ``lent``: what its call token stands for, if it came with one."""
 
     who: Identity
+    lent: CallIdentity | None = None
 
 
 @dataclass(frozen=True, slots=True)

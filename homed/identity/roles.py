@@ -37,6 +37,11 @@ def scope_of(peer: str, role: Role, *, plugin: str = "", group: str = "") -> str
     return "owner" if role is Role.OWNER else f"{role.value}:{peer}"
 
 
+def in_group(identity: Identity) -> bool:
+    """True for somebody who speaks in a group."""
+    return identity.scope.startswith("group:")
+
+
 def visible_scopes(identity: Identity) -> frozenset[str]:
     """The scopes whose threads and memory this identity may see: its own and no other.
 

@@ -32,10 +32,10 @@ def accept(tx: Tx, new: NewInput, *, at: float) -> tuple[Input, bool]:
     threads.touch(tx, new.thread, at=at)
     row = tx.one(
         "INSERT INTO inputs (id, thread, scope, channel, peer, role, text, client_msg_id, no_memory, can_ask,"
-        f" accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}",
+        f" untrusted, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}",
         (
             new_id("in"), new.thread, new.scope, new.channel, new.peer, new.role, new.text, new.client_msg_id,
-            int(new.no_memory), int(new.can_ask), at,
+            int(new.no_memory), int(new.can_ask), int(new.untrusted), at,
         ),
     )  # fmt: skip
     assert row is not None
@@ -166,6 +166,7 @@ def _outcome(text: str | None) -> Outcome | None:
 
 def _from_row(row: Row) -> Input:
     found = dict(zip(_FIELDS, row, strict=True))
-    found["no_memory"], found["can_ask"] = bool(found["no_memory"]), bool(found["can_ask"])
+    for flag in ("no_memory", "can_ask", "untrusted"):
+        found[flag] = bool(found[flag])
     found["state"], found["outcome"] = InputState(found["state"]), _outcome(found["outcome"])
     return Input(**found)

@@ -109,11 +109,15 @@ class NewInput:
     client_msg_id: str = ""
     no_memory: bool = False
     can_ask: bool = False
+    untrusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A durable input.  ``attempts`` counts the runs begun; ``turn`` is empty before the first."""
+    """A durable input.  ``attempts`` counts the runs begun; ``turn`` is empty before the first.
+
+    ``untrusted``: no person said it, a plugin did while it worked for a turn.
+    """
 
     id: str
     thread: str
@@ -130,3 +134,4 @@ class Input:
     turn: str
     accepted_at: float
     outcome: Outcome | None = None
+    untrusted: bool = False

@@ -24,6 +24,7 @@ CREATE TABLE inputs (
     client_msg_id TEXT NOT NULL DEFAULT '',
     no_memory     INTEGER NOT NULL DEFAULT 0 CHECK (no_memory IN (0, 1)),
     can_ask       INTEGER NOT NULL DEFAULT 0 CHECK (can_ask IN (0, 1)),
+    untrusted     INTEGER NOT NULL DEFAULT 0 CHECK (untrusted IN (0, 1)),
     state         TEXT NOT NULL DEFAULT 'accepted'
                   CHECK (state IN ('accepted', 'running', 'answered', 'stopped', 'failed', 'refused', 'reported')),
     attempts      INTEGER NOT NULL DEFAULT 0,

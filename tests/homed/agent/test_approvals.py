@@ -84,8 +84,8 @@ async def test_remembered_for_the_thread_it_is_not_asked_again_there_but_elsewhe
         await asked(agent)
 
 
-async def test_what_the_owner_allowed_himself_in_a_group_the_others_may_not(tmp_path: Path) -> None:
-    owner, member = (replace(who, scope="group:chat:1") for who in (OWNER, TRUSTED))
+async def test_what_the_owner_allowed_himself_others_in_the_same_thread_may_not(tmp_path: Path) -> None:
+    owner, member = (replace(who, scope="shared") for who in (OWNER, TRUSTED))
     one = (calls(("wipe", "{}")), says("ok"))
     async with running_agent(tmp_path, writing(model=FakeModel(*one, *one))) as agent:
         input_, thread, approval = await asked(agent, owner)
@@ -138,6 +138,15 @@ async def test_an_answered_question_cannot_be_answered_again(tmp_path: Path) -> 
         assert agent.host.invoked() == []
         with pytest.raises(NotFound):
             await agent.conversations.approve(OWNER, approval, allow=False)
+
+
+async def test_in_a_group_nobody_is_asked_whatever_its_channel_says(tmp_path: Path) -> None:
+    given = writing(model=FakeModel(calls(("wipe", "{}")), says("I may not.")))
+    async with running_agent(tmp_path, given) as agent:
+        done = await agent.ask("wipe it", who=replace(OWNER, scope="group:webui:77"), can_ask=True)
+        assert (done.can_ask, done.state) == (False, InputState.ANSWERED)
+        assert agent.of("approval") == []
+        assert given.host.invoked() == []
 
 
 async def test_questions_about_big_arguments_fit_the_line_together(tmp_path: Path) -> None:

@@ -9,7 +9,18 @@ from typing import Any
 import trio
 
 from homed.identity.permissions import Decision, Rule
-from tests.kit.builders import FakeHost, FakeModel, FakeSettings, Setup, calls, running_agent, says
+from tests.kit.builders import (
+    OWNER,
+    FakeHost,
+    FakeModel,
+    FakeSettings,
+    Setup,
+    calls,
+    hangs,
+    message,
+    running_agent,
+    says,
+)
 
 
 async def give(_: Mapping[str, Any]) -> object:
@@ -62,3 +73,27 @@ async def test_what_has_left_the_window_taints_no_more(tmp_path: Path) -> None:
         for text in ("talk", "talk on", "now write"):
             await agent.ask(text, thread=thread)
         assert [call["tool"] for call in given.host.invoked()] == ["web", "write"]
+
+
+async def test_what_a_plugin_says_within_a_call_is_text_from_outside_now_and_in_later_turns(tmp_path: Path) -> None:
+    given = setup()
+    given.model.script = [calls(("write", "{}")), says("no"), calls(("write", "{}")), says("no")]
+    async with running_agent(tmp_path, given) as agent:
+        agent.rules.rules += ALWAYS
+        thread = (await agent.ask("write!", untrusted=True)).thread
+        await agent.ask("what was that?", thread=thread)
+        assert given.host.invoked() == []
+
+
+async def test_it_stays_text_from_outside_over_a_restart(tmp_path: Path) -> None:
+    given = setup()
+    given.model.script = [hangs("well, ")]
+    async with running_agent(tmp_path, given) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("write!", untrusted=True))
+        await agent.until(lambda: agent.of("content_delta"))
+    given.model.script = [calls(("write", "{}")), says("no")]
+    async with running_agent(tmp_path, given) as agent:
+        agent.rules.rules += ALWAYS
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
+        assert done.untrusted
+        assert given.host.invoked() == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from homed.agent.conversations import Message
 from homed.api.dispatch import METHODS
 from homed.api.method import PeerParams
 from homed.errors import Denied, InvalidInput, NotFound
@@ -83,6 +84,26 @@ class TestCallTokens:
         ((_, who, message),) = house.conversations.calls
         assert who == OWNER
         assert getattr(message, "channel", "") == "webui"
+
+    @pytest.mark.parametrize(
+        ("more", "why"),
+        [
+            ({"thread": "another"}, "conversation of its call"),
+            ({"can_ask": True}, "can ask nobody"),
+            ({"thread": "thread_1", "wait": True}, "cannot wait for it"),
+        ],
+    )
+    async def test_what_is_said_with_it_reaches_no_further_than_its_turn(
+        self, house: House, more: dict[str, object], why: str
+    ) -> None:
+        with house.tokens.lent("timer", OWNER, turn="turn_1", thread="thread_1", channel="webui") as token:
+            with pytest.raises((Denied, InvalidInput), match=why):
+                await house.api.dispatch(FakeCaller("timer"), "io.inject", {"call": token, "text": "hi", **more})
+            assert house.conversations.calls == []
+            await house.api.dispatch(FakeCaller("timer"), "io.inject", {"call": token, "text": "hi", "wait": True})
+        message = house.conversations.calls[0][2]
+        assert isinstance(message, Message)
+        assert (message.thread, message.untrusted, message.can_ask) == ("", True, False)
 
     async def test_it_works_for_no_other_plugin_and_not_after_its_end(self, house: House) -> None:
         with (
