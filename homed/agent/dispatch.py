@@ -120,19 +120,18 @@ class Dispatch:
             "untrusted": bool(entry and entry.untrusted),
         }  # fmt: skip
         no_memory = bool(entry and entry.no_memory)
-        silent = result.status == DENIED and self._again_denied(turn)
+        said_before = result.status == DENIED and self._again_denied(turn)
 
         def tell() -> None:
             shown.status = result.status
-            shown.result = head_and_tail(text, EVENT_BYTES)
-            if not silent:
-                self._tell(turn, entry, shown, took)
+            shown.result = "" if said_before else head_and_tail(text, EVENT_BYTES)
+            self._tell(turn, entry, shown, took)
 
         await self._journal.add(turn, NewEvent(EventKind.TOOL, text, data, no_memory=no_memory), tell)
         self._journal.reach("turn.result_stored")
 
     def _again_denied(self, turn: Turn) -> bool:
-        """Count a denial; True if a guest has been told already, and hears nothing of the further ones."""
+        """Count a denial; True if a guest has been told why already: the further ones just end, without a word."""
         turn.counters.denied += 1
         return turn.who.role is Role.GUEST and turn.counters.denied > 1
 
