@@ -17,8 +17,10 @@ _log = logging.getLogger(__name__)
 TAIL = 16 * 1024
 """Bytes of stderr that a crash report keeps."""
 _CHUNK = 65536
-_LINE = 8192
-"""Bytes of one line that are kept; the rest of it is counted."""
+_LINE = 12288
+"""Bytes of one line that are kept; the rest of it is dropped."""
+_MARGIN = 4096
+"""Characters taken off where a line was cut, once it is redacted: no secret cut in two is longer than that."""
 _MEMORY = 256 * 1024
 _FILE = 1_000_000
 """Bytes of one log file; one older file is kept beside it."""
@@ -30,7 +32,8 @@ _RATE = 64 * 1024
 class PluginLog:
     """The log of one plugin over all its lives: a file, and its last lines in memory.
 
-    ``redact`` sees whole lines only.  ``file`` may not be writable: then only memory is kept, and that is logged once.
+    ``redact`` sees whole lines; where one is cut, what stands next to the cut is dropped.  ``file`` may not be
+    writable: then only memory is kept, and that is logged once.
     """
 
     def __init__(self, file: Path, redact: Callable[[str], str]) -> None:
@@ -38,6 +41,7 @@ class PluginLog:
         self._lines: deque[str] = deque()
         self._size = 0
         self._partial = bytearray()
+        self._cut = False
         self._tail = bytearray()
         self._bucket = Bucket(rate=_RATE, burst=_BURST, now=-math.inf)
         self._dropped = 0
@@ -50,10 +54,12 @@ class PluginLog:
     def tail(self) -> str:
         """The redacted last ``TAIL`` bytes of this life; a line that the cut left incomplete is dropped."""
         raw = bytes(self._tail)
-        if len(raw) > TAIL:
-            raw = raw[-TAIL:]
-            raw = raw[raw.find(b"\n") + 1 :]
-        return self._redact(raw.decode("utf-8", "replace"))
+        if len(raw) <= TAIL:
+            return self._redact(raw.decode("utf-8", "replace"))
+        _, newline, whole = raw[-TAIL:].partition(b"\n")
+        if newline and whole:
+            return self._redact(whole.decode("utf-8", "replace"))
+        return self._redact(raw[-TAIL:].decode("utf-8", "replace"))[_MARGIN:]
 
     async def load(self) -> None:
         """Read what earlier runs of the daemon left in the file."""
@@ -64,6 +70,7 @@ class PluginLog:
         """A new life begins: its tail starts empty."""
         self._tail.clear()
         self._partial.clear()
+        self._cut = False
 
     async def drain(self, stream: trio.abc.ReceiveStream) -> None:
         """Read ``stream`` to its end, whatever the disk does; a slow disk pushes back on this plugin's pipe only."""
@@ -78,20 +85,35 @@ class PluginLog:
             del self._tail[: -2 * TAIL]
             await self._store(self._complete(chunk))
         if self._partial:
-            await self._store([bytes(self._partial)])
-            self._partial.clear()
+            await self._store([self._line()])
 
     async def note(self, text: str) -> None:
         """A line of the host's own among the plugin's."""
         await self._store([text.encode()])
 
     def _complete(self, chunk: bytes) -> list[bytes]:
-        *whole, rest = (bytes(self._partial) + chunk).split(b"\n")
-        self._partial = bytearray(rest)
-        if len(rest) > _LINE:
-            whole.append(rest)
-            self._partial.clear()
-        return [line if len(line) <= _LINE else line[:_LINE] + b" [cut]" for line in whole]
+        *whole, rest = chunk.split(b"\n")
+        lines = []
+        for piece in whole:
+            self._grow(piece)
+            lines.append(self._line())
+        self._grow(rest)
+        return lines
+
+    def _grow(self, piece: bytes) -> None:
+        room = _LINE - len(self._partial)
+        self._partial += piece[:room]
+        self._cut = self._cut or len(piece) > room
+
+    def _line(self) -> bytes:
+        """The line that is complete now.  One that was cut is redacted first, and then loses what is next to the cut:
+        there may stand a part of a secret, which only the whole would show to be one."""
+        line, cut = bytes(self._partial), self._cut
+        self._partial.clear()
+        self._cut = False
+        if not cut:
+            return line
+        return self._redact(line.decode("utf-8", "replace"))[:-_MARGIN].encode() + b" [cut]"
 
     async def _store(self, lines: list[bytes]) -> None:
         now = trio.current_time()

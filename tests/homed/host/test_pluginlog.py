@@ -11,6 +11,7 @@ from trio.testing import memory_stream_one_way_pair
 from homed.host import pluginlog
 from homed.host.pluginlog import TAIL, PluginLog
 from homed.host.throttle import Bucket
+from homed.redact import redact
 
 
 async def fed(log: PluginLog, *chunks: bytes) -> PluginLog:
@@ -41,6 +42,37 @@ async def test_a_secret_cut_over_two_chunks_is_redacted_everywhere(tmp_path: Pat
     assert log.lines(1) == ["the word is ***, remember"]
     assert log.tail() == "the word is ***, remember\n"
     assert b"hunter2" not in (tmp_path / "p.log").read_bytes()
+
+
+SECRET = "sk-" + "a1" * 20
+
+
+@pytest.mark.parametrize("at", range(pluginlog._LINE - len(SECRET), pluginlog._LINE + 2, 3))
+@pytest.mark.parametrize("end", ["\n", ""])
+async def test_a_secret_across_the_cut_of_a_long_line_is_not_stored_in_part(tmp_path: Path, at: int, end: str) -> None:
+    log = PluginLog(tmp_path / "p.log", redact)
+    line = "x" * (at - 1) + " " + SECRET + " " + "y" * 9000
+    await fed(log, *(line[n : n + 5000].encode() for n in range(0, len(line), 5000)), end.encode())
+    (kept,) = log.lines(9)
+    assert kept.endswith("x [cut]")
+    assert "sk-" not in (tmp_path / "p.log").read_text()
+    assert "a1" not in (tmp_path / "p.log").read_text()
+
+
+async def test_secrets_that_shrink_before_the_cut_do_not_bring_the_torn_one_to_light(tmp_path: Path) -> None:
+    log = PluginLog(tmp_path / "p.log", redact)
+    await fed(log, (f"{SECRET} " * 1000).encode() + b"\nnext\n")
+    assert log.lines(9)[1] == "next"
+    assert "a1" not in (tmp_path / "p.log").read_text()
+
+
+async def test_the_tail_within_one_endless_line_begins_with_no_half_secret(tmp_path: Path) -> None:
+    for shift in range(0, len(SECRET), 4):
+        log = PluginLog(tmp_path / "p.log", redact)
+        rest = "z" * (TAIL - len(SECRET) + shift - 1) + " the end"
+        await fed(log, ("y" * TAIL + f" {SECRET} {rest}").encode())
+        assert log.tail().endswith("the end")
+        assert "a1" not in log.tail()
 
 
 async def test_the_tail_is_the_last_sixteen_kib_of_this_life_without_a_torn_first_line(tmp_path: Path) -> None:
