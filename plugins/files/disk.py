@@ -68,7 +68,8 @@ def write(place: Place, data: bytes, *, expect: Found | None) -> None:
     with opened_parent(place, create=expect is None) as (folder, name):
         temporary = f".{secrets.token_hex(6)}.part"
         try:
-            _fill(folder, temporary, data, mode=expect.mode if expect else 0o644)
+            # Only who may do what is kept: new content must not run as somebody else, whatever the old one did.
+            _fill(folder, temporary, data, mode=expect.mode & 0o777 if expect else 0o644)
             _put(folder, temporary, name, place, expect)
             os.fsync(folder)
         except OSError as error:
@@ -123,13 +124,30 @@ def _fill(folder: int, name: str, data: bytes, *, mode: int) -> None:
 def _put(folder: int, temporary: str, name: str, place: Place, expect: Found | None) -> None:
     if expect is None:
         try:
-            os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)  # fails if the name is taken, atomically
+            _put_new(folder, temporary, name)
         except FileExistsError:
             raise ToolError(f"{place} exists already.", hint="Use mode `overwrite` or `append`.") from None
         return
     if _stamp(os.stat(name, dir_fd=folder, follow_symlinks=False)) != expect.stamp:
         raise ToolError(f"{place} was changed by someone else meanwhile.", hint="Read it again.")
     os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _put_new(folder: int, temporary: str, name: str) -> None:
+    """Give the file its name if nothing has that; FileExistsError otherwise."""
+    try:
+        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links (FAT, some network and container mounts): an empty file claims the name, for
+        # a moment.  What else may be wrong with the folder goes wrong here again, and is told.
+        os.close(os.open(name, _NEW, 0o600, dir_fd=folder))
+        try:
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            os.unlink(name, dir_fd=folder)
+            raise
 
 
 def _stamp(info: os.stat_result) -> tuple[int, int, int, int]:

@@ -79,6 +79,56 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(root: Path, monkeypatc
     assert os.listdir(root) == ["a"]
 
 
+@pytest.fixture
+def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*args: object, **more: object) -> None:
+        raise PermissionError(1, "Operation not permitted")  # what FAT says
+
+    monkeypatch.setattr(os, "link", refused)
+
+
+def test_a_new_file_is_made_where_hard_links_are_not_supported(root: Path, no_links: None) -> None:
+    place = Roots([root]).locate("a")
+    disk.write(place, b"one", expect=None)
+    assert (root / "a").read_bytes() == b"one"
+    assert (root / "a").stat().st_mode & 0o7777 == 0o644
+    assert os.listdir(root) == ["a"]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link"])
+def test_a_name_that_is_taken_is_not_overwritten_there_either(root: Path, no_links: None, kind: str) -> None:
+    if kind == "file":
+        (root / "a").write_bytes(b"mine")
+    elif kind == "folder":
+        (root / "a").mkdir()
+    else:
+        (root / "a").symlink_to("nowhere")
+    with pytest.raises(ToolError, match="exists already"):
+        disk.write(Roots([root]).locate("a"), b"one", expect=None)
+    assert os.listdir(root) == ["a"]
+    assert kind != "file" or (root / "a").read_bytes() == b"mine"
+
+
+def test_a_new_file_that_fails_there_leaves_no_litter(
+    root: Path, no_links: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object, **more: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "replace", broken)
+    with pytest.raises(ToolError, match="Input/output"):
+        disk.write(Roots([root]).locate("a"), b"one", expect=None)
+    assert os.listdir(root) == []
+
+
+def test_overwriting_keeps_who_may_do_what_and_no_setuid(root: Path) -> None:
+    place = Roots([root]).locate("a")
+    disk.write(place, b"one", expect=None)
+    (root / "a").chmod(0o6751)
+    disk.write(place, b"two", expect=disk.read(place))
+    assert (root / "a").stat().st_mode & 0o7777 == 0o751
+
+
 def test_a_path_that_is_half_a_character_is_refused(root: Path) -> None:
     with pytest.raises(ToolError, match="half a character"):
         Roots([root]).locate("\ud800")
