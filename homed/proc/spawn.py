@@ -129,7 +129,8 @@ async def spawn(cmd: Command, *, mark: str) -> AsyncIterator[Child]:
 
     Leaving the block, in whichever way, kills what is left of its group, reaps it, closes its pipes and kills processes
     that carry ``mark`` though they left the group.  Cancelling during the start waits for it, then does the same.
-    Raises ConfigError when there is no such program or folder, Unavailable when the system cannot start one now.
+    Raises ConfigError when there is no such program or folder or its arguments are too long, Unavailable when the
+    system cannot start one now.
     """
     child = await _start(cmd, mark)
     try:
@@ -178,5 +179,8 @@ def _cannot_start(cmd: Command, error: OSError) -> HomedError:
     if isinstance(error, (PermissionError, NotADirectoryError)) or error.errno == errno.ENOEXEC:
         hint = f"It must be a program, and executable (chmod +x {program})."
         return ConfigError(f"{program} cannot be run: {error.strerror}.", hint=hint)
+    if error.errno == errno.E2BIG:
+        hint = "Put long text into a file, or on its stdin."
+        return ConfigError(f"The arguments and environment for {program} are longer than the system takes.", hint=hint)
     hint = "The machine may be out of memory or of file handles."
     return Unavailable(f"{program} could not be started: {error.strerror}.", hint=hint)

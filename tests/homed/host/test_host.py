@@ -235,6 +235,15 @@ async def test_a_program_that_is_not_there_needs_attention(tmp_path: Path) -> No
         assert "There is no program no-such-program-here" in host.status("gone").reason
 
 
+async def test_a_data_folder_that_cannot_be_made_is_the_reason_that_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "data" / "plugin-data").mkdir(parents=True)
+    (tmp_path / "data" / "plugin-data" / "good").write_text("in the way")
+    async with hosting(tmp_path, manifest("good"), policy=QUICK) as host:
+        await reach(host, "good", State.STOPPED)
+        reason = host.status("good").reason
+        assert f"The folder {tmp_path / 'data/plugin-data/good'} cannot be made: File exists." in reason
+
+
 async def test_e33_a_timeout_says_that_the_work_was_stopped_when_it_was(tmp_path: Path) -> None:
     async with hosting(tmp_path, manifest("good")) as host:
         await host.wait_ready("good")

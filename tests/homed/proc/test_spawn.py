@@ -134,7 +134,8 @@ async def test_two_children_of_one_kind_are_told_apart_when_one_is_stopped(tmp_p
 @pytest.mark.parametrize(
     ("argv", "cwd", "says"),
     [(("no-such-program-here",), ".", "There is no program no-such-program-here"), (("./data",), ".", "cannot be run"),
-     (("true",), "missing", "does not exist"), (("./text",), ".", "cannot be run")],
+     (("true",), "missing", "does not exist"), (("./text",), ".", "cannot be run"),
+     (("true", "x" * (1 << 20)), ".", "The arguments and environment for true are longer than the system takes")],
 )  # fmt: skip
 async def test_what_cannot_be_started_is_a_clear_error(
     tmp_path: Path, argv: tuple[str, ...], cwd: str, says: str
