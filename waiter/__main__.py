@@ -24,26 +24,36 @@ ANSWERED, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run waiter and return its exit status."""
-    options = parse(sys.argv[1:] if argv is None else argv)
+    words = sys.argv[1:] if argv is None else argv
+    as_json = "--json" in words  # known before the words are: that they are wrong is told as an object too
     # With --json the object is all that stands on stdout.
-    out = io.BytesIO() if options.json else sys.stdout.buffer
+    out = io.BytesIO() if as_json else sys.stdout.buffer
     on_screen = sys.stderr.isatty()
     colour = wants_colour(os.environ, tty=on_screen)
     terminal = Terminal(out, sys.stderr.buffer, colour, together=on_screen and sys.stdout.isatty())
     try:
-        return _run(options, terminal)
-    except InvalidInput as error:
-        terminal.note(show.error_lines(f"waiter: {error.message}", error.hint), dim=False)
-        return USAGE
-    except HomedError as error:
-        _failed(options, terminal, error)
-        return FAILED
-    except (KeyboardInterrupt, Left):
-        terminal.end_line()
-        return INTERRUPTED
+        return _guarded(words, terminal, as_json=as_json)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: leave without a traceback
         return FAILED
+
+
+def _guarded(words: Sequence[str], terminal: Terminal, *, as_json: bool) -> int:
+    """Run, and tell what fails."""
+    try:
+        return _run(parse(words), terminal)
+    except HomedError as error:
+        terminal.end_line()
+        if as_json:
+            _print_failure(error.message, error.hint)
+        else:
+            terminal.note(show.error_lines(f"waiter: {error.message}", error.hint), dim=False)
+        return USAGE if isinstance(error, InvalidInput) else FAILED
+    except (KeyboardInterrupt, Left):
+        terminal.end_line()
+        if as_json:
+            _print_failure("Interrupted before there was an outcome.", "homed may still be at work on it.")
+        return INTERRUPTED
 
 
 def _run(options: Options, terminal: Terminal) -> int:
@@ -122,12 +132,9 @@ def _report(options: Options, terminal: Terminal, outcome: Outcome) -> int:
     return ANSWERED if answered else FAILED
 
 
-def _failed(options: Options, terminal: Terminal, error: HomedError) -> None:
-    terminal.end_line()
-    if options.json:
-        _print_json({"ok": False, "state": "failed", "text": "", "error": error.message, "hint": error.hint})
-    else:
-        terminal.note(show.error_lines(f"waiter: {error.message}", error.hint), dim=False)
+def _print_failure(error: str, hint: str) -> None:
+    """The object of a question that came to no outcome."""
+    _print_json({"ok": False, **asdict(Outcome("failed", "", error, hint, thread="", input="", usage={}))})
 
 
 def _print_json(value: Mapping[str, object]) -> None:

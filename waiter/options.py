@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
+
+from homed.errors import InvalidInput
 
 EXAMPLES = """\
 examples:
@@ -32,9 +35,15 @@ class Options:
     quiet: bool
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Raise, so that a wrong command line is told as every other failure is."""
+        raise InvalidInput(f"{message[:1].upper()}{message[1:]}.", hint=self.format_usage().rstrip())
+
+
 def parser() -> argparse.ArgumentParser:
     """The definition that ``--help`` (and later man page and completions) is made from."""
-    made = argparse.ArgumentParser(
+    made = _Parser(
         prog="waiter",
         description="Talk to homed from a terminal.",
         epilog=EXAMPLES,
@@ -60,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def parse(argv: Sequence[str]) -> Options:
-    """Read the command line; leaves with status 2 and a message when it is wrong, with 0 after ``--help``."""
+    """Read the command line.  Raises InvalidInput when it is wrong; leaves with status 0 after ``--help``."""
     made = parser()
     found = Options(**vars(made.parse_args(argv)))
     if found.thread and found.go_on:

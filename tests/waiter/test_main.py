@@ -84,7 +84,7 @@ def test_without_a_daemon_it_says_what_to_do_at_once(waiter: Run, tmp_path: Path
     assert b"Start it with `homed`" in done.stderr
     assert time.monotonic() - before < 20
     as_json = waiter("-chat", "hi", "--json")
-    assert json.loads(as_json.stdout)["ok"] is False
+    assert "Start it with `homed`" in str(failure(as_json.stdout)["hint"])
 
 
 def test_a_socket_file_without_a_listener_is_told_as_such(waiter: Run, homed: FakeHomed) -> None:
@@ -109,8 +109,19 @@ def test_a_socket_file_without_a_listener_is_told_as_such(waiter: Run, homed: Fa
 def test_wrong_usage_exits_2(homed: FakeHomed, waiter: Run, words: tuple[str, ...], stdin: bytes) -> None:
     done = waiter(*words, stdin=stdin)
     assert done.returncode == 2
-    assert done.stderr
+    assert done.stderr.startswith(b"waiter: ")
     assert not homed.named("chat")
+    as_json = waiter("--json", *words, stdin=stdin)
+    assert (as_json.returncode, as_json.stderr) == (2, b"")
+    assert failure(as_json.stdout)["error"]
+
+
+def failure(stdout: bytes) -> dict[str, object]:
+    """The one object on stdout, which has the fields of every outcome."""
+    told: dict[str, object] = json.loads(stdout)
+    assert list(told) == ["ok", "state", "text", "error", "hint", "thread", "input", "usage"]
+    assert (told["ok"], told["state"]) == (False, "failed")
+    return told
 
 
 def test_a_message_that_is_no_utf8_exits_2(homed: FakeHomed, tmp_path: Path) -> None:
@@ -125,6 +136,9 @@ def test_what_homed_refuses_as_invalid_exits_2(homed: FakeHomed, waiter: Run) ->
 
     homed.answers["chat"] = refuse
     assert waiter("-chat", "x").returncode == 2
+    as_json = waiter("-chat", "x", "--json")
+    assert as_json.returncode == 2
+    assert failure(as_json.stdout)["error"] == "Too long."
 
 
 def test_a_message_over_the_wires_limit_is_refused_before_it_is_sent(homed: FakeHomed, waiter: Run) -> None:
@@ -241,7 +255,8 @@ def test_ctrl_c_stops_the_turn_and_exits_130(homed: FakeHomed) -> None:
     assert homed.named("stop") == [{"thread": "th"}]
 
 
-def test_ctrl_c_twice_leaves_though_homed_hangs(homed: FakeHomed) -> None:
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_ctrl_c_twice_leaves_though_homed_hangs(homed: FakeHomed, flags: tuple[str, ...]) -> None:
     asked, answer = threading.Event(), threading.Event()
 
     def hang(caller: Caller, params: Params) -> None:
@@ -251,7 +266,7 @@ def test_ctrl_c_twice_leaves_though_homed_hangs(homed: FakeHomed) -> None:
 
     homed.answers["chat"] = hang
     child = subprocess.Popen(
-        [sys.executable, "-m", "waiter", "-chat", "hi", "--socket", str(homed.path)],
+        [sys.executable, "-m", "waiter", "-chat", "hi", *flags, "--socket", str(homed.path)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     assert asked.wait(30)
@@ -261,8 +276,9 @@ def test_ctrl_c_twice_leaves_though_homed_hangs(homed: FakeHomed) -> None:
             child.wait(0.2)
             break
     answer.set()
-    assert child.communicate(timeout=30)[1] == b""
-    assert child.returncode == 130
+    out, err = child.communicate(timeout=30)
+    assert (child.returncode, err) == (130, b"")
+    assert failure(out)["error"] if flags else not out
 
 
 def test_a_reader_that_goes_away_causes_no_traceback(homed: FakeHomed) -> None:
