@@ -1,8 +1,9 @@
 """Finding personal data in text.  Pure, linear in the length of the text, the same answer for the same text.
 
 Text is read *folded*: full-width digits and signs count as their plain forms; characters of no width and marks on
-digits are skipped, so that a number in wide or keycap digits or with zero-width spaces in it is found like any other.
-What is not found stays as it was, to the byte.
+digits are skipped, so that a number in wide or keycap digits or with zero-width spaces in it is found like any other. A
+letter and its marks count as the one character that they make (NFC), however they were typed.  What is not found stays
+as it was, to the byte.
 """
 
 from __future__ import annotations
@@ -66,6 +67,9 @@ _NO_WIDTH = frozenset(
     + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 )
 """What Unicode says to show nothing for, beside the category Cf: joiners, fillers, variation selectors."""
+
+_MARKS = 10
+"""Marks of one letter that are looked at together; no script writes more."""
 
 MARKS = (*KINDS, "word")
 """What a find is replaced by, in brackets."""
@@ -157,13 +161,32 @@ def _fold(text: str) -> tuple[str, list[int]]:
         return text, list(range(len(text) + 1))
     kept: list[str] = []
     places: list[int] = []
+    base = 0  # where the letter begins that a mark would belong to
     for place, char in enumerate(text):
         plain = _plain(char)
-        if plain and not (unicodedata.category(char) in ("Mn", "Me") and kept and kept[-1].isdigit()):
+        if not plain or (unicodedata.category(char) in ("Mn", "Me") and kept and kept[-1].isdigit()):
+            continue
+        letter = "" if plain.isascii() else _letter(kept[base:], plain)
+        if letter:
+            places[base:] = [*places[base:], *[place] * len(letter)][: len(letter)]
+            kept[base:] = letter
+        else:
+            base = len(kept)
             kept.append(plain)
             places.append(place)
     places.append(len(text))
     return "".join(kept), places
+
+
+def _letter(before: list[str], plain: str) -> str:
+    """The letter that ``plain``, a mark or a part of a Hangul syllable, makes with what is ``before``; empty if none.
+
+    It is in composed form, as far as there is one, its marks in their one order.
+    """
+    if not before or len(before) > _MARKS:
+        return ""
+    made = unicodedata.normalize("NFC", "".join(before) + plain)
+    return made if unicodedata.combining(plain) or len(made) <= len(before) else ""
 
 
 def _plain(char: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from typing import Literal
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -69,6 +71,27 @@ def test_words_are_taken_out_in_any_case_the_longest_first() -> None:
     assert scrub("a.b", Rules(words=(".",))) == "a[word]b"
 
 
+@pytest.mark.parametrize(
+    "word",
+    ["café", "Ångström", "Nguyễn", "한국", "e\u0331\u0301x", "שׁלום", "q\u0323\u0307"],
+)
+@pytest.mark.parametrize("listed", ["NFC", "NFD"])
+@pytest.mark.parametrize("typed", ["NFC", "NFD"])
+def test_a_word_is_found_in_either_form_of_its_marks(
+    word: str, listed: Literal["NFC", "NFD"], typed: Literal["NFC", "NFD"]
+) -> None:
+    rules = Rules(words=(normalize(listed, word),))
+    text = normalize(typed, word)
+    assert scrub(f"é{text}, a{text}é", rules) == "é[word], a[word]é"
+    assert scrub(f"한\u0301{text}!", rules) == "한\u0301[word]!"
+
+
+def test_a_letter_without_its_mark_is_another_letter() -> None:
+    for form in ("NFC", "NFD"):
+        text = normalize(form, "café")
+        assert scrub(text, Rules(words=("cafe",))) == text
+
+
 def test_what_was_glued_to_a_find_is_found_too() -> None:
     assert scrub("acme13812345678", Rules(words=("acme",))) == "[word][phone]"
     assert scrub("a@b.cn+8613812345678", ALL) == "[email][phone]"
@@ -91,6 +114,7 @@ def test_overlapping_finds_leave_nothing_standing() -> None:
     [
         "a" * 200_000, "1" * 200_000, "1 " * 100_000, "a@" * 100_000, "a." * 100_000 + "@", "+1-" * 70_000,
         "@a." * 70_000,
+        "é" * 100_000, "e\u0301" * 100_000, "a" + "\u0301\u0323" * 100_000, "\u1112\u1161\u11ab" * 60_000,
         "１" * 100_000, "[" * 200_000, "a@a.a." * 30_000, "4111 " * 40_000, "\u200b" * 100_000,
     ],
 )  # fmt: skip
@@ -102,11 +126,11 @@ def test_no_text_makes_it_slow(text: str) -> None:
 
 PIECES = st.sampled_from(
     ["a@b.cn", "13812345678", CARD, ID_CARD, "+49 30 12345678", "acme", "email", " ", "-", "[", "]", "[email]", "1",
-     "@", ".", "文", "\u200b", "１", "word", "x"]
+     "@", ".", "文", "\u200b", "１", "word", "x", "e", "\u0301", "\u0323", "é"]
 )  # fmt: skip
 
 
-@given(st.lists(PIECES, max_size=12).map("".join), st.sets(st.sampled_from(["acme", "email", "文", "x1"])))
+@given(st.lists(PIECES, max_size=12).map("".join), st.sets(st.sampled_from(["acme", "email", "文", "x1", "é"])))
 def test_scrubbing_twice_changes_nothing_more(text: str, words: set[str]) -> None:
     rules = Rules(words=tuple(words))
     once = scrub(text, rules)
