@@ -16,7 +16,7 @@ from homed.agent.ports import AgentPorts
 from homed.api.dispatch import ApiDispatcher
 from homed.api.overview import Overview
 from homed.api.ports import ApiPorts
-from homed.builtin import builtin_tools
+from homed.builtin import RESERVED, builtin_tools
 from homed.clock import WallClock, system_wall_clock
 from homed.config.definitions import LOG_LEVEL
 from homed.config.environment import Environment, Override, child_environment, read_environment
@@ -164,6 +164,7 @@ def build(
         HostPorts(
             store=store, bus=bus, dispatcher=door, data=options.paths.data, wall=wall, child_env=child_environment(),
             config_for=lambda name: plugin_settings(settings, manifests[name]), redact=ground.redactor.redact,
+            reserved=RESERVED,
         ),
     )  # fmt: skip
     tokens, logins = CallTokens(), Logins(store, settings, wall)
@@ -178,14 +179,11 @@ def build(
         data=options.paths.data, safe=options.safe, started_at=wall(), host=host, sources=sources,
         conversations=conversations, store=store,
     )  # fmt: skip
-    door.bind(
-        ApiDispatcher(
-            ApiPorts(
-                directory=Directory(store, wall), tokens=tokens, logins=logins, conversations=conversations, host=host,
-                settings=settings, sources=sources, status=overview,
-            )
-        )
+    api = ApiPorts(
+        directory=Directory(store, wall), tokens=tokens, logins=logins, conversations=conversations, host=host,
+        settings=settings, sources=sources, status=overview,
     )  # fmt: skip
+    door.bind(ApiDispatcher(api))
     return Kernel(host, conversations, logins)
 
 

@@ -15,10 +15,11 @@ from homed import events as notices
 from homed.agent.approvals import Approvals
 from homed.agent.arguments import check
 from homed.agent.catalogue import Catalogue
+from homed.agent.fitting import fitted_text
 from homed.agent.journal import Journal
 from homed.agent.outputs import Outputs
 from homed.agent.ports import AgentPorts
-from homed.agent.results import EMPTY, as_text, error_text, head_and_tail, refusal, shown_arguments
+from homed.agent.results import EMPTY, as_text, error_text, refusal, shown_arguments
 from homed.agent.stages import Stages
 from homed.agent.turn import LiveCall, Turn
 from homed.agent.views import EVENT_BYTES
@@ -124,7 +125,7 @@ class Dispatch:
 
         def tell() -> None:
             shown.status = result.status
-            shown.result = "" if said_before else head_and_tail(text, EVENT_BYTES)
+            shown.result = "" if said_before else fitted_text(text, EVENT_BYTES)
             self._tell(turn, entry, shown, took)
 
         await self._journal.add(turn, NewEvent(EventKind.TOOL, text, data, no_memory=no_memory), tell)

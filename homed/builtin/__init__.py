@@ -1,5 +1,5 @@
 """The kernel's own tools."""
 
-from homed.builtin.tools import builtin_tools
+from homed.builtin.tools import RESERVED, builtin_tools
 
-__all__ = ["builtin_tools"]
+__all__ = ["RESERVED", "builtin_tools"]

@@ -8,11 +8,15 @@ from typing import Any
 
 import trio
 
+from homed.agent import outputs
 from homed.agent.catalogue import KERNEL
 from homed.agent.ports import BuiltinTool, CallContext, RegistryPort, StorePort
 from homed.errors import NotFound
-from homed.host.registry import ToolEntry
+from homed.host.registry import Reserved, ToolEntry
 from homed.host.states import Trust
+
+RESERVED = Reserved(frozenset({"result_read", "get_plugin_tools"}), (outputs.PREFIX,))
+"""The names of the tools here and of those that outputs are: no plugin's tool may have one of them."""
 
 READ_LENGTH = 6000
 """Characters that one ``result_read`` gives: in UTF-8 below the smallest sensible result limit."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from homed.host.launch import LaunchPorts, ProcessLauncher
 from homed.host.life import Launcher, Plan, Running
 from homed.host.pluginlog import PluginLog
 from homed.host.policy import Policy
-from homed.host.registry import Registry
+from homed.host.registry import Registry, Reserved
 from homed.host.session import Dispatcher, SessionPorts
 from homed.host.states import RESTING, PluginStatus, State, Trust
 from homed.host.supervise import SETTLED, SupervisePorts, Supervisor
@@ -40,7 +40,7 @@ class HostPorts:
     """What the host needs of the house.
 
     ``config_for`` gives a plugin's settings without its prefix; ``child_env`` is all that children inherit; ``redact``
-    cleans what is stored of their stderr; ``data`` is the data folder.
+    cleans what is stored of their stderr; ``data`` is the data folder; ``reserved`` names are no tool's of theirs.
     """
 
     store: Store
@@ -51,6 +51,7 @@ class HostPorts:
     data: Path
     wall: WallClock = system_wall_clock
     redact: Callable[[str], str] = str
+    reserved: Reserved = field(default_factory=Reserved)
 
 
 class Host:
@@ -64,7 +65,7 @@ class Host:
         launcher: Launcher | None = None,
         policy: Policy | None = None,
     ) -> None:
-        self.registry = Registry()
+        self.registry = Registry(ports.reserved)
         self._found, self._ports, self._policy = found, ports, policy or Policy()
         self._begun = ports.wall()
         self._broken = {b.name: b for b in found if isinstance(b, Broken)}

@@ -56,6 +56,17 @@ class OutputEntry:
     format: str
 
 
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """Tool names of the kernel's own, which no plugin may have: these, and all that begin so."""
+
+    names: frozenset[str] = frozenset()
+    prefixes: tuple[str, ...] = ()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names or name.startswith(self.prefixes)
+
+
 @dataclass(slots=True)
 class _Claim:
     manifest: Manifest
@@ -66,17 +77,24 @@ class _Claim:
 class Registry:
     """Who provides what.  Changed by the host only; read by the agent at any time."""
 
-    def __init__(self) -> None:
+    def __init__(self, reserved: Reserved | None = None) -> None:
+        self._reserved = reserved or Reserved()
         self._claims: dict[str, _Claim] = {}
 
     def claim(self, manifest: Manifest, trust: Trust) -> None:
-        """Reserve a plugin's names.  Raises `Conflict` naming both plugins when another one holds a name.
+        """Reserve a plugin's names.  Raises `Conflict` naming both when another plugin, or the kernel, holds a name.
 
         Its fail-closed stages hold also after a conflict: what they would have checked must not pass unchecked.
         """
         mine = manifest.name
         self._claims[mine] = _Claim(replace(manifest, tools=(), outputs=()), trust)
         for kind, name in sorted(_names(manifest)):
+            if kind == "tool" and name in self._reserved:
+                raise Conflict(
+                    f"The tool {name} of the plugin {mine} is taken by the kernel.",
+                    hint="Its author must give it another name.",
+                    detail={"plugins": [mine], kind: name},
+                )
             for other, claim in self._claims.items():
                 if other != mine and (kind, name) in _names(claim.manifest):
                     raise Conflict(

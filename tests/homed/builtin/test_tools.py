@@ -11,7 +11,7 @@ import trio
 
 from homed.agent.arguments import check
 from homed.agent.ports import BuiltinTool, CallContext
-from homed.builtin import builtin_tools
+from homed.builtin import RESERVED, builtin_tools
 from homed.errors import NotFound
 from homed.memory import events, inputs, threads
 from homed.memory.records import Event, EventKind, NewEvent, NewInput
@@ -83,3 +83,10 @@ async def test_each_has_a_text_for_the_model_and_a_schema_that_refuses_nonsense(
         for tool in found.values():
             assert len(tool.entry.description) > 40
             assert check(tool.entry.parameters, {"nonsense": 1}).refusal
+
+
+async def test_the_names_of_all_of_them_are_reserved_and_those_of_outputs(tmp_path: Path) -> None:
+    async with tools(tmp_path) as (found, _, _):
+        assert found.keys() == RESERVED.names
+    assert "output_send__chat" in RESERVED
+    assert "cmd_run" not in RESERVED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homed.errors import Conflict
-from homed.host.registry import Registry
+from homed.host.registry import Registry, Reserved
 from homed.host.states import Trust
 from homed.wire.manifest import Manifest, OutputSpec, StageSpec, ToolSpec
 
@@ -59,6 +59,16 @@ def test_a_tool_and_an_output_may_share_a_name_and_a_plugin_may_claim_again() ->
     registry.claim(plugin("p", "same"), Trust.PACKAGED)
     registry.claim(plugin("p", "same"), Trust.PACKAGED)
     registry.claim(plugin("q", outputs=("same",)), Trust.PACKAGED)
+
+
+@pytest.mark.parametrize("name", ["look", "send__", "send__chat"])
+def test_a_name_of_the_kernels_own_is_no_plugins(name: str) -> None:
+    registry = Registry(Reserved(frozenset({"look"}), ("send__",)))
+    with pytest.raises(Conflict, match=f"The tool {name} of the plugin p is taken by the kernel"):
+        registry.claim(plugin("p", "look_at", name), Trust.PACKAGED)
+    registry.set_ready("p", True)
+    assert registry.tools() == {}
+    registry.claim(plugin("q", "look_at", "lookup", outputs=("look",)), Trust.PACKAGED)
 
 
 def test_a_released_name_is_free() -> None:
