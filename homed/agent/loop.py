@@ -229,7 +229,10 @@ class Loop:
             {"id": c.id, "name": c.name, "arguments": redact.redact_json(c.arguments), "raw": _raw(c, redact.redact)}
             for c in calls
         ]
-        data = {"calls": shown, "reasoning": reasoning, "partial": False, "final": not calls, "step": turn.step}
+        data = {
+            "calls": shown, "reasoning": reasoning, "partial": False, "final": not calls, "step": turn.step,
+            "usage": dict(usage_dict(turn.usage)),
+        }  # fmt: skip
         event = NewEvent(EventKind.ASSISTANT, text, data)
 
         def tell() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from homed.agent.ports import AgentPorts
-from homed.agent.results import as_text, refusal
+from homed.agent.results import as_text, is_refusal, refusal
 from homed.agent.stages import Stages
 from homed.agent.turn import Turn
 from homed.config.definitions import TOOL_TIMEOUT
 from homed.errors import InvalidInput, PluginFailed
 from homed.host.registry import OutputEntry, ToolEntry
 from homed.host.states import Trust
+from homed.memory.records import EventKind
 from homed.wire.methods import OUTPUT_INVOKE
 
 PREFIX = "output_send__"
@@ -67,20 +68,31 @@ class Outputs:
         return found
 
     async def _send(self, turn: Turn, output: OutputEntry, content: object) -> tuple[bool, str]:
-        text = as_text(content)
-        key = f"{output.name}\n{text}"
-        if key in turn.counters.sends:
+        text, sent = as_text(content), self._sent(turn)
+        if [output.name, self._ports.redactor.redact_json(content)] in sent:
             detail = "The same message went out in this turn."
             return False, refusal("already_sent", detail=detail, hint="Do not repeat it.")
-        if len(turn.counters.sends) >= SENDS:
+        if len(sent) >= SENDS:
             detail = f"{SENDS} sends a turn are the limit."
             return False, refusal("send_limit", detail=detail, hint="Answer in text now.")
         staged = await self._stages.run(turn, "before_output", {"final_text": text})
         if staged.closed or staged.response is not None:
             return False, refusal("blocked", detail=staged.response or f"{staged.closed} could not check it.")
-        turn.counters.sends.append(key)
         left = staged.text("final_text")
         return True, await self._invoke(turn, output, content if left == text else left)
+
+    def _sent(self, turn: Turn) -> list[list[object]]:
+        """What went out in this turn, or may have: its stored calls of these tools, also those before a crash.
+
+        Complete, since no two of them ever run at once.
+        """
+        done = [e.data for e in turn.events if e.kind is EventKind.TOOL and not is_refusal(e.text)]
+        named = [(str(data.get("name")), data.get("args")) for data in done if data.get("status") != "denied"]
+        return [
+            [name.removeprefix(PREFIX), args["content"]]
+            for name, args in named
+            if self.owns(name) and isinstance(args, Mapping) and "content" in args
+        ]
 
     async def _invoke(self, turn: Turn, output: OutputEntry, content: object) -> str:
         tokens, given = self._ports.tokens, turn.input

@@ -45,6 +45,11 @@ def refusal(reason: str, *, field: str = "", detail: str = "", hint: str = "") -
     return as_text({"field": field, "reason": reason, "detail": detail, "hint": hint})
 
 
+def is_refusal(text: str) -> bool:
+    """True for a text that ``refusal`` made."""
+    return text.startswith('{"field":') and '"reason":' in text
+
+
 def shown_arguments(arguments: Mapping[str, object] | None, raw: str) -> dict[str, object]:
     """Arguments for display and storage when they may not have been decodable."""
     return dict(arguments) if arguments is not None else {"undecodable": raw[:2000]}

@@ -71,7 +71,6 @@ class Counters:
 
     calls: int = 0
     denied: int = 0
-    sends: list[str] = field(default_factory=list)
     context_full: int = 0
     unparsed: int = 0
 
@@ -118,6 +117,8 @@ class Turn:
         """Begin where the input, or an earlier run of this turn by its ``events``, leaves off."""
         tools = [event for event in self.events if event.kind is EventKind.TOOL]
         self.counters.calls = len(tools)
+        if spent := [event.data["usage"] for event in self.events if "usage" in event.data]:
+            self.usage = usage_of(spent[-1])
         self.tainted = self.input.untrusted or any(event.data.get("untrusted") for event in tools)
         if any(event.kind is EventKind.USER and event.no_memory for event in self.events):
             self.fields["no_memory"] = True
@@ -158,6 +159,12 @@ class Turn:
         """An outcome with this turn's usage, and how long it took until now."""
         took = round((trio.current_time() - self.began) * 1000)
         return Outcome(state, text, error, hint, usage_dict(self.usage), took)
+
+
+def usage_of(stored: object) -> Usage:
+    """What ``usage_dict`` made, from the store."""
+    known = stored if isinstance(stored, Mapping) else {}
+    return Usage(*(int(known.get(name, 0)) for name in ("prompt", "completion", "cached")))
 
 
 def usage_dict(usage: Usage) -> Mapping[str, int]:

@@ -39,8 +39,9 @@ class Event:
 
     ``seq`` orders events over the whole store; ``layer`` is context, cold or archived; times are UTC seconds.
     ``data`` by kind: ASSISTANT ``{"calls": [{"id", "name", "arguments", "raw"?}], "reasoning": str, "partial": bool,
-    "final": bool}``; TOOL ``{"call_id", "name", "status": ok|error|denied|interrupted, "args": {...},
-    "ms": int, "untrusted": bool}``, the last two where the call came to an end; NOTE ``{"code": str}``.
+    "final": bool, "usage": {...}}``, the tokens of its turn so far; TOOL ``{"call_id", "name", "status":
+    ok|error|denied|interrupted, "args": {...}, "ms": int, "untrusted": bool}``, the last two where the call came to an
+    end; NOTE ``{"code": str}``.
     """
 
     id: str

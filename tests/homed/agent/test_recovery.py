@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,12 +15,13 @@ import trio
 from homed.agent.recovery import ATTEMPTS
 from homed.failpoints import NAMES
 from homed.host.states import PluginStatus, State, Trust
+from homed.identity.permissions import Decision, Rule
 from homed.memory import events, inputs, threads
 from homed.memory.records import EventKind, Input, InputState, NewEvent, NewInput
 from homed.providers.base import Assistant, ToolResult, User
 from homed.store.db import open_store
 from homed.store.rows import Tx
-from tests.kit.builders import OWNER, FakeHost, FakeModel, Setup, hangs, message, running_agent, says
+from tests.kit.builders import OWNER, FakeHost, FakeModel, Setup, calls, hangs, message, running_agent, says
 from tests.kit.turn_child import MESSAGES, ROUNDS, Order, Zygote, zygote
 
 CALLS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
@@ -135,6 +137,34 @@ async def test_a_call_that_a_crash_left_open_gets_a_result_and_is_not_run_again(
         assert isinstance(two, ToolResult)
         assert two.is_error
         assert "interrupted, no result" in two.text
+
+
+@pytest.mark.parametrize("content", ["the token is ghp_" + "a1B2c3D4" * 5, {"image": "cat", "caption": "我的猫"}])
+async def test_what_was_sent_and_spent_before_a_crash_is_known_after_it(tmp_path: Path, content: object) -> None:
+    """E10: the same message does not go out twice, whatever the model has forgotten."""
+    sent: list[object] = []
+
+    async def send(params: Mapping[str, Any]) -> object:
+        await trio.lowlevel.checkpoint()
+        sent.append(params["content"])
+        return "ok"
+
+    host = FakeHost()
+    host.output("chat", send)
+    again = calls(("output_send__chat", json.dumps({"content": content})))
+    rule = Rule(Decision.ALLOW, tool="output_send__chat")
+    async with running_agent(tmp_path, Setup(model=FakeModel(again, hangs("well, ")), host=host)) as agent:
+        agent.rules.rules.append(rule)
+        receipt = await agent.conversations.inject(OWNER, message("send it"))
+        await agent.until(lambda: agent.of("content_delta"))
+    model = FakeModel(again, says("sent"))
+    async with running_agent(tmp_path, Setup(model=model, host=host)) as agent:
+        agent.rules.rules.append(rule)
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
+        assert len(sent) == 1
+        assert "already_sent" in str(model.requests[1].messages[-1])
+        assert done.outcome is not None
+        assert done.outcome.usage == {"prompt": 30, "completion": 3, "cached": 2}
 
 
 async def test_an_input_that_took_homed_down_three_times_is_reported(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homed.agent.results import as_text, error_text, head_and_tail
+from homed.agent.results import as_text, error_text, head_and_tail, is_refusal, refusal
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,9 @@ def test_an_error_without_a_message_is_not_empty() -> None:
     """A7"""
     assert error_text("shell", ValueError()) == "error: shell failed (ValueError) without a message"
     assert error_text("shell", ValueError("no")) == "error: no"
+
+
+def test_a_refusal_is_told_from_an_error_and_from_what_a_tool_said() -> None:
+    assert is_refusal(refusal("blocked", detail="why"))
+    assert not is_refusal(error_text("chat", ValueError("no")))
+    assert not is_refusal('{"field":"a"}')
