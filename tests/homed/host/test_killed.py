@@ -1,4 +1,4 @@
-"""Fault C4: the daemon is killed with -9, and its plugins do not live on."""
+"""A small daemon of its own: killed with -9 its plugins do not live on (C4), and their orphans are its to bury (C3)."""
 
 from __future__ import annotations
 
@@ -11,26 +11,53 @@ import pytest
 import trio
 
 from homed.host.states import State
+from homed.proc.marks import stat_fields
 from tests.kit.hosting import hosting
-from tests.kit.processes import alive, until_gone, with_mark
+from tests.kit.processes import alive, until, until_gone, with_mark
 
 ROOT = Path(__file__).parents[3]
 
 
-async def kill_small_host(tmp_path: Path, **modes: str) -> list[int]:
-    """Run a small daemon with these plugins, kill it with -9 once they are ready, and return their pids."""
+async def start_small_host(tmp_path: Path, **modes: str) -> tuple[trio.Process, list[int]]:
+    """Run a small daemon with these plugins; its process and, once they are ready, their pids."""
     argv = [sys.executable, "-m", "tests.kit.children.small_host", str(tmp_path)]
     argv += [f"{name}={mode}" for name, mode in modes.items()]
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
-    process = await trio.lowlevel.open_process(argv, stdout=-1, env=env, cwd=ROOT)
+    process = await trio.lowlevel.open_process(argv, stdout=-1, stderr=-3, env=env, cwd=ROOT)
     assert process.stdout is not None
     async with process.stdout:
         pids = [int(word) for word in bytes(await process.stdout.receive_some()).split()]
-        assert len(pids) == len(modes)
-        assert all(alive(pid) for pid in pids)
-        os.kill(process.pid, signal.SIGKILL)
-        assert await process.wait() == -signal.SIGKILL
+    assert len(pids) == len(modes)
+    assert all(alive(pid) for pid in pids)
+    return process, pids
+
+
+async def kill_small_host(tmp_path: Path, **modes: str) -> list[int]:
+    """Run a small daemon with these plugins, kill it with -9 once they are ready, and return their pids."""
+    process, pids = await start_small_host(tmp_path, **modes)
+    os.kill(process.pid, signal.SIGKILL)
+    assert await process.wait() == -signal.SIGKILL
     return pids
+
+
+def children_of(pid: int) -> list[int]:
+    """Its children, dead or alive, as long as nobody has collected them."""
+    pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    return [child for child in pids if stat_fields(child)[1:2] == [str(pid)]]
+
+
+async def test_c3_an_orphan_of_a_living_plugin_is_reaped_as_soon_as_it_ends(tmp_path: Path) -> None:
+    process, (plugin,) = await start_small_host(tmp_path, tree="grandchildren")
+    try:
+        await until(lambda: len(children_of(process.pid)) == 3)
+        for orphan in set(children_of(process.pid)) - {plugin}:
+            os.kill(orphan, signal.SIGKILL)
+        await until(lambda: children_of(process.pid) == [plugin], within=10)
+        assert alive(plugin)
+    finally:
+        process.send_signal(signal.SIGINT)
+        with trio.fail_after(20):
+            await process.wait()
 
 
 @pytest.mark.kill

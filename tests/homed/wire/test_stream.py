@@ -34,15 +34,23 @@ class Far:
 
 
 @asynccontextmanager
+async def running(*ends: Connection, within: float = 30) -> AsyncIterator[trio.Nursery]:
+    """These ends run; what waits in vain for one of them fails after ``within`` seconds instead of hanging."""
+    with trio.fail_after(within):
+        async with trio.open_nursery() as nursery:
+            for end in ends:
+                await nursery.start(end.run)
+            yield nursery
+            nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
 async def connected(far: Far) -> AsyncIterator[tuple[Connection, Connection]]:
     """Our end and the far end of one conversation."""
     a, b = trio.testing.memory_stream_pair()
     ours, theirs = Connection(a, a, NoHandler()), Connection(b, b, far)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(ours.run)
-        await nursery.start(theirs.run)
+    async with running(ours, theirs):
         yield ours, theirs
-        nursery.cancel_scope.cancel()
 
 
 class Raw:
@@ -66,13 +74,12 @@ async def raw(
     limits: Limits = LIMITS,
     on_broken: Callable[[str], None] | None = None,
     on_unanswered: Callable[[str], None] | None = None,
+    within: float = 30,
 ) -> AsyncIterator[tuple[Connection, Raw]]:
     a, b = trio.testing.memory_stream_pair()
     ours = Connection(a, a, handler or NoHandler(), limits=limits, on_broken=on_broken, on_unanswered=on_unanswered)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(ours.run)
+    async with running(ours, within=within):
         yield ours, Raw(b)
-        nursery.cancel_scope.cancel()
 
 
 def shut(stream: trio.StapledStream[Any, Any]) -> trio.Event:
@@ -241,8 +248,7 @@ async def test_a_call_still_queued_is_withdrawn_and_never_sent(autojump_clock: t
     a, b = trio.testing.memory_stream_pair()
     gate = shut(a)
     ours, far = Connection(a, a, NoHandler()), Raw(b)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(ours.run)
+    async with running(ours):
         await ours.notify("first")
         await trio.testing.wait_all_tasks_blocked()
         with trio.move_on_after(1) as scope:
@@ -252,7 +258,6 @@ async def test_a_call_still_queued_is_withdrawn_and_never_sent(autojump_clock: t
         gate.set()
         await ours.notify("third")
         assert [(await far.next()).method for _ in range(2)] == ["first", "third"]
-        nursery.cancel_scope.cancel()
 
 
 async def test_a_cancellation_overtakes_a_full_outbox(autojump_clock: trio.testing.MockClock) -> None:
@@ -263,8 +268,7 @@ async def test_a_cancellation_overtakes_a_full_outbox(autojump_clock: trio.testi
         for n in range(100):
             await ours.notify("n", {"n": n})
 
-    async with trio.open_nursery() as nursery:
-        await nursery.start(ours.run)
+    async with running(ours) as nursery:
         with trio.CancelScope() as scope:
             async with trio.open_nursery() as inner:
                 inner.start_soon(ours.request, "long")
@@ -276,7 +280,6 @@ async def test_a_cancellation_overtakes_a_full_outbox(autojump_clock: trio.testi
                 nursery.start_soon(open_when_quiet, gate)
         messages = [await far.next() for _ in range(2)]
         assert messages[1] == Notification("$/cancel", {"id": request.id})
-        nursery.cancel_scope.cancel()
 
 
 async def open_when_quiet(gate: trio.Event) -> None:
@@ -373,8 +376,7 @@ async def test_finish_loses_no_reply_that_a_full_outbox_holds_up() -> None:
 
     a, b = trio.testing.memory_stream_pair()
     ours, far = Connection(a, a, Far({"gated": gated})), Raw(b)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(ours.run)
+    async with running(ours):
         for _ in range(40):
             await far.stream.send_all(far.peer.request("gated", {})[1])
         await trio.testing.wait_all_tasks_blocked()
@@ -383,8 +385,7 @@ async def test_finish_loses_no_reply_that_a_full_outbox_holds_up() -> None:
         done.set()
         await trio.testing.wait_all_tasks_blocked()
         gate.set()
-        with trio.fail_after(5):
-            assert [(await far.next()).result for _ in range(40)] == ["done"] * 40
+        assert [(await far.next()).result for _ in range(40)] == ["done"] * 40
         await ours.closed.wait()
 
 
@@ -412,14 +413,14 @@ async def test_too_much_garbage_ends_the_conversation() -> None:
     broken: list[str] = []
     ours = Connection(a, a, NoHandler(), limits=Limits(broken=10), on_broken=broken.append)
     await b.send_all(b"garbage\n" * 1000)
-    with pytest.raises(ProtocolError, match="10 unreadable lines"):
+    with trio.fail_after(30), pytest.raises(ProtocolError, match="10 unreadable lines"):
         await ours.run()
     assert len(broken) == 10
     assert ours.closed.is_set()
 
 
 async def test_garbage_now_and_then_is_borne(autojump_clock: trio.testing.MockClock) -> None:
-    async with raw(limits=Limits(broken=10, broken_window=60), on_broken=lambda _: None) as (ours, far):
+    async with raw(limits=Limits(broken=10, broken_window=60), on_broken=lambda _: None, within=3600) as (ours, far):
         for _ in range(100):
             await far.stream.send_all(b"garbage\n")
             await trio.sleep(7)
@@ -473,14 +474,12 @@ async def test_a_far_side_that_asks_and_never_reads_piles_up_no_answers() -> Non
     a, b = trio.testing.memory_stream_pair()
     shut(a)
     ours = Connection(a, a, Far({"count": count}), limits=Limits(in_flight=4))
-    async with trio.open_nursery() as nursery:
-        await nursery.start(ours.run)
+    async with running(ours):
         peer = Peer()
         for _ in range(500):
             await b.send_all(peer.request("count", {})[1])
         await trio.testing.wait_all_tasks_blocked()
         assert served < 50
-        nursery.cancel_scope.cancel()
 
 
 async def test_a_call_whose_far_side_goes_while_it_should_stop_is_not_said_to_have_ended(
@@ -513,8 +512,7 @@ async def test_a_far_side_that_reads_nothing_holds_up_only_who_writes_to_it(
     a, b = trio.testing.lockstep_stream_pair()
     heard = Far()
     ours, far = Connection(a, a, heard), Raw(b)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(ours.run)
+    async with running(ours):
         with trio.move_on_after(1) as scope:
             for _ in range(1000):
                 await ours.notify("n")
@@ -522,7 +520,6 @@ async def test_a_far_side_that_reads_nothing_holds_up_only_who_writes_to_it(
         await far.stream.send_all(far.peer.notify("still", {}))
         await trio.testing.wait_all_tasks_blocked()
         assert heard.heard == [("still", {})]
-        nursery.cancel_scope.cancel()
 
 
 async def test_cancelling_the_run_fails_the_callers() -> None:
@@ -534,7 +531,7 @@ async def test_cancelling_the_run_fails_the_callers() -> None:
         with scope:
             await ours.run()
 
-    with pytest.RaisesGroup(Unavailable):
+    with trio.fail_after(30), pytest.RaisesGroup(Unavailable):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(run)
             nursery.start_soon(catching, ours)
