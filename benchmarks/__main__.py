@@ -25,7 +25,10 @@ def main() -> int:
     figures = []
     for name in args.suite or SUITES:
         for figure in SUITES[name]():
-            print(f"{figure.name}: {figure.value:.2f} · {figure.ratio:.2f} × {figure.against_what}", flush=True)
+            print(
+                f"{figure.name}: {figure.value:.2f} {figure.unit} · {figure.ratio:.2f} × {figure.against_what}",
+                flush=True,
+            )
             figures.append(figure)
     out = ROOT / "build" / "benchmarks.json"
     out.parent.mkdir(exist_ok=True)
@@ -40,8 +43,8 @@ def save(figures: list[Figure]) -> None:
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout.strip()
-    rows = [f"| {f.name} | {f.value:.2f} | {f.ratio:.2f} × {f.against_what} |" for f in figures]
-    head = [f"\n## {datetime.now(UTC):%Y-%m-%d}, {commit}\n", "| what | ms (or as named) | ratio |", "|---|---|---|"]
+    rows = [f"| {f.name} | {f.value:.2f} {f.unit} | {f.ratio:.2f} × {f.against_what} |" for f in figures]
+    head = [f"\n## {datetime.now(UTC):%Y-%m-%d}, {commit}\n", "| what | median | ratio |", "|---|---|---|"]
     with (ROOT / "docs" / "benchmarks.md").open("a", encoding="utf-8") as page:
         page.write("\n".join([*head, *rows]) + "\n")
 

@@ -37,4 +37,4 @@ def measure() -> Iterator[Figure]:
             chats, bare = times(lambda: run_command(ask), ROUNDS), times(lambda: run_command(python), ROUNDS)
             yield Figure("waiter -chat, whole process", median_ms(chats), median_ms(bare), "python -c pass")
             size = max(len(json.dumps(request.body)) for request in fake.requests)
-            yield Figure(f"request size for 'hi': {size} bytes", size, 16_384, "16 KiB")
+            yield Figure("request size for 'hi'", size, 16_384, "16 KiB", "bytes")

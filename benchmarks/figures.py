@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """``value`` and ``against`` in milliseconds, medians of the same run; ``against_what`` is the limit or the peer."""
+    """``value`` and ``against`` in ``unit``, medians of the same run; ``against_what`` is the limit or the peer."""
 
     name: str
     value: float
     against: float
     against_what: str
-    spread: float = 0.0
+    unit: str = "ms"
 
     @property
     def ratio(self) -> float:

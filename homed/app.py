@@ -63,7 +63,7 @@ class Options:
     @property
     def mode(self) -> str:
         """What is unusual about this start, for its first words."""
-        return " without plugins (--safe)" if self.safe else ""
+        return " without plugins (--safe): nothing listens until it is started without" if self.safe else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ async def run(ground: Ground) -> None:
     async with (
         open_store(options.paths.db, failpoints=options.failpoints) as store,
         open_settings(store, ground.overrides, ground.secrets, wall=options.wall) as settings,
-        open_sources(settings, ground.secrets) as sources,
+        open_sources(settings, ground.secrets, ground.redactor.know) as sources,
     ):
         for plugin in found:
             settings.define(definitions_of(plugin.manifest) if isinstance(plugin, Installed) else ())

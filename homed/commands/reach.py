@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import fcntl
 import os
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from homed.commands.place import paths_of, sockets_of
@@ -39,26 +41,33 @@ def running(paths: Paths) -> int | None:
 
 def ask(args: argparse.Namespace, method: str, **params: object) -> Any:
     """Ask the running daemon.  Raises ``Unavailable`` with what to do when it can't be reached."""
-    for path in sockets_of(args):
-        try:
-            client = BlockingClient(path)
-        except Unavailable:
-            continue
-        with client:
-            return client.call(method, params, timeout=_PATIENCE)
-    raise _unreachable(args)
+    return _ask(args, _connected(args), method, params)
 
 
 def ask_or_open(args: argparse.Namespace, method: str, **params: object) -> Any:
     """Ask the running daemon; when none runs, answer from the data folder itself."""
-    try:
-        return ask(args, method, **params)
-    except Unavailable:
-        if args.socket or running(paths_of(args)) is not None:
-            raise
+    client = _connected(args)
+    # Whatever a daemon answers is the answer, "unavailable" too: the folder is opened only where nobody is.
+    if client or args.socket or running(paths_of(args)) is not None:
+        return _ask(args, client, method, params)
     from homed.commands.offline import answer_offline  # the whole kernel, needed only without a daemon
 
     return answer_offline(paths_of(args), method, params)
+
+
+def _ask(args: argparse.Namespace, client: BlockingClient | None, method: str, params: Mapping[str, object]) -> Any:
+    if client is None:
+        raise _unreachable(args)
+    with client:
+        return client.call(method, params, timeout=_PATIENCE)
+
+
+def _connected(args: argparse.Namespace) -> BlockingClient | None:
+    """A connection to the first socket where somebody answers."""
+    for path in sockets_of(args):
+        with suppress(Unavailable):
+            return BlockingClient(path)
+    return None
 
 
 def _unreachable(args: argparse.Namespace) -> Unavailable:
@@ -68,6 +77,7 @@ def _unreachable(args: argparse.Namespace) -> Unavailable:
     if running(paths) is not None:
         return Unavailable(
             "homed is running, but nobody answers at its socket: it runs with --safe, or the cli plugin is stopped.",
-            hint="Start the cli plugin on the page, or stop homed and start it again without --safe.",
+            hint="Start the cli plugin on the page; with --safe nothing listens: stop homed, change what is wrong with "
+            "`homed config`, and start it without --safe.",
         )
     return Unavailable(f"homed is not running on {paths.data}.", hint=f"Start it: homed --data {paths.data}")

@@ -50,7 +50,7 @@ def _unreachable(args: argparse.Namespace, error: Unavailable) -> int:
             }
         )
     elif holder is not None:
-        print(f"homed is running (pid {holder}), and can't be asked: {error.message}\n  {error.hint}".rstrip())
+        print(f"pid {holder}: {error.message}\n  {error.hint}".rstrip())
     else:
         print(f"homed is not running on {paths_of(args).data}.\n  Start it: homed --data {paths_of(args).data}")
     return 0 if holder is not None else 1
