@@ -84,6 +84,16 @@ async def test_remembered_for_the_thread_it_is_not_asked_again_there_but_elsewhe
         await asked(agent)
 
 
+async def test_a_no_is_never_remembered(tmp_path: Path) -> None:
+    one = (calls(("write", "{}")), says("ok"))
+    async with running_agent(tmp_path, writing(model=FakeModel(*one, *one))) as agent:
+        input_, thread, approval = await asked(agent)
+        await agent.conversations.approve(OWNER, approval, allow=False, remember="thread")
+        await agent.conversations.wait(OWNER, input_)
+        assert agent.rules.rules == []
+        await asked(agent, thread=thread)
+
+
 async def test_what_the_owner_allowed_himself_others_in_the_same_thread_may_not(tmp_path: Path) -> None:
     owner, member = (replace(who, scope="shared") for who in (OWNER, TRUSTED))
     one = (calls(("wipe", "{}")), says("ok"))
