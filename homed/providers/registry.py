@@ -45,6 +45,10 @@ class SettingsPort(Protocol):
         """A number; durations are seconds."""
         ...
 
+    def changeable(self, key: str) -> None:
+        """Raises Conflict for a key that is given from outside."""
+        ...
+
     async def set(self, key: str, value: object) -> object:
         """Check, store and announce a value."""
         ...
@@ -66,11 +70,20 @@ class SecretsPort(Protocol):
         ...
 
 
+def _no_one(_: Sequence[str]) -> None:
+    """Where nothing is logged or shown, nobody needs to know the keys."""
+
+
 @asynccontextmanager
-async def open_sources(settings: SettingsPort, secrets: SecretsPort) -> AsyncIterator[Sources]:
-    """The sources with an HTTP client of their own, for the length of the block."""
+async def open_sources(
+    settings: SettingsPort, secrets: SecretsPort, know: Callable[[Sequence[str]], None] = _no_one
+) -> AsyncIterator[Sources]:
+    """The sources with an HTTP client of their own, for the length of the block.
+
+    ``know`` hears of every new key before it is used or stored, so that it is taken out of logs and texts.
+    """
     async with open_http() as http:
-        yield Sources(settings, secrets, http)
+        yield Sources(settings, secrets, http, know)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +97,14 @@ class _Made:
 class Sources:
     """Lists, changes and opens model sources.  Used from the Trio thread only."""
 
-    def __init__(self, settings: SettingsPort, secrets: SecretsPort, http: httpx2.AsyncClient) -> None:
+    def __init__(
+        self,
+        settings: SettingsPort,
+        secrets: SecretsPort,
+        http: httpx2.AsyncClient,
+        know: Callable[[Sequence[str]], None],
+    ) -> None:
+        self._know = know
         self._settings = settings
         self._secrets = secrets
         self._http = http
@@ -129,11 +149,14 @@ class Sources:
     async def add(self, source: Source, api_key: str | None = None) -> Source:
         """Add a source, or replace the one of that name; returns it as stored.  The first one is in use at once.
 
-        ``api_key`` None keeps the stored key, "" forgets it.  Raises InvalidInput for what cannot work.  Cancelled: the
-        key may be stored and the source not; adding it again puts that right.
+        ``api_key`` None keeps the stored key, "" forgets it.  Raises InvalidInput for what cannot work, Conflict when
+        the sources are given from outside; nothing is stored then.  Cancelled: the key may be stored and the source
+        not; adding it again puts that right.
         """
         source = checked(source)
+        self._settings.changeable(LLM_SOURCES)
         if api_key is not None:
+            self._know([api_key])
             await self._keep_key(source.name, api_key.strip())
         async with self._one_change:
             kept = self.list()

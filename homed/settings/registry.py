@@ -167,18 +167,23 @@ class Settings:
             if key.startswith(prefix) and (hidden or not definition.hidden)
         ]
 
+    def changeable(self, key: _Str) -> None:
+        """``Conflict`` when the key is given from outside, so that no stored value counts; ``NotFound``."""
+        self.definition(key)
+        if key in self._overrides:
+            raise Conflict(
+                f"{key} is given by {self._overrides[key].place}, which is stronger than a stored value.",
+                hint="Change it there, or remove it there first.",
+            )
+
     async def set(self, key: _Str, value: object) -> Applied:
         """Check, store and announce a value; a text is read as the type wants it ("5", "on", "90s").
 
         Raises ``ConfigError`` for a wrong value and ``Conflict`` when the key is given from outside.  Not interrupted
         once the commit has begun: after cancellation it is either whole or not there.
         """
+        self.changeable(key)
         definition = self.definition(key)
-        if key in self._overrides:
-            raise Conflict(
-                f"{key} is given by {self._overrides[key].place}, which is stronger than a stored value.",
-                hint="Change it there, or remove it there first.",
-            )
         read = values.from_text if isinstance(value, str) else values.check
         checked = read(definition, value)  # type: ignore[arg-type]
         if definition.hashed and isinstance(checked, str) and checked:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from homed.errors import InvalidInput, NotFound, Unavailable
+from homed.errors import Conflict, InvalidInput, NotFound, Unavailable
 from homed.providers.base import Source
 from homed.providers.http import HttpProvider
 from homed.providers.registry import Sources, checked, open_sources
@@ -26,6 +26,8 @@ class Settings:
             "core.llm.idle_timeout": 60,
         }
 
+        self.given: set[str] = set()
+
     def get(self, key: str) -> object:
         return self.values[key]
 
@@ -34,7 +36,12 @@ class Settings:
         assert isinstance(value, int | float)
         return float(value)
 
+    def changeable(self, key: str) -> None:
+        if key in self.given:
+            raise Conflict(f"{key} is given by HOMED__CORE__LLM__SOURCES.")
+
     async def set(self, key: str, value: object) -> object:
+        self.changeable(key)
         assert key in self.values
         self.values[key] = value
         return None
@@ -105,6 +112,25 @@ async def test_a_key_is_kept_apart_and_never_in_the_settings_d6(
     assert (sources.has_key("a"), sources.list()[0].model) == (True, "other")
     await sources.add(A, "")
     assert not sources.has_key("a")
+
+
+async def test_where_the_sources_are_given_from_outside_no_key_is_stored(
+    sources: Sources, settings: Settings, secrets: Secrets
+) -> None:
+    settings.given.add("core.llm.sources")
+    with pytest.raises(Conflict):
+        await sources.add(Source("a", "https://x/v1", "m"), "key-1")
+    assert secrets.values == {}
+
+
+async def test_a_new_key_is_known_to_the_redactor_before_it_is_stored(settings: Settings, secrets: Secrets) -> None:
+    """Whatever becomes of the storing."""
+    known: list[str] = []
+    settings.set = None  # type: ignore[assignment,method-assign]
+    async with open_sources(settings, secrets, known.extend) as sources:
+        with pytest.raises(TypeError):
+            await sources.add(Source("a", "https://x/v1", "m"), "key-1")
+    assert known == ["key-1"]
 
 
 async def test_removing_takes_the_key_and_the_choice_along(sources: Sources, secrets: Secrets) -> None:
