@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
+import socket
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -45,4 +48,24 @@ def test_no_daemon_is_said_with_how_to_start_one(paths: Paths) -> None:
 def test_a_running_daemon_without_a_socket_is_never_written_beside(paths: Paths) -> None:
     with data_lock(paths), pytest.raises(Unavailable, match="--safe"):
         ask_or_open(args(paths.data), "admin.config_set", key="core.agent.max_tool_turns", value=3)
+    assert not paths.db.exists()
+
+
+def test_a_daemon_that_answers_unavailable_has_answered(paths: Paths) -> None:
+    """The folder is not opened beside it, also when its lock is free already: it is on its way out."""
+
+    def answer() -> None:
+        with listening.accept()[0] as client:
+            asked = json.loads(client.recv(65_536))
+            error = {"code": -32000, "message": "homed is stopping.", "data": {"code": "unavailable"}}
+            client.sendall(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}).encode() + b"\n")
+
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(paths.socket))
+        listening.listen()
+        daemon = Thread(target=answer)
+        daemon.start()
+        with pytest.raises(Unavailable, match="homed is stopping"):
+            ask_or_open(args(paths.data), "admin.config_list")
+        daemon.join(5)
     assert not paths.db.exists()
