@@ -8,9 +8,10 @@ from pydantic import Field
 
 from homed.api.method import Method, PeerCall, PeerParams, administrative
 from homed.api.ports import SourcesPort
-from homed.config.definitions import WEB_PASSWORD
+from homed.config.definitions import LLM_SOURCES, WEB_PASSWORD
 from homed.errors import Unavailable
 from homed.providers.base import Source
+from homed.providers.registry import shown
 from homed.settings.registry import Applied, SettingView
 
 PAGE = "webui"
@@ -164,9 +165,10 @@ async def link(call: PeerCall[PeerParams]) -> Mapping[str, object]:
 def setting_to_wire(view: SettingView) -> dict[str, object]:
     """A setting as ``admin.config_get`` shows it."""
     definition = view.definition
+    value = shown(view.value) if view.key == LLM_SOURCES else view.value
     return {
         "key": view.key,
-        "value": view.value,
+        "value": value,
         "source": view.source,
         "type": definition.type,
         "default": "" if definition.secret else definition.default,
@@ -174,7 +176,7 @@ def setting_to_wire(view: SettingView) -> dict[str, object]:
         "description": definition.description,
         "category": definition.category,
         "options": list(definition.options),
-        "masked": view.masked,
+        "masked": view.masked or value != view.value,
     }
 
 

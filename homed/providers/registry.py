@@ -23,6 +23,7 @@ from homed.providers.base import Provider, Source
 from homed.providers.http import HttpPorts, Limits, open_http
 from homed.providers.openai import openai
 from homed.providers.trial import Trial, try_out
+from homed.settings.registry import MASK
 
 log = logging.getLogger(__name__)
 
@@ -245,6 +246,20 @@ def _address(source: Source) -> str:
     if parts.username or parts.password:
         raise InvalidInput(f"The base URL of {source.name} holds a password.", hint="Give it as the API key instead.")
     return text
+
+
+def shown(stored: object) -> object:
+    """The stored sources for people: the values of their own headers are masked, since they may be keys."""
+    return [_shown(entry) for entry in stored] if isinstance(stored, list | tuple) else stored
+
+
+def _shown(entry: object) -> object:
+    options = entry.get("options") if isinstance(entry, Mapping) else None
+    if not isinstance(entry, Mapping) or not isinstance(options, Mapping) or not options.get("headers"):
+        return entry
+    headers = options["headers"]
+    masked = dict.fromkeys(headers, MASK) if isinstance(headers, Mapping) else MASK
+    return {**entry, "options": {**options, "headers": masked}}
 
 
 def _secret(name: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from homed.config.definitions import MAX_TOOL_TURNS, WEB_PASSWORD
+from homed.config.definitions import LLM_SOURCES, MAX_TOOL_TURNS, WEB_PASSWORD
 from homed.errors import ConfigError, Denied, NotFound, Unavailable
 from tests.homed.api.fakes import FakeCaller, House
 
@@ -40,6 +40,18 @@ async def test_a_setting_is_shown_and_set(house: House) -> None:
     assert (shown["value"], shown["source"], shown["default"], shown["masked"]) == (6, "stored", 10, False)
     with pytest.raises(ConfigError):
         await admin(house, "config_set", key=MAX_TOOL_TURNS, value=0)
+
+
+async def test_headers_of_model_sources_are_masked_since_they_may_hold_keys(house: House) -> None:
+    source = {"name": "a", "base_url": "https://x/v1", "model": "m"}
+    odd = [{**source, "options": {"headers": held}} for held in ({"X-Api-Key": "k3y-in-a-header"}, "k3y-in-a-header")]
+    await house.settings.set(LLM_SOURCES, [source, *odd, "no table"])
+    shown = await admin(house, "config_get", key=LLM_SOURCES)
+    assert "k3y" not in str(shown)
+    assert shown["masked"]
+    assert shown["value"][0] == source
+    assert shown["value"][1]["options"]["headers"].keys() == {"X-Api-Key"}
+    assert "k3y" not in str(await admin(house, "config_list", prefix="core.llm"))
 
 
 async def test_lists_of_settings_begin_with_the_prefix(house: House) -> None:
