@@ -8,12 +8,14 @@ becomes a link, because loading it would tell its server what was talked about.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from pygments import highlight
@@ -25,7 +27,13 @@ MAX_HIGHLIGHT = 20_000
 """Characters of one code block above which it is shown plain: lexers are not all linear."""
 MAX_TEXT = 200_000
 """Characters above which a text is shown as it is, without markup."""
+MAX_WORK = 10_000_000
+"""Comparisons of marks within paragraphs, headings and cells that one text is worth: some half a second.  The parser
+compares each mark with those before it, and a model that repeats itself would hold up every page for many seconds."""
+MAX_TOKENS = 20_000
+"""Pieces of structure above which a text is shown without any: some half a second of rendering."""
 
+_MARKS = re.compile(r"[*_~\[\]!<`&\\]")
 _TAGS = {
     "a", "blockquote", "br", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p",
     "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
@@ -67,8 +75,23 @@ def _code(text: str, language: str) -> str:
     return str(highlight(text, lexer, HtmlFormatter(nowrap=True)))
 
 
+def _inline(state: StateCore) -> None:
+    """The parser's own step from blocks to inline markup; what would be too much work stays text."""
+    left = MAX_WORK
+    for token in state.tokens:
+        if token.type == "inline":
+            work = len(_MARKS.findall(token.content)) ** 2
+            if work > left:
+                token.children = [Token("text", "", 0, content=token.content)]
+            else:
+                left -= work
+                token.children = []
+                state.md.inline.parse(token.content, state.md, state.env, token.children)
+
+
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 40}).enable(["table", "strikethrough"])
+    parser.core.ruler.at("inline", _inline)
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("image", _image)
     parser.add_render_rule("table_open", _table_open)
@@ -114,7 +137,10 @@ class Markdown:
         group: list[Token] = []
         found: list[tuple[str, int]] = []
         depth = 0
-        for token in self._md.parse(text, env):
+        tokens = self._md.parse(text, env)
+        if len(tokens) > MAX_TOKENS:
+            return [(plain(text), 0)]
+        for token in tokens:
             group.append(token)
             depth += token.nesting
             if depth == 0:

@@ -111,12 +111,33 @@ def test_a_very_long_text_is_shown_plain() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["> " * 20_000 + "x", "[" * 20_000, "*a " * 20_000, "`" + "a``" * 10_000, "- " * 5_000]
+    "text",
+    [
+        "> " * 20_000 + "x",
+        "[" * MAX_TEXT,
+        "*a " * 20_000,
+        "_a_ " * 50_000,
+        "![[" * 66_000,
+        ("[" * 900 + "\n\n") * 220,
+        "|a" * 3000 + "|\n" + "|-" * 3000 + "|\n" + ("|x" * 3000 + "|\n") * 15,
+        "# x\n" * 50_000,
+        "`" + "a``" * 10_000,
+        "- " * 5_000,
+    ],
+    ids=lambda text: text[:12],
 )
 def test_no_text_takes_long(text: str) -> None:
     began = time.thread_time()  # of this thread alone: others share the machine
     Markdown().blocks(text)
     assert time.thread_time() - began < 5
+
+
+def test_what_would_take_long_is_shown_as_it_is_and_the_rest_with_its_markup() -> None:
+    blocks = Markdown().blocks("*one*\n\n" + "_a_ " * 20_000 + "\n\n*two*")
+    assert (blocks[0], blocks[2]) == ("<p><em>one</em></p>\n", "<p><em>two</em></p>\n")
+    assert blocks[1] == f"<p>{('_a_ ' * 20_000).strip()}</p>\n"
+    many = "# *x*\n" * 10_000
+    assert Markdown().blocks(many) == [plain(many)]
 
 
 TEXTS = [
