@@ -81,7 +81,9 @@ class AdminApi:
     async def model_do(self, name: str, action: str) -> Response:
         """Use, test or remove a source."""
         await body()
-        return reply(await self._site.call(_action(MODEL_ACTIONS, action), name=name))
+        result = await self._site.call(_action(MODEL_ACTIONS, action), name=name)
+        said = self._site.lang().kernel.text
+        return reply({key: said(value) if key in ("error", "hint") else value for key, value in result.items()})
 
     async def settings(self) -> Response:
         """The settings that a person may see, passwords masked."""

@@ -116,9 +116,10 @@ def problem(status: int, code: str, message: str, hint: str = "") -> Response:
     return reply({"error": {"code": code, "message": message, "hint": hint}}, status=status)
 
 
-def problem_of(error: HomedError) -> Response:
+def problem_of(error: HomedError, words: Words) -> Response:
     """One of our errors as a JSON response."""
-    return problem(STATUS.get(error.code, 500), error.code, error.message, error.hint)
+    said = words.kernel.text
+    return problem(STATUS.get(error.code, 500), error.code, said(error.message), said(error.hint))
 
 
 async def body() -> Data:

@@ -54,6 +54,11 @@ class Door:
             return problem(401, "denied", "Not logged in.", "Open the link that homed printed, or run: homed link")
         return self._site.page("login.html", status=401)
 
+    async def ours(self, error: HomedError) -> Response:
+        """An error of ours, in the person's language."""
+        await trio.lowlevel.checkpoint()
+        return problem_of(error, self._site.lang())
+
     async def leave(self, response: Response) -> Response:
         """Put the security headers on every answer."""
         for name, value in HEADERS.items():
@@ -61,11 +66,6 @@ class Door:
         if request.endpoint == "static":
             response.headers["Cache-Control"] = "no-cache"
         return response
-
-
-async def _ours(error: HomedError) -> Response:
-    await trio.lowlevel.checkpoint()
-    return problem_of(error)
 
 
 async def _http(error: HTTPException) -> Response:
@@ -87,7 +87,7 @@ def create_app(site: Site) -> QuartTrio:
     door = Door(site)
     app.before_request(door.enter)
     app.after_request(door.leave)
-    app.register_error_handler(HomedError, _ours)
+    app.register_error_handler(HomedError, door.ours)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _unforeseen)
     for part in (LoginApi(site), Pages(site), ChatApi(site), AdminApi(site)):

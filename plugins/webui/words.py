@@ -6,14 +6,17 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from .translated import Translated, load_translated
+
 LANGUAGES: Mapping[str, str] = {"en": "English", "zh": "中文"}
 
 
 class Words:
     """One language's catalogue; call it with a key to get the text."""
 
-    def __init__(self, lang: str, texts: Mapping[str, str]) -> None:
+    def __init__(self, lang: str, texts: Mapping[str, str], kernel: Translated) -> None:
         self.lang = lang
+        self.kernel = kernel
         self._texts = texts
 
     def __call__(self, key: str, **values: object) -> str:
@@ -33,10 +36,11 @@ class Words:
 def load(folder: Path) -> dict[str, Words]:
     """Every language's words from ``folder``/LANG.json.  Reads files: once, at start."""
     english = json.loads((folder / "en.json").read_text("utf-8"))
-    found = {"en": Words("en", english)}
+    found = {"en": Words("en", english, load_translated(folder, "en"))}
     for lang in LANGUAGES:
         if lang != "en":
-            found[lang] = Words(lang, {**english, **json.loads((folder / f"{lang}.json").read_text("utf-8"))})
+            own = json.loads((folder / f"{lang}.json").read_text("utf-8"))
+            found[lang] = Words(lang, {**english, **own}, load_translated(folder, lang))
     return found
 
 

@@ -111,6 +111,11 @@ def test_a_setting_is_saved_or_refused_with_the_reason(visitor: Visitor, daemon:
     form.locator("input").fill("0")
     form.locator("button").click()
     expect(form.locator("[role=status]")).to_contain_text("between 1 and")
+    form = page.locator('form[data-key="core.agent.tool_timeout"]')
+    form.locator("input").fill("5m")
+    form.locator("button").click()
+    expect(form.locator("[role=status]")).to_contain_text("Saved")
+    assert daemon.run("config", "get", "core.agent.tool_timeout").out.strip() in ("300", "300.0")
 
 
 def test_a_password_lets_in_and_a_wrong_one_does_not(browser: Browser, visitor: Visitor, daemon: Daemon) -> None:

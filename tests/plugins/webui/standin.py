@@ -14,6 +14,7 @@ from typing import Any
 
 import trio
 
+from homed.config.definitions import CORE
 from homed.errors import Denied, HomedError, InvalidInput, NotFound
 from plugins.webui.context import Site
 from plugins.webui.guard import Guard
@@ -340,16 +341,13 @@ class StandIn:
         return {"ok": True, "latency_ms": 412.3, "streaming": True, "tools": True, "error": "", "hint": ""}
 
     def admin_config_list(self, peer: str, prefix: str = "") -> Any:
-        def setting(key: str, kind: str, value: object, about: str, category: str) -> dict[str, Any]:
-            known = {"key": key, "value": value, "source": "default", "type": kind, "default": value, "masked": False}
-            return {**known, "description": about, "category": category}
-
-        found = [
-            setting("core.agent.max_tool_turns", "int", 10, "Most model calls in one turn.", "agent"),
-            setting("core.agent.persona", "text", "", "Who the agent is.", "agent"),
-            setting("core.llm.first_byte_timeout", "float", 60.0, "Seconds to the first word.", "models"),
-            setting("plugin.webui.listen", "string", "127.0.0.1:8080", "Where this page listens.", "webui"),
-        ]
+        found = []
+        for one in (one for one in CORE if not one.hidden):
+            known = {"key": one.key, "value": one.default, "source": "default", "type": one.type, "masked": False}
+            known |= {"default": one.default, "name": one.name, "description": one.description}
+            found.append({**known, "category": one.category, "options": list(one.options)})
+        listen = {**found[0], "key": "plugin.webui.listen", "value": "127.0.0.1:8080", "type": "string"}
+        found.append({**listen, "name": "Address", "description": "Where the page listens.", "category": "web page"})
         return {"settings": found}
 
     def admin_config_set(self, peer: str, key: str, value: object) -> Any:

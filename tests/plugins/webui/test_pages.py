@@ -55,6 +55,13 @@ async def test_plugins_show_state_reason_and_crashes() -> None:
         assert "KeyError: &#39;x&#39;" in body
 
 
+async def test_a_duration_is_text_that_takes_5m_and_a_choice_offers_its_options() -> None:
+    async with browsing(furnished(StandIn())) as browser:
+        body = (await browser.get("/settings")).body
+        assert '<input type="text" id="core.agent.tool_timeout" name="value" value="60"' in body
+        assert "<option selected>info</option>" in body
+
+
 async def test_what_others_named_is_text_on_every_page() -> None:
     """XSS: titles, plugins and their reports, sources, settings."""
     bad = "<img src=x onerror=alert(1)>"

@@ -6,7 +6,7 @@ import "./shell.js";
 function valueOf(form) {
   const field = form.elements.value;
   if (form.dataset.type === "bool") return field.checked;
-  if (["int", "float", "duration"].includes(form.dataset.type)) return Number(field.value);
+  if (["int", "float"].includes(form.dataset.type)) return Number(field.value);
   return "json" in field.dataset ? JSON.parse(field.value) : field.value;
 }
 

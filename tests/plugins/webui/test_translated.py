@@ -1,0 +1,103 @@
+"""What the kernel says is there in the other language too: nothing built in is forgotten, nothing outlives its text."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from homed.config.definitions import CORE
+from homed.errors import Unavailable
+from plugins.webui.context import FOLDER
+from plugins.webui.translated import PART, Translated, load_translated
+from plugins.webui.words import load
+
+from .client import browsing
+from .standin import StandIn, furnished
+
+ROOT = FOLDER.parents[1]
+CATALOGUE: dict[str, Any] = json.loads((FOLDER / "strings" / "kernel.zh.json").read_text("utf-8"))
+MANIFESTS = [json.loads(path.read_text("utf-8")) for path in sorted((ROOT / "plugins").glob("*/plugin.json"))]
+ZH = load_translated(FOLDER / "strings", "zh")
+DECLARED = {definition.key: definition.category for definition in CORE} | {
+    f"plugin.{manifest['name']}.{setting['key']}": setting["category"]
+    for manifest in MANIFESTS
+    for setting in manifest.get("settings", [])
+}
+
+
+def test_every_built_in_setting_has_a_name_and_a_description_and_no_other_has() -> None:
+    assert len(DECLARED) > 15
+    assert CATALOGUE["settings"].keys() == DECLARED.keys()
+    assert all(len(texts) == 2 and all(texts) for texts in CATALOGUE["settings"].values())
+    assert set(DECLARED.values()) | {"other"} == CATALOGUE["categories"].keys()
+
+
+def test_every_built_in_plugin_has_a_description_and_no_other_has() -> None:
+    assert CATALOGUE["plugins"].keys() == {manifest["name"] for manifest in MANIFESTS}
+
+
+def literals(folder: Path) -> set[str]:
+    """Every string that stands in the code."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in folder.rglob("*.py")]
+    return {
+        node.value
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def test_every_sentence_is_one_the_kernel_says_with_the_same_parts() -> None:
+    code = literals(ROOT / "homed")
+    for english, text in CATALOGUE["texts"].items():
+        assert set(PART.findall(english)) == set(PART.findall(text)), english
+        for piece in re.split(PART, english)[::2]:
+            assert len(piece) < 4 or any(piece.strip(" .") in said for said in code), piece
+
+
+def test_sentences_are_found_whole_and_with_what_is_filled_in() -> None:
+    assert ZH.text("No model is set up yet.") == "还没有设置模型。"
+    assert ZH.text("mine (a.example) answered HTTP 401: no: such key") == "mine (a.example) 返回 HTTP 401：no: such key"
+    assert ZH.text("needs attention: 4 crashes within 5 minutes, the last: signal 9") == (
+        "需要处理：5 分钟内崩溃 4 次，最后一次：signal 9"
+    )
+    assert ZH.text("{where} was not asked: \\1.") == "没有询问 {where}：\\1。"
+    assert ZH.text("Something that no catalogue knows.") == "Something that no catalogue knows."
+    assert ZH.text("") == ""
+
+
+def test_english_stays_as_the_kernel_says_it() -> None:
+    english = Translated()
+    assert english.text("No model is set up yet.") == "No model is set up yet."
+    assert english.setting("plugin.x.some_key", "", "About.") == ("Some key", "About.")
+    assert english.setting("core.log.level", "Log level", "About.") == ("Log level", "About.")
+    assert english.category("web page") == "Web page"
+    assert load(FOLDER / "strings")["en"].kernel.plugin("files", "Reads.") == "Reads."
+
+
+async def test_settings_are_called_by_their_names_with_the_key_beneath() -> None:
+    async with browsing(furnished(StandIn())) as browser:
+        body = (await browser.get("/settings")).body
+        assert "<b>Steps a turn</b>" in body
+        assert "<code>core.agent.max_tool_turns</code>" in body
+        body = (await browser.get("/settings", Accept_Language="zh")).body
+        assert "<b>每轮步数</b>" in body
+        assert "<code>core.agent.max_tool_turns</code>" in body
+
+
+async def test_a_built_in_plugin_is_described_in_chinese_and_a_foreign_one_of_its_name_is_not() -> None:
+    async with browsing(furnished(StandIn())) as browser:
+        assert CATALOGUE["plugins"]["timer"] in (await browser.get("/plugins", Accept_Language="zh")).body
+        for plugin in browser.kernel.plugins:
+            plugin["trust"] = "external"
+        assert CATALOGUE["plugins"]["timer"] not in (await browser.get("/plugins", Accept_Language="zh")).body
+
+
+async def test_errors_and_the_result_of_a_test_are_told_in_the_persons_language() -> None:
+    async with browsing(furnished(StandIn())) as browser:
+        browser.kernel.fail["admin.models_list"] = Unavailable("No model is set up yet.", hint="Ask again.")
+        told = (await browser.get("/api/v1/models", Accept_Language="zh")).json["error"]
+        assert (told["message"], told["hint"]) == ("还没有设置模型。", "请再问一次。")
