@@ -122,21 +122,6 @@ def ended_before(tx: Tx, turns: Collection[str], *, before: int | None) -> list[
     return [_from_row(row) for row in rows]
 
 
-def mark_sent(tx: Tx, input_id: str, sent: str) -> None:
-    """Note how far the answer's delivery got: sending, ok, queued, unconfirmed or failed.  Raises NotFound."""
-    tx.execute("UPDATE inputs SET sent = ? WHERE id = ?", (sent, input_id))
-    if tx.changes() == 0:
-        raise _not_found(input_id)
-
-
-def sent(tx: Tx, input_id: str) -> str:
-    """How far the answer's delivery got; empty when it was never tried.  Raises NotFound."""
-    found = tx.value("SELECT sent FROM inputs WHERE id = ?", (input_id,))
-    if not isinstance(found, str):
-        raise _not_found(input_id)
-    return found
-
-
 def _open(tx: Tx, input_id: str) -> Input:
     found = _existing(tx, input_id)
     if found.state.terminal:

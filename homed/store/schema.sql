@@ -32,8 +32,6 @@ CREATE TABLE inputs (
     accepted_at   REAL NOT NULL,
     ended_at      REAL,
     outcome       TEXT,                                  -- JSON of records.Outcome
-    sent          TEXT NOT NULL DEFAULT ''               -- '' not yet, else what the output reported
-                  CHECK (sent IN ('', 'sending', 'ok', 'queued', 'unconfirmed', 'failed')),
     CHECK ((state IN ('accepted', 'running')) = (outcome IS NULL))
 ) STRICT;
 CREATE UNIQUE INDEX inputs_once ON inputs (channel, peer, client_msg_id) WHERE client_msg_id <> '';

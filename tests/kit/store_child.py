@@ -90,13 +90,11 @@ class Turns:
         self.reach("turn.finished")
         tell("finished", running.id)
 
-    async def deliver(self, input_id: str) -> None:
-        """Send the answer unless a send was begun before: then it stays unconfirmed rather than come twice."""
-        if await self.store.write(lambda tx: _claim(tx, input_id)):
-            self.reach("output.before_send")
-            tell("sent", input_id)
-            self.reach("output.sent")
-            await self.store.write(lambda tx: inputs.mark_sent(tx, input_id, "ok"))
+    def deliver(self, input_id: str) -> None:
+        """Tell the answer, once it is stored; killed before that it stands in the history, rather than come twice."""
+        self.reach("output.before_send")
+        tell("sent", input_id)
+        self.reach("output.sent")
 
     async def _append(self, running: Input, new: NewEvent) -> None:
         await self.store.write(lambda tx: events.append(tx, running, new, at=2.5))
@@ -106,20 +104,9 @@ def _result(call: str, status: str) -> NewEvent:
     return NewEvent(EventKind.TOOL, status, {"call_id": call, "name": "run", "status": status})
 
 
-def _claim(tx: Tx, input_id: str) -> bool:
-    if inputs.sent(tx, input_id):
-        return False
-    inputs.mark_sent(tx, input_id, "sending")
-    return True
-
-
 def _thread(tx: Tx) -> str:
     found, _ = threads.list_(tx, ["owner"])
     return found[0].id if found else threads.create(tx, scope="owner", channel="cli", title=THREAD, at=0.0).id
-
-
-def _undelivered(tx: Tx) -> list[str]:
-    return [row[0] for row in tx.all("SELECT id FROM inputs WHERE outcome IS NOT NULL AND sent = '' ORDER BY seq")]
 
 
 async def one_round(path: Path, failpoints: Failpoints, messages: list[str]) -> None:
@@ -128,14 +115,13 @@ async def one_round(path: Path, failpoints: Failpoints, messages: list[str]) -> 
         turns = Turns(store, failpoints)
         for waiting in await store.read(inputs.unfinished):
             await turns.run(waiting)
-        for input_id in await store.read(_undelivered):
-            await turns.deliver(input_id)
+            turns.deliver(waiting.id)
         for message in messages:
             input_ = await turns.accept(message)
             if input_ is not None:
                 await turns.run(input_)
                 await _second_finish_is_refused(store, input_)
-                await turns.deliver(input_.id)
+                turns.deliver(input_.id)
 
 
 async def _second_finish_is_refused(store: Store, input_: Input) -> None:

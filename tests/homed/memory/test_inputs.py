@@ -171,22 +171,12 @@ def test_a_turn_ends_on_the_page_of_history_that_has_its_last_event(tx: Tx, thre
     assert ended(None, set()) == []
 
 
-def test_how_far_delivery_got_is_kept_beside_the_outcome(tx: Tx, thread: Thread) -> None:
-    accepted, _ = inputs.accept(tx, new_input(thread), at=1.0)
-    assert inputs.sent(tx, accepted.id) == ""
-    inputs.mark_sent(tx, accepted.id, "sending")
-    inputs.mark_sent(tx, accepted.id, "ok")
-    assert inputs.sent(tx, accepted.id) == "ok"
-
-
 def test_an_input_that_is_not_there_is_not_found(tx: Tx) -> None:
     assert inputs.get(tx, "in_x") is None
     for use in (
         lambda: inputs.begin(tx, "in_x", turn="t", at=1.0),
         lambda: inputs.finish(tx, "in_x", ANSWERED, [], at=1.0),
         lambda: inputs.replace_text(tx, "in_x", ""),
-        lambda: inputs.mark_sent(tx, "in_x", "ok"),
-        lambda: inputs.sent(tx, "in_x"),
     ):
         with pytest.raises(NotFound):
             use()
