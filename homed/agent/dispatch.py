@@ -199,17 +199,12 @@ class Dispatch:
             done, text = await self._outputs.run(turn, entry.name, arguments)
             return Result(OK if done else ERROR, text)
         timeout = entry.timeout or self._ports.settings.float(TOOL_TIMEOUT)
-        token = self._ports.tokens.mint(
-            entry.plugin, turn.who, turn=turn.id, thread=turn.input.thread, channel=turn.input.channel
-        )
-        params = {
-            "tool": entry.name, "args": dict(arguments), "call": token, "timeout": timeout,
-            "context": turn.context.as_params(),
-        }  # fmt: skip
-        try:
+        with turn.lend(self._ports.tokens, entry.plugin) as token:
+            params = {
+                "tool": entry.name, "args": dict(arguments), "call": token, "timeout": timeout,
+                "context": turn.context.as_params(),
+            }  # fmt: skip
             answer = await self._ports.host.call(entry.plugin, TOOL_INVOKE, params, timeout=timeout)
-        finally:
-            self._ports.tokens.revoke(token)
         return _from_plugin(entry.name, answer)
 
     async def _after(self, turn: Turn, call: ToolCall, entry: ToolEntry, result: Result) -> Result:

@@ -95,14 +95,10 @@ class Outputs:
         ]
 
     async def _invoke(self, turn: Turn, output: OutputEntry, content: object) -> str:
-        tokens, given = self._ports.tokens, turn.input
-        token = tokens.mint(output.plugin, turn.who, turn=turn.id, thread=given.thread, channel=given.channel)
-        params = {"output": output.name, "content": content, "call": token, "thread": given.thread}
         timeout = self._ports.settings.float(TOOL_TIMEOUT)
-        try:
+        with turn.lend(self._ports.tokens, output.plugin) as token:
+            params = {"output": output.name, "content": content, "call": token, "thread": turn.input.thread}
             answer = await self._ports.host.call(output.plugin, OUTPUT_INVOKE, params, timeout=timeout)
-        finally:
-            tokens.revoke(token)
         status = answer.get("status") if isinstance(answer, Mapping) else None
         if status not in ("ok", "queued", "unconfirmed"):
             raise PluginFailed(f"The output {output.name} did not say what became of the message.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -107,12 +108,10 @@ class RulesPort(Protocol):
 class TokensPort(Protocol):
     """Opaque tokens that name the turn a plugin is working for."""
 
-    def mint(self, plugin: str, identity: Identity, *, turn: str, thread: str, channel: str) -> str:
-        """A token that only ``plugin`` can present, until revoked."""
-        ...
-
-    def revoke(self, token: str) -> None:
-        """The invocation is over."""
+    def lent(
+        self, plugin: str, identity: Identity, *, turn: str, thread: str, channel: str
+    ) -> AbstractContextManager[str]:
+        """A token that only ``plugin`` can present, for the length of the block."""
         ...
 
 

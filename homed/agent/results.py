@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from homed.memory.shorten import ends
+
 EMPTY = "(the tool gave no output)"
 
 
@@ -27,9 +29,8 @@ def head_and_tail(text: str, limit: int, handle: str = "") -> str:
     half = max(1, limit // 2)
     head = text.encode()[:half].decode(errors="ignore")
     tail = text.encode()[-half:].decode(errors="ignore")
-    left_out = len(text) - len(head) - len(tail)
     how = f'; read on with result_read(id="{handle}", offset={len(head)})' if handle else ""
-    return f"{head}\n[… {left_out} of {len(text)} characters left out{how} …]\n{tail}"
+    return ends(text, len(head), len(tail), how)
 
 
 def error_text(name: str, error: BaseException) -> str:

@@ -106,22 +106,19 @@ class Stages:
         failed: list[StageEntry],
     ) -> None:
         limit = self._ports.settings.float(STAGE_TIMEOUT)
-        token = self._ports.tokens.mint(
-            entry.plugin, turn.who, turn=turn.id, thread=turn.input.thread, channel=turn.input.channel
-        )
         self._seq += 1
-        params = {"stage": entry.stage, "seq": self._seq, "call": token, "fields": dict(fields)}
+        params = {"stage": entry.stage, "seq": self._seq, "fields": dict(fields)}
         try:
             if not entry.ready:
                 with trio.move_on_after(limit):  # it may be starting, or back in a second
                     await self._ports.host.wait_ready(entry.plugin)
-            result = await self._ports.host.call(entry.plugin, STAGE_INVOKE, params, timeout=limit)
+            with turn.lend(self._ports.tokens, entry.plugin) as token:
+                call = {**params, "call": token}
+                result = await self._ports.host.call(entry.plugin, STAGE_INVOKE, call, timeout=limit)
             replies.append(Reply(entry.plugin, _changes(result)))
         except HomedError as error:
             failed.append(entry)
             self._note(turn, {"stage": entry.stage, "plugin": entry.plugin, "error": error.message})
-        finally:
-            self._ports.tokens.revoke(token)
 
     def _note(self, turn: Turn, error: Mapping[str, str]) -> None:
         turn.fields["errors"] = [*self._errors(turn), dict(error)]

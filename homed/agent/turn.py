@@ -6,11 +6,12 @@ Only the turn's own task changes it, but for ``stop``, which a person's request 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import trio
 
-from homed.agent.ports import CallContext
+from homed.agent.ports import CallContext, TokensPort
 from homed.identity.roles import Identity
 from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome
 from homed.providers.base import Usage
@@ -138,6 +139,11 @@ class Turn:
         """On whose behalf its tools run."""
         given = self.input
         return CallContext(given.thread, given.channel, given.peer, given.role, given.scope, self.id)
+
+    def lend(self, tokens: TokensPort, plugin: str) -> AbstractContextManager[str]:
+        """A token for one call into a plugin: with it, it acts for this turn's person, and not after the block."""
+        given = self.input
+        return tokens.lent(plugin, self.who, turn=self.id, thread=given.thread, channel=given.channel)
 
     @property
     def heard(self) -> bool:

@@ -55,6 +55,11 @@ def ending_view(outcome: Outcome) -> dict[str, object]:
     }  # fmt: skip
 
 
+def outcome_view(outcome: Outcome, limit: int) -> dict[str, object]:
+    """The same for whoever waited for it: with the answer, of which no more than ``limit`` bytes are shown."""
+    return {**ending_view(outcome), "text": fitted_text(outcome.text, limit)}
+
+
 def ended_view(input_: Input) -> dict[str, object]:
     """A turn that has ended, by the input that began it."""
     assert input_.outcome is not None

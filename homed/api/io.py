@@ -8,15 +8,14 @@ from typing import Literal
 from pydantic import Field
 
 from homed.agent.conversations import Message
-from homed.agent.fitting import fitted_text
+from homed.agent.views import outcome_view
 from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, personal
 from homed.errors import Denied, InvalidInput
 from homed.identity.tokens import CallIdentity
-from homed.memory.records import Input, Outcome
+from homed.memory.records import Input
 
 TEXT_BYTES = 800_000
 """Bytes of an answer's text in an outcome; of a longer one head and tail, so that it fits one line of the wire."""
-ERROR_BYTES = 24_000
 
 
 class Inject(PeerParams):
@@ -153,17 +152,7 @@ def _input(input_: Input) -> dict[str, object]:
         "input": input_.id,
         "thread": input_.thread,
         "state": input_.state.value,
-        "outcome": _outcome(input_.outcome) if input_.outcome else None,
-    }
-
-
-def _outcome(outcome: Outcome) -> dict[str, object]:
-    return {
-        "state": outcome.state.value,
-        "text": fitted_text(outcome.text, TEXT_BYTES),
-        "error": fitted_text(outcome.error, ERROR_BYTES),
-        "hint": outcome.hint,
-        "usage": dict(outcome.usage),
+        "outcome": outcome_view(input_.outcome, TEXT_BYTES) if input_.outcome else None,
     }
 
 

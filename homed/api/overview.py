@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from homed.api.ports import HostPort, SourcesPort
+from homed.providers.registry import NOTHING_SET_UP
 from homed.store.rows import Tx
 from homed.wire.version import CORE
 
 T = TypeVar("T")
-
-NO_MODEL = "Add a source on the Models page, or: homed models add NAME --base-url URL --model M"
 
 
 class CountsPort(Protocol):
@@ -63,7 +62,7 @@ class Overview:
     def _model(self) -> dict[str, object]:
         source = self.sources.current()
         if source is None:
-            return {"configured": False, "source": "", "model": "", "hint": NO_MODEL}
+            return {"configured": False, "source": "", "model": "", "hint": NOTHING_SET_UP}
         return {"configured": True, "source": source.name, "model": source.model, "hint": ""}
 
 

@@ -40,11 +40,17 @@ def shorten(event: Event, limit: int, estimate: Estimate) -> Event | None:
         cut = [_shorten_call(call, share, event.id, estimate) for call in calls]
         event = replace(event, data={**event.data, "calls": cut})
     spent = event_tokens(replace(event, text=""), estimate)
-    event = replace(event, text=head_and_tail(event.text, limit - spent, event.id, estimate))
+    event = replace(event, text=in_tokens(event.text, limit - spent, event.id, estimate))
     return event if event_tokens(event, estimate) <= limit else None
 
 
-def head_and_tail(text: str, limit: int, name: str, estimate: Estimate) -> str:
+def ends(text: str, head: int, tail: int, note: str = "") -> str:
+    """The first ``head`` and last ``tail`` characters, with how many are missing between them; a ``note`` on that."""
+    missing = f"[… {len(text) - head - tail} of {len(text)} characters left out{note} …]"
+    return f"{text[:head]}\n{missing}\n{text[-tail:] if tail else ''}"
+
+
+def in_tokens(text: str, limit: int, name: str, estimate: Estimate) -> str:
     """``text`` at no more than ``limit`` tokens if that can be: its head, a mark of what is missing, its tail."""
     if estimate(text) <= limit:
         return text
@@ -52,8 +58,7 @@ def head_and_tail(text: str, limit: int, name: str, estimate: Estimate) -> str:
     while keep > 0:
         keep = min(keep - 1, int(keep * max(0.1, min(0.9, limit / max(1, estimate(text[:keep]))))))
         head, tail = keep - keep // 3, keep // 3
-        mark = f"\n[… {len(text) - keep} characters are not shown here; they are stored whole in {name} …]\n"
-        shown = text[:head] + mark + (text[-tail:] if tail else "")
+        shown = ends(text, head, tail, f"; stored whole in {name}")
         if estimate(shown) <= limit:
             return shown
     return f"[… {len(text)} characters]" if text else text
@@ -76,5 +81,5 @@ def _shorten_call(call: dict[str, object], limit: int, name: str, estimate: Esti
     if _call_tokens(call, estimate) <= limit:
         return call
     room = limit - MESSAGE_TOKENS - estimate(str(call.get("name", ""))) - estimate('{"not_whole": ""}')
-    shown = head_and_tail(_arguments(call), room, name, estimate)
+    shown = in_tokens(_arguments(call), room, name, estimate)
     return {**{k: v for k, v in call.items() if k != "raw"}, "arguments": {"not_whole": shown}}
