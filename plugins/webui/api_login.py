@@ -31,7 +31,7 @@ class LoginApi:
 
     async def page(self) -> Response:
         """The page that takes a link's secret or a password."""
-        return self._site.page("login.html")
+        return await self._site.door()
 
     async def login(self) -> Response:
         """``{secret}`` of a link or ``{password}`` → the session cookie."""

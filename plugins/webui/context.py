@@ -81,6 +81,11 @@ class Site:
         """The pieces of page in this request's language."""
         return Fragments(self.templates, self.lang())
 
+    async def door(self, *, status: int = 200) -> Response:
+        """The login page; it asks for a password only where one is set.  Raises HomedError."""
+        state = await self.kernel.call("auth.state", {})
+        return self.page("login.html", status=status, password_set=bool(state["password_set"]))
+
     def page(self, template: str, *, status: int = 200, **values: object) -> Response:
         """A whole page from a template."""
         theme = request.cookies.get("theme", "")

@@ -44,15 +44,15 @@ class Door:
             try:
                 found = await self._site.kernel.call("auth.check", {"session": session})
             except Denied:
-                return self._stranger()
+                return await self._stranger()
             g.who = Who(str(found["peer"]), str(found["role"]), session)
             return None
-        return self._stranger()
+        return await self._stranger()
 
-    def _stranger(self) -> Response:
+    async def _stranger(self) -> Response:
         if request.path.startswith("/api/"):
             return problem(401, "denied", "Not logged in.", "Open the link that homed printed, or run: homed link")
-        return self._site.page("login.html", status=401)
+        return await self._site.door(status=401)
 
     async def ours(self, error: HomedError) -> Response:
         """An error of ours, in the person's language."""

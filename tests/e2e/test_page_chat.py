@@ -67,7 +67,10 @@ def test_a_login_link_lets_in_once_and_leaves_no_secret(browser: Browser, daemon
         page.goto(link)
         expect(page.locator("#state")).to_contain_text("does not work any more")
         page.goto(daemon.url + "/plugins")
-        expect(page.locator("#password")).to_be_visible()
+        expect(ready(page).locator(".gate .command")).to_have_text("homed link")
+        expect(page.locator("#password")).to_have_count(0)
+        page.click("[data-lang=zh]")
+        expect(page.locator("html")).to_have_attribute("lang", "zh-Hans")
 
 
 def test_an_answer_streams_visibly(page: Page, model: FakeOpenAI) -> None:

@@ -37,7 +37,19 @@ async def test_a_secret_in_the_url_is_not_looked_at() -> None:
         browser.session = ""
         assert (await browser.get("/login?secret=open-sesame")).status == 200
         assert (await browser.get("/api/v1/login?secret=open-sesame")).status == 401
-        assert browser.kernel.calls == []
+        assert {method for method, _ in browser.kernel.calls} <= {"auth.state"}
+
+
+async def test_the_door_asks_for_a_password_only_where_one_is_set() -> None:
+    async with browsing() as browser:
+        browser.session = ""
+        for path in ("/login", "/models"):
+            body = (await browser.get(path)).body
+            assert "homed link" in body
+            assert "<input" not in body
+            assert 'data-lang="zh"' in body
+        browser.kernel.password = "right"
+        assert 'type="password"' in (await browser.get("/login")).body
 
 
 async def test_who_logs_out_is_out_in_the_kernel_too() -> None:

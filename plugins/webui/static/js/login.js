@@ -1,6 +1,7 @@
 // The secret of a login link stands in the fragment, which is never sent; it is posted, and gone from the address bar first.
 import { $, ready, word } from "./dom.js";
 import { post } from "./api.js";
+import "./choices.js";
 
 const state = $("#state");
 
@@ -15,7 +16,7 @@ async function enter(body, refused) {
   }
 }
 
-$("#password").addEventListener("submit", (event) => {
+$("#password")?.addEventListener("submit", (event) => {
   event.preventDefault();
   enter({ password: event.target.password.value }, word("wrong"));
 });

@@ -1,6 +1,7 @@
 // What every page behind the login has: the menu, the list of conversations, theme, language, leaving.
 import { $, $$, dress, make, toast, word } from "./dom.js";
 import { get, post } from "./api.js";
+import { remember } from "./choices.js";
 
 const list = $("#threads");
 const find = $("#find");
@@ -43,18 +44,9 @@ export function setBusy(thread, busy) {
   if (link) link.toggleAttribute("data-busy", busy);
 }
 
-function remember(name, value) {
-  document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax`;
-}
-
 document.addEventListener("click", (event) => {
   const nav = event.target.closest("[data-nav]");
   if (nav) document.body.classList.toggle("nav-open", nav.dataset.nav === "open");
-  const lang = event.target.closest("button[data-lang]");
-  if (lang) {
-    remember("lang", lang.dataset.lang);
-    location.reload();
-  }
 });
 
 $("#theme").addEventListener("click", () => {
