@@ -46,9 +46,9 @@ async def test_every_other_route_answers_401_without_a_session(method: str, path
         browser.session = session
         answer = await browser.ask(method, path, {} if method == "POST" else None)
         assert answer.status == 401
-        assert {name for name, _ in browser.kernel.calls} <= {"auth.check"}
+        assert {name for name, _ in browser.kernel.calls} <= {"auth.check", "auth.state"}
         if not path.startswith("/api/"):
-            assert 'id="password"' in answer.body, "a person gets the login page"
+            assert 'class="gate"' in answer.body, "a person gets the login page"
 
 
 @pytest.mark.parametrize(("method", "path"), [(method, path) for method, path, _ in routes()])
