@@ -18,6 +18,11 @@ from .words import Words
 SHOWN = 20_000
 """Characters of a tool's arguments or result that the page shows; the rest is in the event."""
 
+TIMER = "timer:"
+"""How the peer of a message begins that a timer sent."""
+MODELS = "Models page"
+"""What the kernel's hints call the page where sources are set up; such a hint gets a link to it."""
+
 Data = Mapping[str, object]
 
 
@@ -73,9 +78,9 @@ class Fragments:
     def __init__(self, templates: Environment, words: Words) -> None:
         self._module: Any = templates.get_template("items.html").make_module({"t": words})
 
-    def said(self, text: str, at: float = 0.0) -> str:
-        """What a person said; kept as they wrote it."""
-        return str(self._module.said(text, at))
+    def said(self, text: str, at: float = 0.0, peer: str = "") -> str:
+        """What a person said, kept as they wrote it; what a timer says is shown as the reminder that it is."""
+        return str(self._module.said(text, at, peer.startswith(TIMER)))
 
     def reasoning(self, text: str) -> str:
         """A model's reasoning, folded."""
@@ -97,7 +102,8 @@ class Fragments:
 
     def end(self, data: Data) -> str:
         """How a turn ended: usage, or why it did not answer.  Keys as in the notice ``turn``."""
-        return str(self._module.end(_with(data, state="answered", error="", hint="", usage={}, ms=None)))
+        known = _with(data, state="answered", error="", hint="", usage={}, ms=None)
+        return str(self._module.end(known, MODELS in str(known["hint"])))
 
 
 def _with(data: Data, **defaults: object) -> dict[str, object]:

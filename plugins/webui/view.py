@@ -68,6 +68,9 @@ class _Turn:
     steps: dict[int, _Step] = field(default_factory=dict)
     tools: dict[str, str] = field(default_factory=dict)
     asked: dict[str, str] = field(default_factory=dict)
+    running: dict[str, Data] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
+    """Approval → the running call that it is about."""
     stored: int = 0
     called: set[int] = field(default_factory=set)
 
@@ -121,17 +124,17 @@ class ThreadView:
             name = _str(waiting, "input")
             known = next((one for one in sections.values() if one.input == name), None)
             section = known or sections.setdefault(f"input:{name}", Section("", name))
-            section.items.append(self._said_item(_str(waiting, "text"), waiting.get("accepted_at")))
+            section.items.append(self._said_item(waiting, waiting.get("accepted_at")))
         for approval in _mappings(history.get("approvals")):
             section = sections.setdefault(_str(approval, "turn"), Section(_str(approval, "turn")))
-            section.items.append(self._approval_item(approval, steps.get(section.turn, 0)))
+            section.items.extend(self._approval_items(approval, steps.get(section.turn, 0)))
         return list(sections.values())
 
     def _event_items(self, event: Data, steps: dict[str, int]) -> list[Item]:
         kind, text, turn = _str(event, "kind"), _str(event, "text"), _str(event, "turn")
         data = _mapping(event.get("data"))
         if kind == "user":
-            return [self._said_item(text, event.get("created_at"))]
+            return [self._said_item(event, event.get("created_at"))]
         if kind == "note" and data.get("code") == "no_answer":
             return []  # why stands at the turn's end
         if kind == "note":
@@ -176,7 +179,7 @@ class ThreadView:
             ops.extend(self._resume_live(live))
         for approval in _mappings(history.get("approvals")):
             turn = self._turn(_str(approval, "turn"))
-            ops.append(self._put(turn, self._approval_item(approval, turn.last)))
+            ops.extend(self._put(turn, item) for item in self._approval_items(approval, turn.last))
         return [*self.tell_said(history), *ops] if self.unsaid else ops
 
     def _learn(self, history: Data) -> None:
@@ -210,7 +213,7 @@ class ThreadView:
             ]
             if found:
                 self.unsaid.discard(turn.turn)
-                ops.append(self._put(turn, self._said_item(_str(found[-1], "text"), found[-1].get("created_at"))))
+                ops.append(self._put(turn, self._said_item(found[-1], found[-1].get("created_at"))))
         self.unsaid &= self._turns.keys()
         return ops
 
@@ -234,7 +237,7 @@ class ThreadView:
         match notice.type:
             case "raw_input":
                 self._inputs.add(_str(data, "input"))
-                return [self._put(turn, self._said_item(_str(data, "text"), 0)), Op("threads", {})]
+                return [self._put(turn, self._said_item(data, 0)), Op("threads", {})]
             case "turn":
                 return self._turn_ops(turn, data)
             case "agent_llm_chain":
@@ -246,7 +249,8 @@ class ThreadView:
             case "tool_call":
                 return [self._put(turn, self._tool_item(turn.turn, data, turn.last))]
             case "approval":
-                return [self._put(turn, self._approval_item({**data, "turn": turn.turn}, turn.last)), Op("threads", {})]
+                items = self._approval_items({**data, "turn": turn.turn}, turn.last)
+                return [*(self._put(turn, item) for item in items), Op("threads", {})]
             case "agent_error":
                 return [self._put(turn, self._end_item({"state": "failed", **data}))]
             case "thread":
@@ -322,23 +326,36 @@ class ThreadView:
         place = {"turn": turn.turn, "input": turn.input}
         return Op("item", {**place, "key": item.key, "order": item.order, "html": item.html})
 
-    def _said_item(self, text: str, at: object) -> Item:
-        return Item("said", SAID, self._fragments.said(text, _number(at)))
+    def _said_item(self, said: Data, at: object) -> Item:
+        return Item("said", SAID, self._fragments.said(_str(said, "text"), _number(at), _str(said, "peer")))
 
     def _end_item(self, end: Data) -> Item:
         return Item("end", END, self._fragments.end(end))
 
     def _tool_item(self, turn: str, call: Data, step: int) -> Item:
         number, name = _int(call.get("step", step)), _str(call, "call")
-        known = self._turn(turn).tools
-        order = known.setdefault(name, _order(number, 3, len(known)))
+        of = self._turn(turn)
+        order = of.tools.setdefault(name, _order(number, 3, len(of.tools)))
+        of.running.pop(name, None)
+        if call.get("status") == "running":
+            of.running[name] = call
+            if name in of.waiting.values():
+                call = {**call, "status": "waiting"}
         return Item(f"tool-{name}", order, self._fragments.tool(call))
 
-    def _approval_item(self, approval: Data, step: int) -> Item:
-        name = _str(approval, "approval")
-        known = self._turn(_str(approval, "turn")).asked
-        order = known.setdefault(name, _order(step, 4, len(known)))
-        return Item(f"approval-{name}", order, self._fragments.approval(approval))
+    def _approval_items(self, approval: Data, step: int) -> list[Item]:
+        """The question or its answer, and the card of the call that waits for it or goes on."""
+        name, tool = _str(approval, "approval"), _str(approval, "tool")
+        turn = self._turn(_str(approval, "turn"))
+        order = turn.asked.setdefault(name, _order(step, 4, len(turn.asked)))
+        items = [Item(f"approval-{name}", order, self._fragments.approval(approval))]
+        if approval.get("status", "asked") == "asked":
+            taken = set(turn.waiting.values())
+            free = [call for call, data in turn.running.items() if data.get("tool") == tool and call not in taken]
+            about = turn.waiting.setdefault(name, free[0]) if free and name not in turn.waiting else ""
+        else:
+            about = turn.waiting.pop(name, "")
+        return [self._tool_item(turn.turn, turn.running[about], step), *items] if about in turn.running else items
 
     def _turn(self, turn: str, input_: str = "") -> _Turn:
         """The turn, made when it is new; what is known of an input before its turn begins hangs on the input."""

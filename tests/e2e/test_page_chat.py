@@ -139,6 +139,7 @@ def test_a_tool_is_asked_for_runs_and_shows_arguments_and_result(page: Page, mod
     ask = turn(page).locator(".card.ask")
     expect(ask).to_contain_text("Allow cmd_run?")
     expect(ask).to_contain_text("echo $((6 * 7))")
+    expect(turn(page).locator("details.tool em")).to_have_text("waiting for your answer")
     ask.get_by_role("button", name="Allow once").click()
     ended(page)
     card = turn(page).locator("details.tool")
@@ -269,6 +270,22 @@ def test_a_model_that_fails_says_why(page: Page, model: FakeOpenAI) -> None:
     say(page, "fail now")
     expect(turn(page).locator(".card.bad")).to_contain_text("That did not work")
     ended(page)
+    expect(turn(page).get_by_role("link", name="Open Models")).to_have_attribute("href", "/models")
+
+
+def test_a_message_whose_turn_failed_is_sent_again_as_a_new_one(page: Page, model: FakeOpenAI) -> None:
+    model.when("not at first", {"status": 401})
+    say(page, "not at first")
+    ended(page)
+    model.script.rules.pop()
+    model.when("not at first", {"say": "Now I can."})
+    reload(page)
+    page.fill("#text", "a draft")
+    turn(page).get_by_role("button", name="Send again").click()
+    expect(page.locator("section.turn")).to_have_count(2)
+    expect(answer(page)).to_have_text("Now I can.")
+    expect(turn(page).locator(".said")).to_have_text("not at first")
+    expect(page.locator("#text")).to_have_value("a draft")
 
 
 def test_how_turns_ended_stands_there_after_a_reload_as_before(page: Page, model: FakeOpenAI) -> None:

@@ -84,10 +84,10 @@ class Turn:
     async def tool(self, name: str, args: dict[str, Any], result: str, *, ask: bool = False, pause: float = 0) -> None:
         call = f"call-{next(self.kernel.ids)}"
         known = {"call": call, "step": self.step, "tool": name, "plugin": name.partition("_")[0], "class": "write"}
+        self._call({**known, "args": args, "status": "running", "result": None, "ms": 0})
         if ask and not await self._ask(name, args):
             self._call({**known, "args": args, "status": "denied", "result": "denied by the owner", "ms": 1})
         else:
-            self._call({**known, "args": args, "status": "running", "result": None, "ms": None})
             await trio.sleep(pause)
             self._call({**known, "args": args, "status": "ok", "result": result, "ms": 230})
         self._chain()

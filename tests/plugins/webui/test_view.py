@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from homed.providers.registry import NOTHING_SET_UP
 from plugins.webui.context import FOLDER
 from plugins.webui.fragments import Fragments, environment
 from plugins.webui.view import Gap, Op, ThreadView
@@ -141,6 +142,58 @@ def test_an_approval_is_asked_with_its_arguments_and_replaced_by_its_answer() ->
     for status in ("allowed", "denied", "expired", "cancelled"):
         html = told(view(), ask("asked"), ask(status)).parts["turn1"]["approval-a1"].html
         assert "data-approve" not in html
+
+
+def test_a_call_that_waits_for_a_person_says_so_until_it_is_answered() -> None:
+    """Not 'running': nothing runs before the yes.  Of two calls of a tool it is the one that was asked about."""
+    other = call("running", call="c2")
+    page = told(view(), call("running", ms=0), other, ask("asked"))
+    card = page.parts["turn1"]["tool-c1"].html
+    assert "waiting for your answer" in card
+    assert " ms" not in card
+    assert 'data-status="running"' in page.parts["turn1"]["tool-c2"].html
+    page = told(view(), call("running"), ask("asked"), ask("allowed"))
+    assert 'data-status="running"' in page.parts["turn1"]["tool-c1"].html
+    page = told(view(), call("running"), ask("asked"), ask("denied"), call("denied"))
+    assert 'data-status="denied"' in page.parts["turn1"]["tool-c1"].html
+
+
+def test_a_call_that_waits_says_so_on_a_fresh_page_and_on_one_that_comes_back() -> None:
+    waits = live(0, "", [{"call": "c1", "tool": "cmd_run", "plugin": "shell", "args": {}, "status": "running"}])
+    open_ = {"turn": "turn1", **ask("asked").data}
+    page = loaded(events=HISTORY[:1], live=waits, approvals=[open_])
+    assert 'data-status="waiting"' in page.parts["turn1"]["tool-c1"].html
+    of = view()
+    for op in of.resume({**EMPTY, "live": waits, "approvals": [open_], "seq": 5}, []):
+        page.apply(op.name, dict(op.data))
+    assert 'data-status="waiting"' in page.parts["turn1"]["tool-c1"].html
+    for op in of.feed(ask("allowed")):
+        page.apply(op.name, dict(op.data))
+    assert 'data-status="running"' in page.parts["turn1"]["tool-c1"].html
+
+
+def test_what_a_timer_says_is_a_reminder_and_not_the_persons_own_words() -> None:
+    reminder = {**event("user", "stand up <b>"), "peer": "timer:owner"}
+    queued = {"input": "i2", "text": "stretch", "peer": "timer:owner", "accepted_at": 0}
+    pages = [
+        loaded(events=[reminder]).parts["turn1"],
+        loaded(queued=[queued]).parts["input:i2"],
+        told(view(), notice("raw_input", turn="", input="i1", text="up", peer="timer:owner")).parts["input:i1"],
+    ]
+    for parts in pages:
+        assert "Reminder" in parts["said"].html
+        assert 'class="said"' not in parts["said"].html
+    assert "stand up &lt;b&gt;" in pages[0]["said"].html
+    assert "Reminder" not in loaded(events=HISTORY).parts["turn1"]["said"].html
+
+
+@pytest.mark.parametrize("state", ["answered", "stopped", "failed", "refused", "reported"])
+def test_a_turn_that_failed_can_be_sent_again_and_one_without_a_model_leads_to_where_one_is_set_up(state: str) -> None:
+    for hint in (NOTHING_SET_UP, "Ask again."):
+        end = notice("turn", phase="end", input="i1", state=state, error="No.", hint=hint, usage={}, ms=1)
+        html = told(view(), end).parts["turn1"]["end"].html
+        assert ("data-again" in html) is (state in ("failed", "reported"))
+        assert ('href="/models"' in html) is (state in ("failed", "refused", "reported") and hint is NOTHING_SET_UP)
 
 
 def test_what_was_said_before_its_turn_began_stays_in_that_turn() -> None:

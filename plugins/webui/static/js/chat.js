@@ -61,28 +61,49 @@ async function open(thread) {
 
 let sending = null; // {id, text}: a message that failed keeps its id, so that sending it again cannot run it twice
 async function say() {
-  const text = box.value;
-  if (!text.trim()) return;
+  if (await send(box.value)) {
+    box.value = "";
+    grow();
+  }
+  box.focus();
+}
+
+async function send(text) {
+  if (!text.trim()) return false;
   if (sending?.text !== text) sending = { id: newId(), text };
   const button = $("#send");
   button.disabled = true;
   try {
     const { thread } = await post("/chat", { text, thread: talk.dataset.thread, client_msg_id: sending.id });
     sending = null;
-    box.value = "";
-    grow();
     if (thread !== talk.dataset.thread) {
       history.pushState(null, "", `/t/${encodeURIComponent(thread)}`);
       await open(thread);
       refreshThreads();
     }
     toEnd();
+    return true;
   } catch (error) {
     toast(error.message, "bad");
+    return false;
   } finally {
     button.disabled = false;
-    box.focus();
   }
+}
+
+// The same words as a new message: the one whose turn failed keeps its outcome.  A text so long that the page may show
+// it cut goes back into the box, to be looked at first.
+const WHOLE = 4000;
+async function again(button) {
+  const text = $(".said", button.closest("section.turn"))?.textContent ?? "";
+  if (text.length > WHOLE) {
+    box.value = text;
+    grow();
+    box.focus();
+    return;
+  }
+  button.disabled = true;
+  if (!(await send(text))) button.disabled = false;
 }
 
 function newId() {
@@ -123,6 +144,8 @@ talk.addEventListener("click", async (event) => {
     grow();
     box.focus();
   }
+  const repeat = event.target.closest("[data-again]");
+  if (repeat) again(repeat);
   const choice = event.target.closest("[data-approve]");
   if (!choice) return;
   const row = choice.parentElement;
