@@ -7,9 +7,13 @@ Options of a source read here: ``reasoning`` (auto, echo, strip), ``stream`` (tr
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 from homed.providers.base import Assistant, ChatRequest, Message, Source, System, ToolCall, ToolResult, ToolSpec, User
+
+_NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+LONGEST_NAME = 64
 
 
 def build(source: Source, request: ChatRequest) -> dict[str, object]:
@@ -66,7 +70,14 @@ def _assistant(message: Assistant, reasoning: str) -> dict[str, object]:
 def _call(call: ToolCall) -> dict[str, object]:
     # Undecodable arguments are not sent back: strict servers parse them.  The result behind says what was wrong.
     arguments = json.dumps(dict(call.arguments or {}), ensure_ascii=False)
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    return {"id": call.id, "type": "function", "function": {"name": _name(call.name), "arguments": arguments}}
+
+
+def _name(said: str) -> str:
+    """The name of a tool as servers take it.  A model may call what does not exist by any name, or by none; sent back
+    as it was, the history of that conversation would be refused from then on.  The result behind says what was wrong.
+    """
+    return _NO_NAME.sub("_", said)[:LONGEST_NAME] or "unnamed"
 
 
 def _tool(tool: ToolSpec) -> dict[str, object]:

@@ -11,6 +11,7 @@ import trio
 from trio.testing import MockClock
 
 from homed.providers.base import (
+    Assistant,
     ChatRequest,
     ContentDelta,
     ErrorKind,
@@ -18,6 +19,7 @@ from homed.providers.base import (
     Retrying,
     Source,
     System,
+    ToolCall,
     ToolResult,
     User,
 )
@@ -417,3 +419,25 @@ async def test_an_endless_wait_is_clamped_and_can_be_cancelled_a23(autojump_cloc
             cancelled = trio.current_time()
             nursery.cancel_scope.cancel()
         assert trio.current_time() == cancelled
+
+
+@pytest.mark.parametrize("name", ["functions.look", "look up", "", "n" * 65, "看", "look\x1b", "<|call|>"])
+async def test_a_call_of_what_is_no_tool_leaves_a_history_that_can_be_sent(fake: FakeOpenAI, name: str) -> None:
+    """A strict server refuses such a name in the history: one slip of a model would end the conversation for good."""
+    call = ToolCall("c1", name, {"at": "a"})
+    history = (User("go"), Assistant("", (call,)), ToolResult("c1", name, "There is no such tool.", is_error=True))
+    fake.say("I see")
+    async with provider_for(fake) as provider, provider.stream(ChatRequest((*history, User("and?")), ())) as parts:
+        said = "".join([part.text async for part in parts if isinstance(part, ContentDelta)])
+    assert said == "I see"
+    assert fake.chats[-1].body["messages"][2]["tool_call_id"] == "c1"
+
+
+async def test_a_tool_s_own_name_goes_back_as_it_was(fake: FakeOpenAI) -> None:
+    call = ToolCall("c1", "look-at_2", {})
+    fake.say("ok")
+    async with provider_for(fake) as provider:
+        history = (User("go"), Assistant("", (call,)), ToolResult("c1", "look-at_2", "there"))
+        async with provider.stream(ChatRequest(history, ())) as parts:
+            _ = [part async for part in parts]
+    assert fake.chats[-1].body["messages"][1]["tool_calls"][0]["function"]["name"] == "look-at_2"
