@@ -151,7 +151,8 @@ async def test_an_answered_question_cannot_be_answered_again(tmp_path: Path) -> 
 
 
 async def test_in_a_group_nobody_is_asked_whatever_its_channel_says(tmp_path: Path) -> None:
-    given = writing(model=FakeModel(calls(("wipe", "{}")), says("I may not.")))
+    settings = FakeSettings(**{"core.agent.approval_timeout": 0.05})
+    given = writing(model=FakeModel(calls(("wipe", "{}")), says("I may not.")), settings=settings)
     async with running_agent(tmp_path, given) as agent:
         done = await agent.ask("wipe it", who=replace(OWNER, scope="group:webui:77"), can_ask=True)
         assert (done.can_ask, done.state) == (False, InputState.ANSWERED)
