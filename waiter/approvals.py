@@ -6,7 +6,7 @@ import json
 
 from .progress import Ask
 
-PROMPT = "[y] once  [t] in this thread from now on  [n] no: "
+PROMPT = "[y] once  [t] in this conversation from now on  [n] no: "
 
 
 def question(ask: Ask) -> str:
@@ -25,7 +25,7 @@ def answer_of(line: str) -> tuple[str, str] | None:
     word = line.strip().lower()
     if word in ("y", "yes", "是", "好"):
         return "allow", "once"
-    if word in ("t", "thread"):
+    if word in ("t", "conversation", "thread"):
         return "allow", "thread"
     if word in ("n", "no", "", "否", "不"):
         return "deny", "once"

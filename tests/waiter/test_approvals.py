@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from waiter.approvals import answer_of, question
+from waiter.approvals import PROMPT, answer_of, question
+from waiter.commands import COMMANDS
 from waiter.progress import Ask
 
 
@@ -15,10 +16,18 @@ def test_the_arguments_come_first_so_that_the_question_stays_in_sight() -> None:
     assert args.count("\n") == 2
 
 
+def test_people_have_conversations_and_not_threads() -> None:
+    """In words; the command /threads and the option --thread keep their names."""
+    assert "in this conversation" in PROMPT
+    said = [PROMPT, question(Ask("ap", "t", "p", "read", {}, "")), *(command.help for command in COMMANDS.values())]
+    assert not any("thread" in text for text in said)
+
+
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
         ("y", ("allow", "once")), (" YES ", ("allow", "once")), ("好", ("allow", "once")), ("t", ("allow", "thread")),
+        ("conversation", ("allow", "thread")),
         ("n", ("deny", "once")), ("", ("deny", "once")), ("否", ("deny", "once")), ("yy", None), ("maybe", None),
     ],
 )  # fmt: skip
