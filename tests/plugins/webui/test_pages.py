@@ -18,6 +18,14 @@ async def test_without_a_model_the_page_says_what_to_do() -> None:
         assert "DeepSeek" in body
 
 
+async def test_it_has_one_name_and_suggests_what_its_plugins_can_do() -> None:
+    async with browsing(furnished(StandIn())) as browser:
+        body = (await browser.get("/")).body
+        assert body.count("Hologram") == body.count("HologramAgent") >= 2
+        assert "Start a file of notes" in body
+        assert "home folder" not in body, "files reads its own folders only"
+
+
 async def test_with_a_model_it_says_which() -> None:
     async with browsing(furnished(StandIn())) as browser:
         body = (await browser.get("/")).body

@@ -1,7 +1,7 @@
 // The models page: use, test, edit and remove sources.
-import { $, ready, toast, word } from "./dom.js";
+import { $, $$, ready, toast, word } from "./dom.js";
 import { post } from "./api.js";
-import { fill, preset } from "./source.js";
+import { fill, preset, tryOut } from "./source.js";
 import "./shell.js";
 
 function edit(name, button) {
@@ -11,6 +11,8 @@ function edit(name, button) {
   const { url, model, window: context_window, tools } = button.dataset;
   fill(form, { name, base_url: url, model, context_window, tools: tools === "yes" });
   $("details", form).open = true;
+  const heading = $("h2", form.closest(".panel"));
+  heading.textContent = word("change", { name });
   form.scrollIntoView({ block: "center" });
   form.elements.api_key.focus();
 }
@@ -19,10 +21,20 @@ async function test(name, card) {
   const shown = $(".result", card);
   shown.className = "result";
   shown.textContent = word("testing");
-  const { ok, latency_ms, error, hint } = await post(`/models/${encodeURIComponent(name)}/test`);
-  shown.classList.add(ok ? "good" : "bad");
-  shown.textContent = ok ? word("test_ok", { ms: Math.round(latency_ms) }) : [`${word("test_failed")}: ${error}`, hint].filter(Boolean).join(" ");
+  show(card, await tryOut(name));
 }
+
+function show(card, { ok, text }) {
+  const shown = $(".result", card);
+  shown.className = `result ${ok ? "good" : "bad"}`;
+  shown.textContent = text;
+}
+
+// What saving found out before the page was loaded afresh.
+const tried = JSON.parse(sessionStorage.getItem("tried") ?? "null");
+sessionStorage.removeItem("tried");
+const saved = tried && $$("article[data-name]").find((one) => one.dataset.name === tried.name);
+if (saved) show(saved, tried);
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button[data-do]");

@@ -1,5 +1,5 @@
 // The plugins page: start, stop, logs; it follows every change of state.
-import { $, $$, dress, setHtml, ready, toast, word } from "./dom.js";
+import { $, $$, dress, make, setHtml, ready, toast, word } from "./dom.js";
 import { get, post } from "./api.js";
 import { refreshThreads } from "./shell.js";
 import { Live } from "./live.js";
@@ -9,10 +9,15 @@ document.addEventListener("click", async (event) => {
   if (!button || (button.dataset.ask && !confirm(button.dataset.ask))) return;
   const name = button.closest("[data-name]").dataset.name;
   button.disabled = true;
+  const last = name === "webui" && button.dataset.do === "stop";
   try {
+    if (last) live.close(); // who answers is about to go
     await post(`/plugins/${encodeURIComponent(name)}/${button.dataset.do}`);
-    await refresh();
+    if (last) gone();
+    else await refresh();
   } catch (error) {
+    if (last && ["network", ""].includes(error.code)) return gone();
+    if (last) live.open();
     toast(error.message, "bad");
     button.disabled = false;
   }
@@ -31,6 +36,10 @@ document.addEventListener("toggle", async (event) => {
     pre.textContent = error.message;
   }
 }, true);
+
+function gone() {
+  $("#plugins").replaceChildren(make("p", { class: "empty", role: "alert", text: word("gone") }));
+}
 
 // The page as the server renders it now, keeping open what was open.
 let running = false;
@@ -64,7 +73,7 @@ function replace(html) {
 }
 const place = (details) => `${details.closest("[data-name]")?.dataset.name} ${details.className}`;
 
-new Live({
+const live = new Live({
   thread: "",
   cursor: "",
   onOp: (name) => { if (name === "plugins") refresh(); else if (name === "threads") refreshThreads(); },

@@ -19,6 +19,15 @@ export function preset(form) {
   $("details", form).open = !chosen.value;
 }
 
+// Ask a source for a first word: {ok, text for the person}.
+export async function tryOut(name) {
+  const { ok, latency_ms, error, hint } = await post(`/models/${encodeURIComponent(name)}/test`);
+  if (ok) return { ok, text: word("test_ok", { ms: Math.round(latency_ms) }) };
+  return { ok, text: [`${word("test_failed")}: ${error}`, hint].filter(Boolean).join(" ") };
+}
+
+// Saved is not yet working: a wrong address or key must show here and now.  On the page of models the result stands at
+// the source after the reload; a first source that does not work stays in its form, to be put right.
 async function save(form) {
   const said = $(".said-of-form", form);
   const { name, base_url, model, api_key, context_window } = Object.fromEntries(new FormData(form));
@@ -31,8 +40,12 @@ async function save(form) {
     await post("/models", source);
     await post(`/models/${encodeURIComponent(name)}/use`);
     form.elements.api_key.value = "";
-    said.textContent = word("saved");
-    location.reload();
+    said.textContent = word("testing");
+    const result = await tryOut(name);
+    said.classList.add(result.ok ? "good" : "bad");
+    said.textContent = result.text;
+    if (form.dataset.source === "models") sessionStorage.setItem("tried", JSON.stringify({ name, ...result }));
+    if (result.ok || form.dataset.source === "models") location.reload();
   } catch (error) {
     said.classList.add("bad");
     said.textContent = error.message;

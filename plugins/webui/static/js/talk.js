@@ -15,6 +15,11 @@ export function toEnd() {
   talk.scrollTop = talk.scrollHeight;
 }
 
+// A narrower window makes the same words taller, and a taller box leaves them less room.
+let atEnd = true;
+talk.addEventListener("scroll", () => { atEnd = pinned(); }, { passive: true });
+new ResizeObserver(() => { if (atEnd) toEnd(); }).observe(talk);
+
 function section({ turn, input }) {
   const all = $$("section.turn", talk);
   let found = (turn && all.find((one) => one.dataset.turn === turn)) || (input && all.find((one) => one.dataset.input === input));
