@@ -107,17 +107,18 @@ class FakeHomed:
                 sock.close()
 
     def _hear(self, caller: Caller) -> bool:
+        """Answer what came; False once the client has left, also while it was being answered."""
         try:
             data = caller.socket.recv(1 << 16)
-        except OSError:
+            for message in caller.peer.feed(data):
+                assert isinstance(message, rpc.Request), message
+                self.calls.append((message.method, message.params))
+                try:
+                    self._answer(caller, message)
+                except HomedError as error:
+                    caller.socket.sendall(caller.peer.error(message.id, error))
+        except ConnectionError:
             return False
-        for message in caller.peer.feed(data):
-            assert isinstance(message, rpc.Request), message
-            self.calls.append((message.method, message.params))
-            try:
-                self._answer(caller, message)
-            except HomedError as error:
-                caller.socket.sendall(caller.peer.error(message.id, error))
         return bool(data)
 
     def _answer(self, caller: Caller, request: rpc.Request) -> None:
