@@ -7,6 +7,11 @@ import os
 import shutil
 
 import pytest
+from hypothesis import settings
+
+# No deadline on single examples: on a machine that others use too, any of them may take its time.
+settings.register_profile("homed", settings(deadline=None))
+settings.load_profile("homed")
 
 NO_SKIP = bool(os.environ.get("HOMED_TEST_NO_SKIP"))
 
