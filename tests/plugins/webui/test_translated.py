@@ -67,6 +67,7 @@ def test_sentences_are_found_whole_and_with_what_is_filled_in() -> None:
     assert ZH.text("{where} was not asked: \\1.") == "没有询问 {where}：\\1。"
     assert ZH.text("Something that no catalogue knows.") == "Something that no catalogue knows."
     assert ZH.text("") == ""
+    assert ZH.text("cmd_run is a dangerous tool.") == "cmd_run 属于高风险类工具。"
 
 
 def test_english_stays_as_the_kernel_says_it() -> None:

@@ -4,6 +4,11 @@ import { post } from "./api.js";
 import { fill, preset, tryOut } from "./source.js";
 import "./shell.js";
 
+// Whoever picks a provider after "Edit" is adding one again.
+const heading = $(".panel:has(form.source) h2");
+const adding = heading.textContent;
+$("form.source").elements.preset.addEventListener("change", () => { heading.textContent = adding; });
+
 function edit(name, button) {
   const form = $("form.source");
   form.elements.preset.value = "";
@@ -11,7 +16,6 @@ function edit(name, button) {
   const { url, model, window: context_window, tools } = button.dataset;
   fill(form, { name, base_url: url, model, context_window, tools: tools === "yes" });
   $("details", form).open = true;
-  const heading = $("h2", form.closest(".panel"));
   heading.textContent = word("change", { name });
   form.scrollIntoView({ block: "center" });
   form.elements.api_key.focus();
