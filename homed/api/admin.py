@@ -9,7 +9,7 @@ from pydantic import Field
 from homed.api.method import Method, PeerCall, PeerParams, administrative
 from homed.api.ports import SourcesPort
 from homed.config.definitions import LLM_SOURCES, WEB_PASSWORD
-from homed.errors import Unavailable
+from homed.errors import InvalidInput, Unavailable
 from homed.providers.base import Source
 from homed.providers.registry import shown
 from homed.settings.registry import Applied, SettingView
@@ -91,6 +91,10 @@ def config_get(call: PeerCall[OfKey]) -> Mapping[str, object]:
 async def config_set(call: PeerCall[ConfigSet]) -> Mapping[str, object]:
     """Change a setting."""
     key = call.params.key
+    if key == LLM_SOURCES:
+        raise InvalidInput(
+            "The model sources are not set as one value.", hint="Use `homed models add NAME …` or the Models page."
+        )
     had_password = key == WEB_PASSWORD and call.ports.logins.password_set
     applied = await call.ports.settings.set(key, call.params.value)
     note = "Takes effect at the next start." if applied is Applied.RESTART else ""

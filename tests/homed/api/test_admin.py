@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from homed.config.definitions import LLM_SOURCES, MAX_TOOL_TURNS, WEB_PASSWORD
-from homed.errors import ConfigError, Denied, NotFound, Unavailable
+from homed.errors import ConfigError, Denied, InvalidInput, NotFound, Unavailable
 from tests.homed.api.fakes import FakeCaller, House
 
 
@@ -52,6 +52,13 @@ async def test_headers_of_model_sources_are_masked_since_they_may_hold_keys(hous
     assert shown["value"][0] == source
     assert shown["value"][1]["options"]["headers"].keys() == {"X-Api-Key"}
     assert "k3y" not in str(await admin(house, "config_list", prefix="core.llm"))
+
+
+async def test_the_sources_are_not_set_as_one_value_which_could_lose_them_all(house: House) -> None:
+    with pytest.raises(InvalidInput, match="not set as one value") as caught:
+        await admin(house, "config_set", key=LLM_SOURCES, value='[1, {"name": 5}]')
+    assert "homed models add" in caught.value.hint
+    assert house.settings.get(LLM_SOURCES) == []
 
 
 async def test_lists_of_settings_begin_with_the_prefix(house: House) -> None:
