@@ -76,7 +76,8 @@ def _unreachable(args: argparse.Namespace) -> Unavailable:
         return Unavailable(f"Nobody answers at {args.socket}.", hint="Is homed running, and its cli plugin with it?")
     if running(paths) is not None:
         return Unavailable(
-            f"homed is running, but nobody answers at {paths.socket}: it runs with --safe, or the cli plugin is stopped.",
+            f"homed is running, but nobody answers at {paths.socket}: "
+            "it runs with --safe, or the cli plugin is stopped.",
             hint="Start the cli plugin on the page; with --safe nothing listens: stop homed, change what is wrong with "
             "`homed config`, and start it without --safe.",
         )
