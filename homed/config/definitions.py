@@ -64,11 +64,11 @@ CORE: tuple[Definition, ...] = (
         "Steps a turn", _AGENT, minimum=1, maximum=100,
     ),
     Definition(
-        PROTECTED_EVENTS, "int", 10, "The newest events of a thread that always go to the model, if they fit.",
+        PROTECTED_EVENTS, "int", 10, "The newest events of a conversation that always go to the model, if they fit.",
         "Protected events", _AGENT, minimum=1, maximum=200,
     ),
     Definition(
-        MAX_CONTEXT_SIZE, "int", 30, "Most events of a thread shown to the model in one turn.",
+        MAX_CONTEXT_SIZE, "int", 30, "Most events of a conversation shown to the model in one turn.",
         "Events in view", _AGENT, minimum=2, maximum=1000,
     ),
     Definition(
