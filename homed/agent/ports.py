@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from homed.clock import WallClock, system_wall_clock
 from homed.events import Bus
@@ -15,21 +15,7 @@ from homed.host.states import PluginStatus
 from homed.identity.permissions import Rule
 from homed.identity.roles import Identity
 from homed.providers.base import Provider
-from homed.store.rows import Tx
-
-T = TypeVar("T")
-
-
-class StorePort(Protocol):
-    """The one database: functions run inside a transaction, off the Trio thread."""
-
-    async def write(self, fn: Callable[[Tx], T]) -> T:
-        """Run and commit; returns after COMMIT."""
-        ...
-
-    async def read(self, fn: Callable[[Tx], T]) -> T:
-        """Run read-only."""
-        ...
+from homed.store.rows import Storage
 
 
 class SettingsPort(Protocol):
@@ -158,7 +144,7 @@ class BuiltinTool:
 class AgentPorts:
     """Everything a turn touches outside its own room; built once by the app."""
 
-    store: StorePort
+    store: Storage
     bus: Bus
     settings: SettingsPort
     host: PluginPort

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from homed.api.ports import HostPort, SourcesPort
 from homed.providers.registry import NOTHING_SET_UP
-from homed.store.rows import Tx
+from homed.store.rows import Storage, Tx
 from homed.wire.version import CORE
-
-T = TypeVar("T")
 
 
 class CountsPort(Protocol):
@@ -22,14 +20,6 @@ class CountsPort(Protocol):
     @property
     def counts(self) -> Mapping[str, int]:
         """``{busy, queued}``."""
-        ...
-
-
-class Reading(Protocol):
-    """``homed.store.Store``, as far as it is used here."""
-
-    async def read(self, fn: Callable[[Tx], T]) -> T:
-        """Run ``fn`` on a reading connection."""
         ...
 
 
@@ -43,7 +33,7 @@ class Overview:
     host: HostPort
     sources: SourcesPort
     conversations: CountsPort
-    store: Reading
+    store: Storage
 
     async def status(self) -> Mapping[str, object]:
         """As ``docs/wire.md`` shows it."""

@@ -10,10 +10,11 @@ import trio
 
 from homed.agent import outputs
 from homed.agent.catalogue import KERNEL
-from homed.agent.ports import BuiltinTool, CallContext, RegistryPort, StorePort
+from homed.agent.ports import BuiltinTool, CallContext, RegistryPort
 from homed.errors import NotFound
 from homed.host.registry import Reserved, ToolEntry
 from homed.host.states import Trust
+from homed.store.rows import Storage
 
 RESERVED = Reserved(frozenset({"result_read", "get_plugin_tools"}), (outputs.PREFIX,))
 """The names of the tools here and of those that outputs are: no plugin's tool may have one of them."""
@@ -22,7 +23,7 @@ READ_LENGTH = 6000
 """Characters that one ``result_read`` gives: in UTF-8 below the smallest sensible result limit."""
 
 
-def builtin_tools(store: StorePort, registry: RegistryPort) -> tuple[BuiltinTool, ...]:
+def builtin_tools(store: Storage, registry: RegistryPort) -> tuple[BuiltinTool, ...]:
     """Every tool of the kernel's own."""
     return (_result_read(store), _get_plugin_tools(registry))
 
@@ -40,7 +41,7 @@ def _entry(
     )  # fmt: skip
 
 
-def _result_read(store: StorePort) -> BuiltinTool:
+def _result_read(store: Storage) -> BuiltinTool:
     async def run(context: CallContext, args: Mapping[str, object]) -> object:
         wanted, offset = str(args["id"]), _int(args.get("offset"), 0)
         length = _int(args.get("length"), READ_LENGTH)

@@ -8,11 +8,10 @@ import json
 import sys
 from typing import Any
 
+from homed.commands.actions import Actions
 from homed.commands.output import as_json, table
 from homed.commands.reach import ask_or_open
 from homed.errors import InvalidInput
-
-_EXAMPLES = {"get": "core.agent.max_tool_turns", "set": "core.agent.max_tool_turns 6", "list": "core.agent"}
 
 
 def register(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -25,27 +24,17 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         epilog="Examples:\n  homed config list core.agent\n  homed config get core.agent.max_tool_turns\n"
         "  homed config set core.agent.max_tool_turns 6\n  homed config set core.web.password   (asks for it)",
     )
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    get = _add(actions, common, "get", _get, "print one setting")
+    actions = Actions(parser, common)
+    get = actions.add("get", _get, "print one setting", "core.agent.max_tool_turns")
     get.add_argument("key", metavar="KEY")
-    put = _add(actions, common, "set", _set, "change one setting")
+    put = actions.add("set", _set, "change one setting", "core.agent.max_tool_turns 6")
     put.add_argument("key", metavar="KEY")
     put.add_argument(
         "value", metavar="VALUE", nargs="?", help="left out: a password is asked for, anything else read from stdin"
     )
-    _add(actions, common, "list", _list, "every setting, or those that begin with PREFIX").add_argument(
+    actions.add("list", _list, "every setting, or those that begin with PREFIX", "core.agent").add_argument(
         "prefix", metavar="PREFIX", nargs="?", default=""
     )
-
-
-def _add(actions: Any, common: argparse.ArgumentParser, name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-    action: argparse.ArgumentParser = actions.add_parser(
-        name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}.",
-        epilog=f"Example:\n  homed config {name} {_EXAMPLES[name]}",
-    )  # fmt: skip
-    action.add_argument("--json", action="store_true", help="print JSON")
-    action.set_defaults(handler=handler)
-    return action
 
 
 def _get(args: argparse.Namespace) -> int:

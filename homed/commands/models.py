@@ -7,10 +7,9 @@ import getpass
 import sys
 from typing import Any
 
+from homed.commands.actions import Actions
 from homed.commands.output import as_json, table
 from homed.commands.reach import ask_or_open
-
-_EXAMPLES = {"list": "", "add": " deepseek --base-url https://api.deepseek.com/v1 --model deepseek-chat"}
 
 
 def register(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -23,9 +22,14 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         epilog="Examples:\n  homed models add deepseek --base-url https://api.deepseek.com/v1 --model deepseek-chat\n"
         "  homed models test deepseek\n  homed models use deepseek",
     )
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    _add(actions, common, "list", _list, "the sources; never a key")
-    add = _add(actions, common, "add", _add_source, "add a source, or replace the one of that name")
+    actions = Actions(parser, common)
+    actions.add("list", _list, "the sources; never a key")
+    add = actions.add(
+        "add",
+        _add_source,
+        "add a source, or replace the one of that name",
+        "deepseek --base-url https://api.deepseek.com/v1 --model deepseek-chat",
+    )
     add.add_argument("name", metavar="NAME")
     add.add_argument("--base-url", required=True, metavar="URL", help="like https://api.openai.com/v1")
     add.add_argument("--model", required=True, metavar="M", help="the model's name at that source")
@@ -42,17 +46,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         ("remove", _remove, "remove it and its key"),
         ("test", _test, "ask it one short question: does it answer, stream, take tools, and how fast"),
     ):
-        _add(actions, common, name, handler, text).add_argument("name", metavar="NAME")
-
-
-def _add(actions: Any, common: argparse.ArgumentParser, name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-    action: argparse.ArgumentParser = actions.add_parser(
-        name, parents=[common], help=text, description=f"{text[0].upper()}{text[1:]}.",
-        epilog=f"Example:\n  homed models {name}{_EXAMPLES.get(name, ' deepseek')}",
-    )  # fmt: skip
-    action.add_argument("--json", action="store_true", help="print JSON")
-    action.set_defaults(handler=handler)
-    return action
+        actions.add(name, handler, text, "deepseek").add_argument("name", metavar="NAME")
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -7,17 +7,9 @@ import subprocess
 import sys
 from typing import Any
 
+from homed.commands.actions import Actions
 from homed.commands.output import as_json, clean, table, when
 from homed.commands.reach import ask
-
-_EXAMPLES = {
-    "list": "",
-    "start": " shell",
-    "stop": " shell",
-    "logs": " webui",
-    "new": " greeter",
-    "check": " ./greeter",
-}
 
 
 def register(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -30,34 +22,22 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         epilog="Examples:\n  homed plugin list\n  homed plugin start shell\n  homed plugin logs webui\n"
         "  homed plugin new greeter\n  homed plugin check ./greeter",
     )
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    _add(actions, common, "list", _list, "every plugin with its state")
+    actions = Actions(parser, common)
+    actions.add("list", _list, "every plugin with its state")
     for name, handler, text in (
         ("start", _start, "start it, also after too many crashes or a stop"),
         ("stop", _stop, "stop it until it is started again"),
         ("logs", _logs, "the last lines it wrote to stderr, and its last crash"),
     ):
-        action = _add(actions, common, name, handler, text)
+        action = actions.add(name, handler, text, "shell")
         action.add_argument("name", metavar="NAME")
         if name == "logs":
             action.add_argument("--limit", type=int, default=200, help="how many lines")
-    new = _add(actions, common, "new", _new, "write a new plugin with its test")
+    new = actions.add("new", _new, "write a new plugin with its test", "greeter", json=False)
     new.add_argument("name", metavar="NAME")
     new.add_argument("--dir", default=".", help="where to put its folder")
-    _add(actions, common, "check", _check, "check a plugin's folder by running it").add_argument("dir", metavar="DIR")
-
-
-def _add(actions: Any, common: argparse.ArgumentParser, name: str, handler: Any, text: str) -> argparse.ArgumentParser:
-    action: argparse.ArgumentParser = actions.add_parser(
-        name,
-        parents=[common],
-        help=text,
-        description=f"{text[0].upper()}{text[1:]}.",
-        epilog=f"Example:\n  homed plugin {name}{_EXAMPLES[name]}",
-    )
-    action.add_argument("--json", action="store_true", help="print JSON")
-    action.set_defaults(handler=handler)
-    return action
+    check = actions.add("check", _check, "check a plugin's folder by running it", "./greeter", json=False)
+    check.add_argument("dir", metavar="DIR")
 
 
 def _list(args: argparse.Namespace) -> int:

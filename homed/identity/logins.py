@@ -13,8 +13,8 @@ from homed.clock import WallClock, system_wall_clock
 from homed.config.definitions import WEB_PASSWORD
 from homed.errors import Denied
 from homed.identity.passwords import verify_password
-from homed.identity.ports import Storage, TextSettings
-from homed.store.rows import Tx
+from homed.identity.ports import TextSettings
+from homed.store.rows import Storage, Tx
 
 LINK_SECONDS = 300.0
 SESSION_SECONDS = 86_400.0

@@ -6,9 +6,8 @@ import unicodedata
 
 from homed.clock import WallClock, system_wall_clock
 from homed.errors import Conflict, Denied, InvalidInput, NotFound
-from homed.identity.ports import Storage
 from homed.identity.roles import Identity, Role, scope_of
-from homed.store.rows import Tx
+from homed.store.rows import Storage, Tx
 
 SEEDED_OWNERS = frozenset({"webui:owner", "cli:owner", "timer:owner"})
 """Peers of packaged plugins that stand for the person whose machine this is."""

@@ -2,24 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, TypeVar
-
-from homed.store.rows import Tx
-
-T = TypeVar("T")
-
-
-class Storage(Protocol):
-    """``homed.store.Store``, as far as it is used here."""
-
-    async def write(self, fn: Callable[[Tx], T]) -> T:
-        """Run ``fn`` in a transaction; returns after COMMIT."""
-        ...
-
-    async def read(self, fn: Callable[[Tx], T]) -> T:
-        """Run ``fn`` on a reading connection."""
-        ...
+from typing import Protocol
 
 
 class TextSettings(Protocol):

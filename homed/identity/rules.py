@@ -7,8 +7,7 @@ from dataclasses import replace
 from homed.clock import WallClock, new_id, system_wall_clock
 from homed.errors import Conflict, NotFound
 from homed.identity.permissions import Decision, Rule
-from homed.identity.ports import Storage
-from homed.store.rows import Row, Tx
+from homed.store.rows import Row, Storage, Tx
 
 MAX_RULES = 1000
 """Every call reads all rules; more than this is a mistake, not a policy."""

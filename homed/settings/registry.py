@@ -21,9 +21,9 @@ from homed.config.definitions import CORE, Definition
 from homed.config.environment import Override, closest, unknown_key
 from homed.errors import ConfigError, Conflict, NotFound, TimedOut
 from homed.identity.passwords import MIN_LENGTH, hash_password, is_hash
-from homed.settings.ports import SecretStore, Storage
+from homed.settings.ports import SecretStore
 from homed.settings.watch import Watch
-from homed.store.rows import Tx, dumps, loads
+from homed.store.rows import Storage, Tx, dumps, loads
 
 # the methods of Settings that are named after the types hide these names in the signatures of the class
 _Int = int

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
 
 SqlValue = None | int | float | str | bytes
 Row = tuple[Any, ...]
@@ -35,6 +37,18 @@ class Tx(Protocol):
 
     def changes(self) -> int:
         """Rows changed by the last statement."""
+        ...
+
+
+class Storage(Protocol):
+    """`homed.store.db.Store` as the rooms above use it, so that a test can stand in for it."""
+
+    async def write(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` in a transaction of its own; returns after COMMIT."""
+        ...
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` on a reading connection."""
         ...
 
 
