@@ -13,7 +13,7 @@ import trio
 
 from homed.agent.conversations import Conversations
 from homed.agent.ports import AgentPorts
-from homed.api.dispatch import ApiDispatcher
+from homed.api.dispatch import ApiDispatcher, Door
 from homed.api.overview import Overview
 from homed.api.ports import ApiPorts
 from homed.builtin import RESERVED, builtin_tools
@@ -22,12 +22,10 @@ from homed.config.definitions import LOG_LEVEL
 from homed.config.environment import Environment, Override, child_environment, read_environment
 from homed.config.lock import data_lock
 from homed.config.secrets import Secrets
-from homed.errors import Unavailable
 from homed.events import Bus
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.host.discover import Broken, Installed, discover, packaged_folder
 from homed.host.host import Host, HostPorts
-from homed.host.session import Caller
 from homed.identity.logins import Logins
 from homed.identity.peers import Directory
 from homed.identity.rules import Rules
@@ -84,23 +82,6 @@ class Kernel:
     host: Host
     conversations: Conversations
     logins: Logins
-
-
-class Door:
-    """Where plugins' calls enter.  The host is built before what it calls; it is bound before any plugin runs."""
-
-    def __init__(self) -> None:
-        self._dispatcher: ApiDispatcher | None = None
-
-    def bind(self, dispatcher: ApiDispatcher) -> None:
-        """Let calls through to ``dispatcher`` from now on."""
-        self._dispatcher = dispatcher
-
-    async def dispatch(self, caller: Caller, method: str, params: Mapping[str, object]) -> object:
-        """Pass one call on."""
-        if self._dispatcher is None:
-            raise Unavailable("homed is still starting.", hint="Try again in a moment.")
-        return await self._dispatcher.dispatch(caller, method, params)
 
 
 def serve(options: Options) -> int:
