@@ -13,7 +13,7 @@ from homed.agent.results import head_and_tail
 from homed.memory import window
 from homed.memory.records import Event, EventKind
 from homed.prompts.loader import fill, load
-from homed.providers.base import Assistant, Message, ToolCall, ToolResult, ToolSpec, User
+from homed.providers.base import Assistant, Image, Message, ToolCall, ToolResult, ToolSpec, User
 
 WINDOW_SHARE = 0.8
 """Share of a source's context window that a prompt may fill; the rest is for the answer."""
@@ -81,9 +81,13 @@ def as_seen(event: Event, *, result_limit: int) -> Event:
     return event if text is event.text else replace(event, text=text)
 
 
-def render(events: Iterable[Event]) -> list[Message]:
-    """Events as messages, in their order; ``pairing.repair`` puts results behind their calls."""
-    return [message for event in events if (message := _message(event)) is not None]
+def render(events: Iterable[Event], images: Mapping[str, tuple[Image, ...]] | None = None) -> list[Message]:
+    """Events as messages, in their order; ``pairing.repair`` puts results behind their calls.
+
+    ``images``: event id → the pictures that go with a person's message (``media.load``).
+    """
+    shown = images or {}
+    return [message for event in events if (message := _message(event, shown.get(event.id, ()))) is not None]
 
 
 def reworded(event: Event, text: str) -> Event:
@@ -91,9 +95,9 @@ def reworded(event: Event, text: str) -> Event:
     return replace(event, text=text)
 
 
-def _message(event: Event) -> Message | None:
+def _message(event: Event, images: tuple[Image, ...]) -> Message | None:
     if event.kind is EventKind.USER:
-        return User(event.text)
+        return User(event.text, images)
     if event.kind is EventKind.ASSISTANT:
         text = f"{event.text}\n{PARTIAL}".strip() if event.data.get("partial") else event.text
         return Assistant(text, tuple(stored_calls(event)), str(event.data.get("reasoning") or ""))

@@ -33,10 +33,19 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture as its file has it; ``media_type`` is image/png, jpeg, gif or webp."""
+
+    media_type: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class User:
-    """What a person (or the kernel on their behalf) says."""
+    """What a person (or the kernel on their behalf) says.  ``images``: only for a source with ``vision``."""
 
     text: str
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,23 @@ Options of a source read here: ``reasoning`` (auto, echo, strip), ``stream`` (tr
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
 
-from homed.providers.base import Assistant, ChatRequest, Message, Source, System, ToolCall, ToolResult, ToolSpec, User
+from homed.providers.base import (
+    Assistant,
+    ChatRequest,
+    Image,
+    Message,
+    Source,
+    System,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    User,
+)
 
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 LONGEST_NAME = 64
@@ -42,13 +54,23 @@ def _messages(source: Source, messages: Sequence[Message]) -> list[dict[str, obj
         match message:
             case System(text):
                 out.append({"role": system_role, "content": text})
-            case User(text):
-                out.append({"role": "user", "content": text})
+            case User(text, images):
+                out.append({"role": "user", "content": _parts(text, images) if images else text})
             case Assistant():
                 out.append(_assistant(message, reasoning))
             case ToolResult(call_id, _, text):
                 out.append({"role": "tool", "tool_call_id": call_id, "content": text})
     return out
+
+
+def _parts(text: str, images: Sequence[Image]) -> list[dict[str, object]]:
+    """A message with pictures: the text first, since it names them in their order."""
+    said: list[dict[str, object]] = [{"type": "text", "text": text}] if text else []
+    return said + [{"type": "image_url", "image_url": {"url": _data_url(image)}} for image in images]
+
+
+def _data_url(image: Image) -> str:
+    return f"data:{image.media_type};base64,{base64.b64encode(image.data).decode('ascii')}"
 
 
 def _assistant(message: Assistant, reasoning: str) -> dict[str, object]:
