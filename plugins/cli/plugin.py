@@ -9,9 +9,10 @@ from pathlib import Path
 import trio
 
 from homed import sdk
+from homed.sdk.clients import Clients
 
 from .door import listening
-from .service import Service
+from .service import serve
 
 
 def socket_of(kernel: sdk.Kernel) -> Path:
@@ -21,12 +22,12 @@ def socket_of(kernel: sdk.Kernel) -> Path:
 
 
 class Cli:
-    """The running plugin: at most one service."""
+    """The running plugin: at most one listener, and its clients."""
 
     def __init__(self) -> None:
         self._open = ExitStack()
         self._listener: trio.SocketListener | None = None
-        self._service: Service | None = None
+        self._clients: Clients | None = None
 
     async def start(self, kernel: sdk.Kernel) -> None:
         """Listen, so that whoever sees this plugin ready can connect.  Raises ConfigError with what to do."""
@@ -36,20 +37,20 @@ class Cli:
         """Serve until the plugin stops; the socket's file is gone afterwards."""
         with self._open:
             assert self._listener is not None  # the plugin starts before it runs
-            self._service = Service(kernel)
+            self._clients = Clients(kernel)
             await kernel.subscribe()
             await kernel.announce("socket", str(socket_of(kernel)))
-            await self._service.serve(self._listener)
+            await serve(self._clients, self._listener)
 
     async def hear(self, notice: sdk.Notice) -> None:
         """Pass a notice on.  Async, so that it runs beside the clients' tasks and not in a thread."""
-        if self._service is not None:
-            self._service.offer(asdict(notice))
+        if self._clients is not None:
+            self._clients.offer(asdict(notice))
 
     async def lose(self, count: int) -> None:
         """Pass on that notices were lost."""
-        if self._service is not None:
-            self._service.lose(count)
+        if self._clients is not None:
+            self._clients.lose(count)
 
 
 def build() -> sdk.Plugin:

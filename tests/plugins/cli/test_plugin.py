@@ -13,13 +13,13 @@ import pytest
 import trio
 
 from homed.errors import Denied, NotFound
+from homed.sdk.clients import CLIENTS, PASSED, SHORT
 from homed.sdk.testing import Harness, harness
 from homed.wire.methods import TO_KERNEL
 from homed.wire.stream import Connection
 from plugins.cli import service
 from plugins.cli.peers import OWNER, peer_of
 from plugins.cli.plugin import build
-from plugins.cli.service import CLIENTS, PASSED, SHORT
 
 
 def there(path: Path) -> bool:

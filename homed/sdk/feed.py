@@ -15,13 +15,16 @@ WAITING = 1024
 KNOWN = 256
 """Threads whose visibility is remembered; a client follows a handful."""
 
+OWNERS = "owner"
+"""The scope of the owner's own threads."""
+
 Visible = Callable[[str], Awaitable[bool | None]]
 """May the peer see this thread?  None: that could not be found out now."""
 Send = Callable[[str, Mapping[str, object]], Awaitable[None]]
 
 
 class Feed:
-    """Passes notices on.  ``visible`` says whether the peer may see a thread: the kernel decides, not this plugin."""
+    """Passes notices on.  ``visible`` says whether the peer may see a thread: the kernel decides, not the plugin."""
 
     def __init__(self, visible: Visible, *, owner: bool, size: int = WAITING) -> None:
         self._visible = visible
@@ -65,10 +68,11 @@ class Feed:
 
     async def _may_see(self, notice: Mapping[str, Any]) -> bool:
         """Notices of no thread (plugin states, the system's) are the owner's."""
-        thread = notice.get("thread")
+        thread = str(notice.get("thread") or "")
         if not thread:
             return self._owner
-        thread = str(thread)
+        if _deleted(notice):  # nobody can be asked about it any more; the owner's world needs no asking
+            return self._known.pop(thread, self._owner and notice.get("scope") == OWNERS)
         if thread not in self._known:
             seen = await self._visible(thread)
             if seen is None:  # rather one notice too few than the thread's events withheld for good
@@ -81,3 +85,8 @@ class Feed:
         while len(self._known) >= KNOWN:
             del self._known[next(iter(self._known))]
         self._known[thread] = seen
+
+
+def _deleted(notice: Mapping[str, Any]) -> bool:
+    data = notice.get("data")
+    return notice.get("type") == "thread" and isinstance(data, Mapping) and data.get("deleted") is True

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from plugins.cli.feed import KNOWN, Feed
+from homed.sdk.feed import KNOWN, Feed
 
 
 class Seen:
@@ -94,3 +94,22 @@ async def test_memory_of_threads_is_bounded() -> None:
         feed.offer({"seq": number, "thread": str(number)})
     await seen.run(feed)
     assert len(feed._known) == KNOWN
+
+
+async def test_that_a_thread_is_deleted_is_told_to_who_saw_it_and_to_the_owner() -> None:
+    """It can be asked about no more."""
+    gone = {"type": "thread", "data": {"deleted": True}}
+    for owner, scope, known, told in (
+        (False, "owner", False, False),
+        (False, "g:1", True, True),
+        (True, "owner", False, True),
+        (True, "g:1", False, False),
+    ):
+        seen = Seen()
+        feed = Feed(seen.may, owner=owner)
+        if known:
+            feed.may_see("t")
+        feed.offer({**gone, "thread": "t", "scope": scope})
+        await seen.run(feed)
+        assert bool(seen.sent) is told, (owner, scope, known)
+        assert seen.asked == []

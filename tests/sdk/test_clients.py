@@ -1,0 +1,79 @@
+"""What a client may ask, by the scopes of its key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import trio
+
+from homed.errors import Denied, NotFound, Unavailable
+from homed.sdk.clients import PASSED, SHORT, Client, Clients, Person
+from homed.wire.methods import ADMIN, IO, TO_KERNEL
+
+
+class Kernel:
+    """Answers everything with what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Mapping[str, object]]] = []
+
+    async def call(self, method: str, params: Mapping[str, object]) -> Any:
+        await trio.lowlevel.checkpoint()
+        self.asked.append((method, params))
+        return {}
+
+
+def client(*scopes: str) -> tuple[Client, Kernel]:
+    kernel = Kernel()
+    return Client(kernel, Person("webui:owner", scopes=frozenset(scopes))), kernel
+
+
+def test_every_io_and_admin_method_passes_and_no_core_auth_or_plugin_method_does() -> None:
+    assert {m for m, capability in TO_KERNEL.items() if capability in (IO, ADMIN)} <= PASSED
+    assert not {m for m in PASSED if m.startswith(("core.", "auth.", "events."))}
+    assert set(SHORT.values()) <= PASSED
+
+
+@pytest.mark.parametrize("method", sorted(PASSED))
+@pytest.mark.parametrize("scope", ["chat", "memory", "admin"])
+async def test_a_key_calls_what_its_scope_says(method: str, scope: str) -> None:
+    room = {"chat": "io.", "memory": "memory.", "admin": "admin."}[scope]
+    one, kernel = client(scope)
+    if method.startswith(room) or method == "admin.status":
+        await one.request(method, {"peer": "webui:somebody", "call": "tok", "x": 1})
+        assert kernel.asked == [(method, {"peer": "webui:owner", "x": 1})]
+    else:
+        with pytest.raises(Denied):
+            await one.request(method, {})
+        assert kernel.asked == []
+
+
+async def test_a_key_without_chat_hears_nothing() -> None:
+    for scopes, may in ((("memory", "admin"), False), (("chat",), True)):
+        one, _ = client(*scopes)
+        if may:
+            await one.request("subscribe", {})
+        else:
+            with pytest.raises(Denied):
+                await one.request("subscribe", {})
+            with pytest.raises(Denied):
+                await one.request("history", {"thread": "t"})
+
+
+async def test_without_a_key_everything_passes_but_what_is_no_clients() -> None:
+    one = Client(Kernel(), Person("cli:owner", owner=True))
+    await one.request("admin.status", {})
+    with pytest.raises(NotFound):
+        await one.request("auth.check", {"session": "x"})
+
+
+def test_there_is_a_limit_to_the_clients_and_leaving_makes_room() -> None:
+    clients = Clients(Kernel(), limit=1)
+    with clients.join(Person("a:b")):
+        assert clients.full
+        with pytest.raises(Unavailable), clients.join(Person("a:b")):
+            pass
+    with clients.join(Person("a:b")):
+        pass
