@@ -7,7 +7,7 @@ and the notices it causes happen under the turn's gate, so that a history read u
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import trio
@@ -31,6 +31,14 @@ STOPPED = "interrupted, no result: the person stopped this; it may or may not ha
 
 CONTENT = frozenset({notices.CONTENT_DELTA, notices.REASONING_DELTA, notices.TOOL_CALL, notices.AGENT_LLM_CHAIN})
 """What nobody sees any more once the person has pressed stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What of a message goes into the window, and the name it gives a thread that has none."""
+
+    text: str
+    title: str
 
 
 class Journal:
@@ -59,20 +67,27 @@ class Journal:
                 return result
         raise StorageError("The database did not answer in time.", hint="Is the disk full or hanging?")
 
-    async def begin(self, turn: Turn) -> bool:
-        """Mark the input as running and close calls that a crash left open.  False if it already has its outcome."""
+    async def begin(self, turn: Turn, heard: Heard | None = None) -> bool:
+        """Mark the input as running and close calls that a crash left open.  False if it already has its outcome.
+
+        With ``heard`` its message, which no stage has to see first, goes into the window in the same commit.
+        """
         at = self._ports.wall()
 
-        def write(tx: Tx) -> tuple[Input, list[Event]] | None:
+        def write(tx: Tx) -> tuple[Input, list[Event], bool] | None:
             known = inputs.get(tx, turn.input.id)
             if known is None or known.state.terminal:
                 return None
             begun = inputs.begin(tx, known.id, turn=turn.id, at=at)
             for call in events.dangling_calls(tx, begun.turn):
                 events.append(tx, begun, interrupted(call), at=at)
-            return begun, events.of_turn(tx, begun.turn)
+            stored, named = events.of_turn(tx, begun.turn), False
+            if heard is not None and not any(event.kind is EventKind.USER for event in stored):
+                event, named = _put_in(tx, begun, heard, at=at, no_memory=begun.no_memory)
+                stored.append(event)
+            return begun, stored, named
 
-        def after(result: tuple[Input, list[Event]] | None) -> None:
+        def after(result: tuple[Input, list[Event], bool] | None) -> None:
             if result is None:
                 return
             turn.input, turn.events = result[0], result[1]
@@ -81,32 +96,30 @@ class Journal:
             turn.began = trio.current_time()
             data = {"phase": "start", "input": turn.input.id, "state": turn.input.state.value}
             self.post(turn, notices.TURN, data)
+            if heard is not None and result[2]:
+                self._tell_title(turn, heard.title)
 
         found = await self.commit(turn, write, after)
         self.reach("turn.begun")
         return found is not None
 
-    async def heard(self, turn: Turn, text: str, *, title: str) -> None:
+    async def heard(self, turn: Turn, heard: Heard) -> None:
         """Replace the accepted text by what ``on_input`` left, and put it into the window; name a new thread by it."""
         at = self._ports.wall()
-        given = turn.input
 
         def write(tx: Tx) -> tuple[Event, bool]:
-            inputs.replace_text(tx, given.id, text)
-            data = {"input": given.id, **({"untrusted": True} if given.untrusted else {})}
-            new = NewEvent(EventKind.USER, text, data, peer=given.peer, no_memory=turn.no_memory)
-            thread = threads.get(tx, given.thread)
-            named = thread is not None and not thread.title
-            if named:
-                threads.rename(tx, given.thread, title)
-            return events.append(tx, given, new, at=at), named
+            return _put_in(tx, turn.input, heard, at=at, no_memory=turn.no_memory)
 
         def after(result: tuple[Event, bool]) -> None:
             turn.events.append(result[0])
             if result[1]:
-                self.post(turn, notices.THREAD, {"title": title, "channel": given.channel, "created": False})
+                self._tell_title(turn, heard.title)
 
         await self.commit(turn, write, after)
+
+    def _tell_title(self, turn: Turn, title: str) -> None:
+        data = {"title": title, "channel": turn.input.channel, "created": False}
+        self.post(turn, notices.THREAD, data)
 
     async def add(self, turn: Turn, new: NewEvent, after: Callable[[], None] = lambda: None) -> Event:
         """Store one event of the turn, then tell the watchers by ``after``."""
@@ -134,6 +147,7 @@ class Journal:
         def after(stored: Sequence[Event]) -> None:
             turn.over = True
             turn.events.extend(stored)
+            ending.tell()
             self._tell_interrupted(turn)
             self._tell_end(turn, ending)
 
@@ -157,6 +171,18 @@ class Journal:
             self.post(turn, notices.AGENT_ERROR, {"input": given.id, "error": outcome.error, "hint": outcome.hint})
         self.post(turn, notices.TURN, {"phase": "end", "input": given.id, **ending_view(outcome)})
         self.reach("output.sent")
+
+
+def _put_in(tx: Tx, given: Input, heard: Heard, *, at: float, no_memory: bool) -> tuple[Event, bool]:
+    """The message as an event, and whether its thread got its name by it."""
+    inputs.replace_text(tx, given.id, heard.text)
+    data = {"input": given.id, **({"untrusted": True} if given.untrusted else {})}
+    new = NewEvent(EventKind.USER, heard.text, data, peer=given.peer, no_memory=no_memory)
+    thread = threads.get(tx, given.thread)
+    named = thread is not None and not thread.title
+    if named:
+        threads.rename(tx, given.thread, heard.title)
+    return events.append(tx, given, new, at=at), named
 
 
 def interrupted(call: Mapping[str, object], why: str = INTERRUPTED) -> NewEvent:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
+import trio
+
 from homed import events as notices
 from homed.agent.approvals import Approvals
 from homed.agent.catalogue import Catalogue
 from homed.agent.context import Context
 from homed.agent.dispatch import Dispatch
-from homed.agent.journal import Journal
+from homed.agent.journal import Heard, Journal
 from homed.agent.model import Broken, Model, Said
 from homed.agent.outputs import Outputs
 from homed.agent.ports import AgentPorts
 from homed.agent.prompt import load_texts
 from homed.agent.results import shown_arguments
 from homed.agent.stages import CHECKING_ANSWERS, Staged, Stages
-from homed.agent.turn import Ended, Ending, Turn, usage_dict
+from homed.agent.turn import Ended, Ending, Turn, Unstored, usage_dict
 from homed.config.definitions import MAX_TOOL_TURNS
 from homed.errors import HomedError
 from homed.memory.records import EventKind, InputState, NewEvent
@@ -57,7 +59,8 @@ class Loop:
         Raises nothing but StorageError.  Cancelled from outside (homed is stopping): the input stays unfinished in the
         store, and the next start resumes it.  Stopped by the person: the outcome is ``stopped``.
         """
-        if not await self._journal.begin(turn):
+        said = None if self._stages.any("on_input") else self._heard(turn.input.text)
+        if not await self._journal.begin(turn, said):
             return None
         ending = await self._ending(turn)
         await self._journal.finish(turn, ending)
@@ -113,8 +116,7 @@ class Loop:
         """``on_input``; then the input stands in the window as that stage left it."""
         staged = await self._stages.run(turn, "on_input", {"raw_message": turn.input.text})
         text = WITHHELD.format(plugin=staged.closed) if staged.closed else staged.text("raw_message")
-        text = self._ports.redactor.redact(text)
-        await self._journal.heard(turn, text, title=title_of(text))
+        await self._journal.heard(turn, self._heard(text))
         if staged.closed:
             error = f"The message was not taken: {staged.closed}, which must check it first, could not."
             raise Ended(Ending(turn.outcome(InputState.REFUSED, error=error, hint=_start(staged.closed))))
@@ -124,8 +126,11 @@ class Loop:
         """The turn ended within ``on_input``: the message stands in the history all the same, but not what was to be
         checked first."""
         checker = self._stages.checker("on_input")
-        text = WITHHELD.format(plugin=checker) if checker else self._ports.redactor.redact(turn.input.text)
-        await self._journal.heard(turn, text, title=title_of(text))
+        await self._journal.heard(turn, self._heard(WITHHELD.format(plugin=checker) if checker else turn.input.text))
+
+    def _heard(self, text: str) -> Heard:
+        clean = self._ports.redactor.redact(text)
+        return Heard(clean, title_of(clean))
 
     async def _prepare(self, turn: Turn) -> None:
         """Select what of the conversation is shown, and let ``pre_action`` add to it."""
@@ -247,6 +252,9 @@ class Loop:
             if calls:  # what was said stands in the history now; only a final answer is still on its way
                 turn.live.text = turn.live.reasoning = ""
 
+        if not calls and not self._stages.any("before_output"):
+            turn.unstored = Unstored(event, tell)  # nothing comes between the answer and the end: one commit for both
+            return
         await self._journal.add(turn, event, tell)
         self._journal.reach("turn.call_stored")
 
@@ -261,6 +269,11 @@ class Loop:
 
     async def _put_out(self, turn: Turn) -> Ending:
         """``before_output`` on the stored answer; what goes out instead of it is stored beside it."""
+        if turn.unstored is not None:
+            await trio.lowlevel.checkpoint()  # a stop that has come counts
+            event, final = turn.unstored.event, self._ports.redactor.redact(turn.unstored.event.text)
+            stored = (event, _sent(final)) if final != event.text else (event,)
+            return Ending(turn.outcome(InputState.ANSWERED, final), stored, turn.unstored.tell)
         answer = turn.answer
         text = answer.text if answer else ""
         staged = await self._stages.run(turn, "before_output", {"final_text": text})

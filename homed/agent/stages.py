@@ -58,6 +58,10 @@ class Stages:
                     return entry.plugin
         return ""
 
+    def any(self, stage: str) -> bool:
+        """Whether some plugin takes part in this stage, whatever the tool."""
+        return bool(self._groups(stage, ""))
+
     async def run(
         self, turn: Turn, stage: str, fields: Mapping[str, object] | None = None, *, owner: str = ""
     ) -> Staged:

@@ -5,7 +5,7 @@ Only the turn's own task changes it, but for ``stop``, which a person's request 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
@@ -52,10 +52,11 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a turn ends: its outcome, and the events to store in the same transaction."""
+    """How a turn ends: its outcome, the events to store in the same transaction, and what to ``tell`` of them then."""
 
     outcome: Outcome
     events: tuple[NewEvent, ...] = ()
+    tell: Callable[[], None] = lambda: None
 
 
 class Ended(Exception):
@@ -64,6 +65,14 @@ class Ended(Exception):
     def __init__(self, ending: Ending) -> None:
         super().__init__(ending.outcome.state.value)
         self.ending = ending
+
+
+@dataclass(frozen=True, slots=True)
+class Unstored:
+    """The final answer, on its way into the commit that ends the turn; ``tell`` says so to the watchers."""
+
+    event: NewEvent
+    tell: Callable[[], None]
 
 
 @dataclass(slots=True)
@@ -105,6 +114,7 @@ class Turn:
     fields: dict[str, object] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     counters: Counters = field(default_factory=Counters)
+    unstored: Unstored | None = None
 
     def stop(self) -> bool:
         """End it now at a person's wish.  False when its outcome is already being stored."""

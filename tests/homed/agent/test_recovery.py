@@ -27,7 +27,7 @@ from tests.kit.turn_child import MESSAGES, ROUNDS, Order, Zygote, zygote
 CALLS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 STEPS = (1, 2, 3, 4, 5, 6, 7, 8, 9)
 TIMES = {
-    "turn.before_model": STEPS, "turn.after_model": STEPS, "turn.call_stored": STEPS, "turn.tool_done": CALLS,
+    "turn.before_model": STEPS, "turn.after_model": STEPS, "turn.call_stored": STEPS[:6], "turn.tool_done": CALLS,
     "turn.result_stored": CALLS, "store.before_commit": CALLS, "store.after_commit": CALLS,
 }  # fmt: skip
 """How often a run of three messages, two rounds of two calls each, reaches a failpoint; if not here, three times."""
