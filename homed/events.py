@@ -26,6 +26,7 @@ AGENT_OUTPUT = "agent_output"
 AGENT_LLM_CHAIN = "agent_llm_chain"
 AGENT_ERROR = "agent_error"
 STAGE = "stage"
+PROGRESS = "progress"
 THREAD = "thread"
 PLUGIN_STATE = "plugin_state"
 SYSTEM = "system"
@@ -33,7 +34,7 @@ SYSTEM = "system"
 TYPES = frozenset(
     {
         RAW_INPUT, TURN, CONTENT_DELTA, REASONING_DELTA, TOOL_CALL, APPROVAL, AGENT_OUTPUT, AGENT_LLM_CHAIN,
-        AGENT_ERROR, STAGE, THREAD, PLUGIN_STATE, SYSTEM,
+        AGENT_ERROR, STAGE, PROGRESS, THREAD, PLUGIN_STATE, SYSTEM,
     }
 )  # fmt: skip
 """Every notice type; `docs/wire.md` says what ``data`` holds for each."""

@@ -20,6 +20,7 @@ from homed.providers.base import (
     ContentDelta,
     Done,
     Part,
+    Progress,
     Provider,
     ProviderError,
     ReasoningDelta,
@@ -76,7 +77,7 @@ class Gatherer:
                 self._usage = usage
             case Done(reason):
                 self._reason = reason
-            case Retrying():
+            case Retrying() | Progress():
                 pass
 
     def said(self) -> Said:
@@ -156,6 +157,9 @@ class Model:
         if isinstance(part, Retrying):
             message = f"The model source is busy ({part.why}); again in {part.wait:.0f} s."
             self._journal.post(turn, notices.SYSTEM, {"code": "retrying", "message": message})
+        elif isinstance(part, Progress):
+            data = {"what": part.what, "done": part.done, "total": part.total}
+            self._journal.post(turn, notices.PROGRESS, data)
         elif turn.withheld:
             return
         elif isinstance(part, ReasoningDelta):

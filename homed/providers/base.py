@@ -147,7 +147,23 @@ class Retrying:
     why: str
 
 
-Part = ContentDelta | ReasoningDelta | CallDelta | UsagePart | Done | Retrying
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a model of ours is before it can say anything.
+
+    ``what`` is ``loading`` (bytes of its file in memory) or ``reading`` (tokens of the prompt); ``done`` of ``total``.
+    """
+
+    what: str
+    done: int
+    total: int
+
+
+Part = ContentDelta | ReasoningDelta | CallDelta | UsagePart | Done | Retrying | Progress
+
+
+LOCAL = "local"
+"""The adapter of models that run in a child process of ours."""
 
 
 class ErrorKind(Enum):
@@ -187,6 +203,8 @@ class Source:
     """One configured model source.  The key is not here: it is looked up by name when a request is made.
 
     ``tools`` is False for a model that is better off without any: none are offered, and the prompt is short.
+    ``vision``: it takes images.  With the adapter ``local`` there is no ``base_url``: the model runs in a child of ours
+    from the GGUF file at ``path`` (absolute), or from the built-in weights when that is empty.
     """
 
     name: str
@@ -197,7 +215,16 @@ class Source:
     max_concurrent: int = 8
     priority: int = 0
     tools: bool = True
+    vision: bool = False
+    path: str = ""
     options: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """``remote``, ``gguf`` (a file of the person's, run here) or ``embedded`` (the one that came along)."""
+        if self.adapter != LOCAL:
+            return "remote"
+        return "gguf" if self.path else "embedded"
 
 
 class Provider(Protocol):
