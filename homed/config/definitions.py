@@ -47,6 +47,9 @@ RESULT_LIMIT = "core.agent.result_limit"
 APPROVAL_TIMEOUT = "core.agent.approval_timeout"
 PERSONA = "core.agent.persona"
 STAGE_TIMEOUT = "core.agent.stage_timeout"
+RECALL_PERCENT = "core.memory.recall_percent"
+RECALL_DEADLINE = "core.memory.recall_deadline"
+INJECT_MIN_SCORE = "core.memory.inject_min_score"
 LLM_SOURCES = "core.llm.sources"
 LLM_CURRENT = "core.llm.current"
 CONNECT_TIMEOUT = "core.llm.connect_timeout"
@@ -56,6 +59,7 @@ WEB_PASSWORD = "core.web.password"
 LOG_LEVEL = "core.log.level"
 
 _AGENT = "Conversation"
+_MEMORY = "Memory"
 _MODELS = "Models"
 
 CORE: tuple[Definition, ...] = (
@@ -64,11 +68,13 @@ CORE: tuple[Definition, ...] = (
         "Steps a turn", _AGENT, minimum=1, maximum=100,
     ),
     Definition(
-        PROTECTED_EVENTS, "int", 10, "The newest events of a conversation that always go to the model, if they fit.",
+        PROTECTED_EVENTS, "int", 10, "Newest events of a conversation that go to the model whatever they are about;"
+        " fewer where a small model has no room.",
         "Protected events", _AGENT, minimum=1, maximum=200,
     ),
     Definition(
-        MAX_CONTEXT_SIZE, "int", 30, "Most events of a conversation shown to the model in one turn.",
+        MAX_CONTEXT_SIZE, "int", 30, "Most events, of all conversations, shown to the model in one turn; past twice as many"
+        " the least relevant leave the window for cold memory.",
         "Events in view", _AGENT, minimum=2, maximum=1000,
     ),
     Definition(
@@ -90,6 +96,19 @@ CORE: tuple[Definition, ...] = (
     Definition(
         STAGE_TIMEOUT, "duration", 10, "Seconds one plugin's handler of a stage may take.",
         "Stage time limit", _AGENT, minimum=1, maximum=120,
+    ),
+    Definition(
+        RECALL_PERCENT, "int", 0, "Percent of a prompt's room that recalled memories may fill; 0 means a third.",
+        "Room for memories", _MEMORY, minimum=0, maximum=90,
+    ),
+    Definition(
+        RECALL_DEADLINE, "duration", 1.2, "Seconds that remembering may take before a turn goes on with what is there.",
+        "Recall time limit", _MEMORY, minimum=0.05, maximum=30,
+    ),
+    Definition(
+        INJECT_MIN_SCORE, "float", 0.12, "How relevant, from 0 to 1, a cold memory must be to be shown to the model"
+        " unasked.",
+        "Relevance threshold", _MEMORY, minimum=0, maximum=1,
     ),
     Definition(
         LLM_SOURCES, "list", [], "The model sources, without their keys; edited with `homed models` or on the page.",

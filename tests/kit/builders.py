@@ -50,6 +50,9 @@ SETTINGS: dict[str, Any] = {
     "core.agent.approval_timeout": 300.0,
     "core.agent.persona": "",
     "core.agent.stage_timeout": 10.0,
+    "core.memory.recall_percent": 0,
+    "core.memory.recall_deadline": 1.2,
+    "core.memory.inject_min_score": 0.12,
 }
 
 
