@@ -83,8 +83,12 @@ class Transaction:
         self._connection = None
 
 
-def open_writer(path: Path) -> apsw.Connection:
-    """Open or create the database: checked, migrated, in WAL.  A damaged, foreign or newer file is not changed."""
+def open_writer(path: Path, *, wal: bool = True) -> apsw.Connection:
+    """Open or create the database: checked and migrated.  A damaged, foreign or newer file is not changed.
+
+    ``wal``: keep a write-ahead log; else a rollback journal, for file systems where memory cannot be shared.  A file
+    that was in the other mode is taken over into this one.
+    """
     with problems.translated(path):
         _refuse_strangers(path)
         _create_private(path)
@@ -93,8 +97,10 @@ def open_writer(path: Path) -> apsw.Connection:
             # Until it is known to be sound, not even a checkpoint may touch the file.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             _harden(connection)
+            if not wal:
+                _alone(connection)
             _check(connection, path)
-            _prepare(connection, path)
+            _prepare(connection, path, wal=wal)
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         except BaseException:
             connection.close()
@@ -109,6 +115,36 @@ def open_reader(path: Path) -> apsw.Connection:
         _harden(connection)
         connection.execute("PRAGMA query_only = ON")
         return connection
+
+
+def open_damaged(path: Path, *, any_version: bool = False) -> apsw.Connection:
+    """A connection that reads a damaged database and changes nothing of it, not even by closing it.
+
+    ``any_version``: also one of an older schema, which only a repair can read.  Raises StorageError if it is not even
+    readable so far that one knows whose it is and that its tables are ours.
+    """
+    with problems.translated(path):
+        connection = open_reader(path)
+        try:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            _whose(connection, path)
+            if connection.pragma("user_version") != migrations.latest() and not any_version:
+                raise problems.corrupt(path, "and of an older version of homed")
+            connection.execute("SELECT 1 FROM events, inputs, threads LIMIT 0")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def hold_still(connection: apsw.Connection) -> None:
+    """From now on closing this connection changes nothing in the file."""
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+
+
+def _alone(connection: apsw.Connection) -> None:
+    """Keep the index of a log that may still be there in this process's own memory, not in a mapped file."""
+    connection.pragma("locking_mode", "exclusive")
 
 
 def _refuse_strangers(path: Path) -> None:
@@ -143,14 +179,19 @@ def _check(connection: apsw.Connection, path: Path) -> None:
     """Look before changing anything: whose it is, which version, whether it is sound."""
     if connection.readonly("main"):
         raise problems.read_only(path)
+    if not _whose(connection, path):
+        _look_for_damage(connection, path)
+
+
+def _whose(connection: apsw.Connection, path: Path) -> bool:
+    """Refuse what is not ours or too new; True if there is nothing in it yet."""
     owner, version = connection.pragma("application_id"), connection.pragma("user_version")
-    empty = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
+    empty: bool = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
     if owner != APPLICATION_ID and not empty:
         raise problems.foreign(path)
     if version > migrations.latest():
         raise problems.newer(path, version, migrations.latest())
-    if not empty:
-        _look_for_damage(connection, path)
+    return empty
 
 
 def _look_for_damage(connection: apsw.Connection, path: Path) -> None:
@@ -166,13 +207,18 @@ def _look_for_damage(connection: apsw.Connection, path: Path) -> None:
         raise problems.corrupt(path, str(found).splitlines()[-1])
 
 
-def _prepare(connection: apsw.Connection, path: Path) -> None:
-    connection.pragma("journal_mode", "wal")
+def _prepare(connection: apsw.Connection, path: Path, *, wal: bool) -> None:
+    mode = connection.pragma("journal_mode", "wal" if wal else "delete")
+    if (mode == "wal") != wal:
+        raise problems.journal(path, mode)
     # FULL, not NORMAL: in WAL, NORMAL syncs only at checkpoints, so a power cut may take back an input whose acceptance
     # was already reported.  One fsync a batch is what that promise costs.
-    connection.pragma("synchronous", "full")
+    connection.pragma("synchronous", "full" if wal else "extra")
     connection.pragma("secure_delete", "on")  # what on_input scrubbed must not stay on a free page
     connection.pragma("journal_size_limit", 64 * 1024 * 1024)
     if connection.pragma("application_id") != APPLICATION_ID:
         connection.pragma("application_id", APPLICATION_ID)
     migrations.migrate(connection, path)
+    if not wal:
+        connection.pragma("locking_mode", "normal")
+        connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()  # the lock is let go by the next use

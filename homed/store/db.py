@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
 import trio
 
+from homed.errors import StorageError
 from homed.failpoints import Failpoints, NoFailpoints
-from homed.store.connection import open_reader, open_writer
+from homed.store.connection import hold_still, open_damaged, open_reader, open_writer
+from homed.store.damage import Damage, keep
 from homed.store.executors import Executor, ThreadExecutor
+from homed.store.filesystem import FileSystem, file_system
+from homed.store.gate import OpenGate, Turnstile
 from homed.store.readers import READERS, ReaderPool
+from homed.store.repair import finish_swap
 from homed.store.rows import Tx
 from homed.store.writer import Writer
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 3.0
 """How long the writer may take at the end to commit what is queued."""
@@ -29,59 +38,129 @@ CLOSE_SECONDS = 3.0
 class Store:
     """Two verbs.  Both take a plain function of a ``Tx`` that neither waits nor keeps the ``Tx`` after it returned."""
 
-    def __init__(self, path: Path, writer: Writer, readers: ReaderPool) -> None:
+    def __init__(self, path: Path, writer: Writer, readers: ReaderPool, disk: FileSystem) -> None:
         self.path = path
+        self.disk = disk
         self._writer = writer
         self._readers = readers
+        self._damage: Damage | None = None
+        self._found, self._kept = trio.Event(), trio.Event()
+
+    @property
+    def damage(self) -> Damage | None:
+        """Set once the database was found damaged, at the start or by a read: from then on nothing is stored."""
+        return self._damage
+
+    async def wait_damaged(self) -> Damage:
+        """Wait until the database was found damaged and a copy of it is kept (or could not be)."""
+        await self._kept.wait()
+        assert self._damage is not None
+        return self._damage
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
         """Run ``fn`` in a SAVEPOINT of its own and return its result once it is committed and on the disk.
 
         If ``fn`` raises, what it did is rolled back and the exception comes here; others of the batch are not touched.
-        Raises StorageError when the batch cannot be committed: then nothing of it is stored.  Writes are done in the
-        order they were asked for.
+        Raises StorageError when the batch cannot be committed: then nothing of it is stored; ``ReadOnly`` at once when
+        the database is damaged.  Writes are done in the order they were asked for.
 
         Cancelled while still queued: it is withdrawn and never runs.  Cancelled once it has started: it may be
         committed though the caller is gone.
         """
-        return await self._writer.write(fn)
+        if self._damage is not None:
+            await trio.lowlevel.checkpoint()
+            raise self._damage.refusal()
+        try:
+            return await self._writer.write(fn)
+        except StorageError as error:
+            self._note(error)
+            raise
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """Run ``fn`` on a snapshot of what is committed and return its result.  Writing in it raises StorageError.
 
         Cancelled: the running statement is interrupted, and the connection is ready for the next read.
         """
-        return await self._readers.read(fn)
+        try:
+            return await self._readers.read(fn)
+        except StorageError as error:
+            self._note(error)
+            raise
+
+    def _note(self, error: StorageError) -> None:
+        if error.detail.get("reason") == "corrupt":
+            self.found_damaged(error)
+
+    def found_damaged(self, error: StorageError) -> None:
+        """Store nothing from now on, because of ``error``.  The first finding counts."""
+        if self._damage is None:
+            self._damage = Damage(self.path, error.message)
+            self._found.set()
+
+    async def keep_aside(self, executor: Executor, stop: Callable[[], bool]) -> None:
+        """Once damage is found, keep a copy of the file; runs as long as the store.  ``stop``: give up copying."""
+        await self._found.wait()
+        damage = self._damage
+        assert damage is not None
+        await self._writer.refuse(damage.refusal)
+        self._damage = await executor.run(lambda: keep(damage, cancelled=stop))
+        self._kept.set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The connections, the writer's first.  ``damage``: why nothing may be written."""
+
+    connections: list[apsw.Connection]
+    disk: FileSystem
+    damage: StorageError | None = None
+
+    def close_writer(self, *, still: bool) -> None:
+        if still:
+            hold_still(self.connections[0])
+        self.connections[0].close()
 
 
 @asynccontextmanager
 async def open_store(
-    path: Path, *, executor: Executor | None = None, failpoints: Failpoints | None = None
+    path: Path,
+    *,
+    executor: Executor | None = None,
+    failpoints: Failpoints | None = None,
+    disk: Callable[[Path], FileSystem] = file_system,
 ) -> AsyncIterator[Store]:
     """Open, create or migrate the database at ``path`` for the length of the block.
 
-    Raises StorageError, with the file left as it was, when it is damaged, not a database, another program's, of a
-    newer schema, or cannot be written.  At the end, also when cancelled, what is queued is still committed, within
-    ``FLUSH_SECONDS``.
+    Damaged, but readable so far that its tables are known: it opens, reading works, and every write raises ``ReadOnly``
+    (see ``Store.damage``).  Raises StorageError, with the file left as it was, when it is not a database, another
+    program's, of a newer schema, or cannot be written.  At the end, also when cancelled, what is queued is still
+    committed, within ``FLUSH_SECONDS``.
     """
-    runs = executor or ThreadExecutor(1 + READERS)
-    connections = await runs.run(lambda: _open_all(path))
-    writer = Writer(connections[0], path, runs, failpoints or NoFailpoints())
-    readers = ReaderPool(connections[1:], path, runs)
+    # One thread more than connections: a copy of a damaged file must not keep anybody from reading.
+    runs = executor or ThreadExecutor(2 + READERS)
+    opened = await runs.run(lambda: _open_all(path, disk(path.parent)))
+    gate = OpenGate() if opened.disk.local else Turnstile(READERS)
+    writer = Writer(opened.connections[0], path, runs, failpoints or NoFailpoints(), gate)
+    readers = ReaderPool(opened.connections[1:], path, runs, gate)
+    store = Store(path, writer, readers, opened.disk)
+    if opened.damage is not None:
+        store.found_damaged(opened.damage)
     # Cancelling what surrounds the store must not stop its writer before the block has ended: last words need it.
     flush = trio.CancelScope(shield=True)
     try:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_serve, writer, flush)
+            nursery.start_soon(store.keep_aside, runs, lambda: flush.deadline < float("inf"))
             try:
-                yield Store(path, writer, readers)
+                yield store
             finally:
                 writer.close()
                 flush.deadline = trio.current_time() + FLUSH_SECONDS
+                nursery.cancel_scope.cancel()
     finally:
         with trio.move_on_after(CLOSE_SECONDS, shield=True):
             await readers.aclose()
-            await runs.run(connections[0].close)
+            await runs.run(lambda: opened.close_writer(still=store.damage is not None))
 
 
 async def _serve(writer: Writer, scope: trio.CancelScope) -> None:
@@ -89,12 +168,31 @@ async def _serve(writer: Writer, scope: trio.CancelScope) -> None:
         await writer.run()
 
 
-def _open_all(path: Path) -> list[apsw.Connection]:
-    connections = [open_writer(path)]
+def _open_all(path: Path, disk: FileSystem) -> _Opened:
+    finish_swap(path)
     try:
-        connections.extend(open_reader(path) for _ in range(READERS))
+        connections, damage = [open_writer(path, wal=disk.local)], None
+    except StorageError as error:
+        if error.detail.get("reason") != "corrupt":
+            raise
+        connections, damage = [_readable(path, error)], error
+    if not disk.local:
+        _log.warning(
+            "%s lies on a %s file system: a rollback journal is used, which is slower than a log", path, disk.name
+        )
+    try:
+        open_one = open_damaged if damage else open_reader
+        connections.extend(open_one(path) for _ in range(READERS))
     except BaseException:
         for connection in connections:
             connection.close()
         raise
-    return connections
+    return _Opened(connections, disk, damage)
+
+
+def _readable(path: Path, error: StorageError) -> apsw.Connection:
+    """A reading connection to a damaged database; raises ``error`` where there is no reading it."""
+    try:
+        return open_damaged(path)
+    except StorageError:
+        raise error from None

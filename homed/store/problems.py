@@ -25,8 +25,37 @@ def corrupt(path: Path, what: str = "") -> StorageError:
     return _error(
         "corrupt",
         f"The database {path} is damaged{found}.",
-        f"Nothing was changed. Keep a copy of {path.name} and {path.name}-wal, then put a backup in its place;"
-        f" `sqlite3 {path.name} .recover` can often save most of it.",
+        "Nothing was changed. `homed doctor --repair` keeps it aside and saves what can be saved.",
+        path,
+    )
+
+
+def nothing_to_save(path: Path) -> StorageError:
+    """A repair found no row of ours."""
+    return _error(
+        "nothing_to_save",
+        f"Nothing of homed's could be read from {path}.",
+        "Nothing was changed. Move the file away to start empty, or put a copy of yours in its place.",
+        path,
+    )
+
+
+def not_mended(path: Path, what: str) -> StorageError:
+    """The rebuilt file did not pass its checks."""
+    return _error(
+        "not_mended",
+        f"The rebuilt database did not pass its own checks ({what}); {path} was left as it was.",
+        f"Please report this, with the output of `sqlite3 {path.name} .recover` if you can.",
+        path,
+    )
+
+
+def index_damaged(path: Path, what: str) -> StorageError:
+    """A search index disagrees with itself.  It holds nothing of its own and can be made anew."""
+    return _error(
+        "index_damaged",
+        f"The search index in {path} is damaged ({what}).",
+        "Nothing that was said is lost. Stop homed and run `homed doctor --repair`: it makes the index anew.",
         path,
     )
 
@@ -81,6 +110,16 @@ def read_only(path: Path) -> StorageError:
     )
 
 
+def journal(path: Path, mode: str) -> StorageError:
+    """SQLite would not change the journal mode: somebody else has the file open."""
+    return _error(
+        "busy",
+        f"The database {path} stays in journal mode {mode}, which does not suit this disk.",
+        "Close other programs that have it open (a backup, sqlite3) and start again.",
+        path,
+    )
+
+
 def full(path: Path) -> StorageError:
     """No space left, a quota, or the database's own limit."""
     return _error(
@@ -115,6 +154,8 @@ def translate(error: apsw.Error | OSError, path: Path) -> StorageError:
     if isinstance(error, apsw.InterruptError):
         return Interrupted("The read was interrupted.")
     if isinstance(error, apsw.CorruptError):
+        if getattr(error, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB:
+            return index_damaged(path, str(error))
         return corrupt(path, str(error))
     if isinstance(error, apsw.NotADBError):
         return not_a_database(path)

@@ -14,6 +14,7 @@ import trio
 from homed.store import problems
 from homed.store.connection import Transaction
 from homed.store.executors import Executor
+from homed.store.gate import Gate, OpenGate
 from homed.store.rows import Tx
 
 T = TypeVar("T")
@@ -28,9 +29,12 @@ _INTERRUPT_AGAIN = 0.01
 class ReaderPool:
     """Lends each connection to one read at a time; a read beyond that waits its turn."""
 
-    def __init__(self, connections: list[apsw.Connection], path: Path, executor: Executor) -> None:
+    def __init__(
+        self, connections: list[apsw.Connection], path: Path, executor: Executor, gate: Gate | None = None
+    ) -> None:
         self._path = path
         self._executor = executor
+        self._gate = gate or OpenGate()
         self._count = len(connections)
         # As many places as connections: giving one back never waits.
         self._give, self._take = trio.open_memory_channel[apsw.Connection](self._count)
@@ -40,7 +44,7 @@ class ReaderPool:
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """See ``Store.read``."""
-        async with self._borrowed() as connection:
+        async with self._borrowed() as connection, self._gate.reading():
             reading = _Reading(connection, self._path, fn)
             group: BaseExceptionGroup[BaseException] | None = None
             try:

@@ -6,10 +6,19 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from homed.errors import StorageError
+
 T = TypeVar("T")
 
 SqlValue = None | int | float | str | bytes
 Row = tuple[Any, ...]
+
+
+class ReadOnly(StorageError):
+    """Nothing is stored, because the database was found damaged; what can be read still is.
+
+    Raised by every write.  Who only wanted to note something (a peer was seen, a key was used) goes on without.
+    """
 
 
 class Tx(Protocol):

@@ -14,6 +14,7 @@ from homed.failpoints import Failpoints
 from homed.store import problems
 from homed.store.connection import Transaction
 from homed.store.executors import Executor
+from homed.store.gate import Gate, OpenGate
 from homed.store.rows import Tx
 
 T = TypeVar("T")
@@ -39,11 +40,21 @@ class _Job(Generic[T]):
 class Writer:
     """Owns the writing connection.  ``run`` is its task; it returns when the queue is closed and empty."""
 
-    def __init__(self, connection: apsw.Connection, path: Path, executor: Executor, failpoints: Failpoints) -> None:
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        path: Path,
+        executor: Executor,
+        failpoints: Failpoints,
+        gate: Gate | None = None,
+    ) -> None:
         self._connection = connection
         self._path = path
         self._executor = executor
         self._failpoints = failpoints
+        self._gate = gate or OpenGate()
+        self._refused: Callable[[], Exception] | None = None
+        self._in_hand = trio.Lock()  # one batch, or whoever waits for there to be none
         self._send, self._receive = trio.open_memory_channel[_Job[Any]](MAX_BATCH)
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
@@ -59,6 +70,12 @@ class Writer:
             job.withdrawn = not job.started
             raise
         return job.answer.unwrap()
+
+    async def refuse(self, why: Callable[[], Exception]) -> None:
+        """From now on nothing is written: every job gets ``why()``.  Returns once the batch in hand is over."""
+        self._refused = why
+        async with self._in_hand:
+            pass
 
     def close(self) -> None:
         """Take no more; ``run`` commits what is queued and returns."""
@@ -90,12 +107,19 @@ class Writer:
         for job in batch:
             job.started = True
         try:
-            answers = await self._executor.run(lambda: self._transact([job.fn for job in batch]))
+            async with self._in_hand:
+                answers = await self._answer([job.fn for job in batch])
             for job, answer in zip(batch, answers, strict=True):
                 job.answer = answer
         finally:
             for job in batch:
                 job.done.set()
+
+    async def _answer(self, fns: Sequence[Callable[[Tx], Any]]) -> list[outcome.Maybe[Any]]:
+        async with self._gate.writing():
+            if self._refused is not None:
+                return [outcome.Error(self._refused()) for _ in fns]
+            return await self._executor.run(lambda: self._transact(fns))
 
     def _transact(self, fns: Sequence[Callable[[Tx], Any]]) -> list[outcome.Maybe[Any]]:
         """Run the functions, each in a SAVEPOINT, and COMMIT.  One answer for each; all errors if the COMMIT fails."""

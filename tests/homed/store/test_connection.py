@@ -101,7 +101,7 @@ async def test_c12_a_page_of_zeros_is_found_at_start_and_the_file_is_kept(tmp_pa
     before = fingerprint(tmp_path)
     error = refusal(path)
     assert error.detail["reason"] == "corrupt"
-    assert "backup" in error.hint
+    assert "doctor --repair" in error.hint
     assert "\n" not in error.message
     assert fingerprint(tmp_path) == before
 

@@ -1,0 +1,175 @@
+"""A damaged database: what is said about it, and the copy that is kept before anybody tries to mend it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from homed.store.rows import ReadOnly
+
+FOLDER = "damaged"
+"""Beside the database: one private folder for each damage, named by the time it was found."""
+
+LABEL = "damage.json"
+SPARE = 16 * 1024 * 1024
+"""Bytes that must stay free besides the copy: the log and the plugins go on writing."""
+
+SUFFIXES = ("", "-wal", "-journal")
+"""The files that together are a database; -shm holds nothing of its own."""
+_CHUNK = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Why nothing is stored any more.  ``kept`` is where the copy lies, empty until it is made or if ``refused``."""
+
+    path: Path
+    found: str
+    kept: str = ""
+    refused: str = ""
+
+    @property
+    def message(self) -> str:
+        """One sentence for a person."""
+        return (
+            f"The database {self.path} is damaged, so homed runs read-only: what can be read is shown, and nothing new"
+            " is stored."
+        )
+
+    @property
+    def hint(self) -> str:
+        """Where the damaged file is kept, and what to do."""
+        mend = "Stop homed and run `homed doctor --repair`."
+        if self.kept:
+            return f"A copy of the damaged file is in {self.kept}. {mend}"
+        if self.refused:
+            return f"{self.refused} Copy {self.path.name} and {self.path.name}-wal away yourself. {mend}"
+        return mend
+
+    def refusal(self) -> ReadOnly:
+        """What every write gets; a new object each time."""
+        detail = {"reason": "read_only", "kept": self.kept}
+        return ReadOnly(self.message, hint=self.hint, detail=detail)
+
+
+def keep(damage: Damage, *, cancelled: Callable[[], bool] = bool) -> Damage:
+    """Copy the database with its log into a private folder beside it, once for each damage, and say where.
+
+    Nobody may write to the database meanwhile.  ``refused`` says why there is no copy; nothing is raised for a full or
+    unwritable disk.  When ``cancelled`` turns true it gives up and leaves nothing half-made.
+    """
+    files, look = _look(damage.path)
+    place = damage.path.parent / FOLDER
+    if kept := _known(place, look):
+        return replace(damage, kept=str(kept))
+    try:
+        return replace(damage, kept=str(_copy(place, files, _label(damage, look), cancelled)))
+    except OSError as error:
+        return replace(damage, refused=f"It could not be copied aside ({error.strerror or error}).")
+
+
+def claim_folder(damage: Damage) -> Path:
+    """A folder for the damaged files to be moved to: the one that holds a copy of them already, or a new one."""
+    _, look = _look(damage.path)
+    place = damage.path.parent / FOLDER
+    if kept := _known(place, look):
+        return kept
+    place.mkdir(mode=0o700, exist_ok=True)
+    made = _free_name(place)
+    made.mkdir(mode=0o700)
+    _write(made / LABEL, _label(damage, look))
+    sync_folder(place)
+    return made
+
+
+_Look = dict[str, list[int]]
+
+
+def _look(path: Path) -> tuple[dict[str, Path], _Look]:
+    """The files of a database that hold something, and size and time of each: enough to know the same damage again."""
+    files = {file.name: file for file in (Path(f"{path}{suffix}") for suffix in SUFFIXES) if _holds(file)}
+    return files, {name: [file.stat().st_size, file.stat().st_mtime_ns] for name, file in files.items()}
+
+
+def _label(damage: Damage, look: _Look) -> bytes:
+    return json.dumps({"found": damage.found, "files": look}).encode()
+
+
+def _holds(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _known(place: Path, look: _Look) -> Path | None:
+    """The folder that already holds this very damage: files of the same size and time."""
+    for label in sorted(place.glob(f"*/{LABEL}"), reverse=True):
+        try:
+            if json.loads(label.read_bytes())["files"] == look:
+                return label.parent
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return None
+
+
+def _copy(place: Path, files: dict[str, Path], label: bytes, cancelled: Callable[[], bool]) -> Path:
+    place.mkdir(mode=0o700, exist_ok=True)
+    need = sum(file.stat().st_size for file in files.values()) + SPARE
+    if (free := shutil.disk_usage(place).free) < need:
+        raise OSError(f"that needs {need >> 20} MB of free space, and there are {free >> 20} MB")
+    making = place / f".making-{os.getpid()}"
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir(mode=0o700)
+    try:
+        for name, file in files.items():
+            _copy_file(file, making / name, cancelled)
+        _write(making / LABEL, label)
+        kept = _free_name(place)
+        making.rename(kept)
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        raise
+    sync_folder(place)
+    return kept
+
+
+def _free_name(place: Path) -> Path:
+    name = time.strftime("homed-%Y%m%d-%H%M%S")
+    kept, number = place / name, 1
+    while kept.exists():
+        number += 1
+        kept = place / f"{name}-{number}"
+    return kept
+
+
+def _copy_file(source: Path, target: Path, cancelled: Callable[[], bool]) -> None:
+    with source.open("rb") as reading:
+        _write(target, b"", lambda: reading.read(_CHUNK), cancelled)
+
+
+def _write(target: Path, first: bytes, more: Callable[[], bytes] = bytes, cancelled: Callable[[], bool] = bool) -> None:
+    fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "wb") as writing:
+        piece = first or more()
+        while piece:
+            if cancelled():
+                raise OSError("homed was stopped meanwhile")
+            writing.write(piece)
+            piece = more()
+        writing.flush()
+        os.fsync(writing.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on the disk."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
