@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from homed.clock import new_id
-from homed.memory.records import Event, EventKind, Input, NewEvent
+from homed.memory.records import Event, EventKind, Input, NewEvent, calls_of
+from homed.memory.shorten import event_tokens
+from homed.memory.tokens import estimate_tokens
 from homed.store.rows import Row, Tx, dumps, loads
 
-COLUMNS = "id, seq, scope, thread, turn, channel, peer, kind, text, created_at, data, layer, no_memory"
+COLUMNS = "id, seq, scope, thread, turn, channel, peer, kind, text, created_at, data, layer, no_memory, source, tokens"
 """What ``from_row`` reads, in its order."""
 
 
@@ -19,11 +21,12 @@ def append(tx: Tx, input_: Input, new: NewEvent, *, at: float) -> Event:
     """
     peer = new.peer or (input_.peer if new.kind is EventKind.USER else "")
     row = tx.one(
-        "INSERT INTO events (id, scope, thread, turn, channel, peer, kind, text, data, created_at, no_memory)"
-        f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {COLUMNS}",
+        "INSERT INTO events (id, scope, thread, turn, channel, peer, kind, text, data, created_at, no_memory, tokens)"
+        f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {COLUMNS}",
         (
             new_id("ev"), input_.scope, input_.thread, input_.turn, input_.channel, peer, new.kind.value, new.text,
             dumps(dict(new.data)), at, int(new.no_memory or input_.no_memory),
+            event_tokens(new, estimate_tokens),
         ),
     )  # fmt: skip
     assert row is not None
@@ -63,18 +66,11 @@ def dangling_calls(tx: Tx, turn: str) -> list[Mapping[str, object]]:
     return waiting
 
 
-def calls_of(event: Event) -> list[Mapping[str, object]]:
-    """The tool calls an ASSISTANT event made; none for other kinds."""
-    found = event.data.get("calls")
-    if event.kind is not EventKind.ASSISTANT or not isinstance(found, list):
-        return []
-    return [call for call in found if isinstance(call, Mapping)]
-
-
 def from_row(row: Row) -> Event:
     """An Event from a row of ``COLUMNS``."""
-    id_, seq, scope, thread, turn, channel, peer, kind, text, created_at, data, layer, no_memory = row
+    id_, seq, scope, thread, turn, channel, peer, kind, text, created_at, data, layer, no_memory, source, tokens = row
     return Event(
         id=id_, seq=seq, scope=scope, thread=thread, turn=turn, channel=channel, peer=peer, kind=EventKind(kind),
         text=text, created_at=created_at, data=loads(data) or {}, layer=layer, no_memory=bool(no_memory),
+        source=source, tokens=tokens,
     )  # fmt: skip

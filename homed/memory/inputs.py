@@ -7,7 +7,7 @@ from dataclasses import asdict, fields, replace
 
 from homed.clock import new_id
 from homed.errors import Conflict, InvalidInput, NotFound
-from homed.memory import events, threads
+from homed.memory import cold, events, ledger, threads
 from homed.memory.records import Event, Input, InputState, NewEvent, NewInput, Outcome
 from homed.store.rows import Row, Tx, dumps, loads
 
@@ -84,7 +84,8 @@ def finish(
 
     Raises Conflict when it has ended already (whatever the second outcome is), NotFound, and InvalidInput when the
     outcome's state is not terminal.  A no_memory event is archived here: it never reaches a later prompt.  With
-    ``no_memory`` that is every event of the turn, also those stored before anybody said so.
+    ``no_memory`` that is every event of the turn, also those stored before anybody said so.  Answered, and only then:
+    the cold events that the turn looked at are back in the window.
     """
     if not outcome.state.terminal:
         raise InvalidInput(f"{outcome.state.value} is not an end.")
@@ -105,6 +106,8 @@ def finish(
         (before.thread, before.turn, int(no_memory)),
     )
     threads.touch(tx, before.thread, at=at)
+    if outcome.state is InputState.ANSWERED and (back := cold.confirm(tx, before.turn)):
+        ledger.record(tx, before, "confirm", {"back": back}, at=at)
     return [replace(event, layer="archived") if event.no_memory else event for event in stored]
 
 

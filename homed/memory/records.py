@@ -38,6 +38,8 @@ class Event:
     """One verbatim thing that happened; the text never changes.
 
     ``seq`` orders events over the whole store; ``layer`` is context, cold or archived; times are UTC seconds.
+    ``source`` is "cold_storage" once it was recalled into the window; ``tokens`` is what the whole event costs in a
+    prompt, counted when it was stored (0: not yet, by an earlier release).
     ``data`` by kind: ASSISTANT ``{"calls": [{"id", "name", "arguments", "raw"?}], "reasoning": str, "partial": bool,
     "final": bool, "usage": {...}}``, the tokens of its turn so far; TOOL ``{"call_id", "name", "status":
     ok|error|denied|interrupted, "args": {...}, "ms": int, "untrusted": bool}``, the last two where the call came to an
@@ -57,6 +59,16 @@ class Event:
     data: Mapping[str, object] = field(default_factory=dict)
     layer: str = "context"
     no_memory: bool = False
+    source: str = ""
+    tokens: int = 0
+
+
+def calls_of(event: Event) -> list[Mapping[str, object]]:
+    """The tool calls an ASSISTANT event made; none for other kinds."""
+    found = event.data.get("calls")
+    if event.kind is not EventKind.ASSISTANT or not isinstance(found, list):
+        return []
+    return [call for call in found if isinstance(call, Mapping)]
 
 
 @dataclass(frozen=True, slots=True)

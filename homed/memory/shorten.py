@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from homed.memory.records import Event, EventKind
+from homed.memory.records import Event, EventKind, NewEvent
 
 Estimate = Callable[[str], int]
 
@@ -14,7 +14,7 @@ MESSAGE_TOKENS = 4
 """What role marks and separators of one message cost."""
 
 
-def event_tokens(event: Event, estimate: Estimate) -> int:
+def event_tokens(event: Event | NewEvent, estimate: Estimate) -> int:
     """What the event costs in a prompt: its text, a tool's result whole, calls with their arguments, reasoning."""
     total = MESSAGE_TOKENS + estimate(event.text)
     if event.kind is EventKind.ASSISTANT:
@@ -64,7 +64,7 @@ def in_tokens(text: str, limit: int, name: str, estimate: Estimate) -> str:
     return f"[… {len(text)} characters]" if text else text
 
 
-def _calls(event: Event) -> list[dict[str, object]]:
+def _calls(event: Event | NewEvent) -> list[dict[str, object]]:
     calls = event.data.get("calls")
     return [dict(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from homed.memory import events as table
+from homed.memory.choose import Limits, Selection, SinkPlan, select, sink_plan
 from homed.memory.records import Event, EventKind
 from homed.memory.shorten import Estimate, event_tokens, shorten
 from homed.memory.tokens import estimate_tokens
+from homed.memory.units import Unit, paired, whole
 from homed.store.rows import Tx
 
-__all__ = ["estimate_tokens", "plan", "recent"]
+__all__ = [
+    "Limits",
+    "Selection",
+    "SinkPlan",
+    "Unit",
+    "estimate_tokens",
+    "paired",
+    "plan",
+    "recent",
+    "select",
+    "sink_plan",
+    "whole",
+]
 
 
 def recent(tx: Tx, *, scope: str, thread: str, limit: int) -> list[Event]:
@@ -37,14 +50,6 @@ def _select(tx: Tx, rest: str, params: Sequence[str | int]) -> list[Event]:
     return [table.from_row(row) for row in tx.all(f"SELECT {table.COLUMNS} FROM events WHERE {rest}", params)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """What is shown or left out as one: an event, or an ASSISTANT event with all its TOOL events."""
-
-    events: tuple[Event, ...]
-    tokens: int
-
-
 def plan(events: Sequence[Event], *, budget_tokens: int, estimate: Estimate = estimate_tokens) -> list[Event]:
     """The newest events that fit ``budget_tokens``, in the order given (oldest first).
 
@@ -53,7 +58,7 @@ def plan(events: Sequence[Event], *, budget_tokens: int, estimate: Estimate = es
     budget is shown so too.  The stored events stay whole.  A TOOL event without its call is left out, a call without
     its result is taken out of its event: whatever comes in, every call that goes out has its result.
     """
-    units = _units(events, estimate)
+    units = paired(events, lambda event: event_tokens(event, estimate))
     if sum(unit.tokens for unit in units) <= budget_tokens:
         chosen = dict(enumerate(units))
     else:
@@ -62,7 +67,7 @@ def plan(events: Sequence[Event], *, budget_tokens: int, estimate: Estimate = es
     return sorted(shown, key=lambda event: event.seq)
 
 
-def _newest(units: Sequence[_Unit], budget: int, estimate: Estimate) -> dict[int, _Unit]:
+def _newest(units: Sequence[Unit], budget: int, estimate: Estimate) -> dict[int, Unit]:
     chosen = _first(units, budget, estimate)
     left = budget - sum(unit.tokens for unit in chosen.values())
     for index in range(len(units) - 1, -1, -1):
@@ -78,7 +83,7 @@ def _newest(units: Sequence[_Unit], budget: int, estimate: Estimate) -> dict[int
     return chosen
 
 
-def _first(units: Sequence[_Unit], budget: int, estimate: Estimate) -> dict[int, _Unit]:
+def _first(units: Sequence[Unit], budget: int, estimate: Estimate) -> dict[int, Unit]:
     """The question of the newest turn and the newest unit, made to fit together."""
     last = len(units) - 1
     question = _question(units)
@@ -89,7 +94,7 @@ def _first(units: Sequence[_Unit], budget: int, estimate: Estimate) -> dict[int,
     return _fitting({question: asked, last: newest}, {question: share, last: budget - share}, estimate)
 
 
-def _question(units: Sequence[_Unit]) -> int | None:
+def _question(units: Sequence[Unit]) -> int | None:
     turn = units[-1].events[0].turn
     asked = [
         index
@@ -99,12 +104,12 @@ def _question(units: Sequence[_Unit]) -> int | None:
     return asked[-1] if asked else None
 
 
-def _fitting(units: dict[int, _Unit], limits: dict[int, int], estimate: Estimate) -> dict[int, _Unit]:
+def _fitting(units: dict[int, Unit], limits: dict[int, int], estimate: Estimate) -> dict[int, Unit]:
     cut = {index: _cut(unit, limits[index], estimate) for index, unit in units.items()}
     return {index: unit for index, unit in cut.items() if unit is not None}
 
 
-def _cut(unit: _Unit, limit: int, estimate: Estimate) -> _Unit | None:
+def _cut(unit: Unit, limit: int, estimate: Estimate) -> Unit | None:
     """The unit at no more than ``limit`` tokens: whole, or each event at a fair share of it; None when it cannot be."""
     if unit.tokens <= limit:
         return unit
@@ -113,7 +118,7 @@ def _cut(unit: _Unit, limit: int, estimate: Estimate) -> _Unit | None:
     events = tuple(event for event in shorter if event is not None)
     if len(events) < len(unit.events):
         return None
-    return _Unit(events, sum(event_tokens(event, estimate) for event in events))
+    return Unit(events, sum(event_tokens(event, estimate) for event in events))
 
 
 def _shares(sizes: Sequence[int], limit: int) -> list[int]:
@@ -125,37 +130,3 @@ def _shares(sizes: Sequence[int], limit: int) -> list[int]:
         shares[index] = min(sizes[index], left // (len(sizes) - place))
         left -= shares[index]
     return shares
-
-
-def _units(events: Sequence[Event], estimate: Estimate) -> list[_Unit]:
-    """Group calls with their results; what has no other half is taken out."""
-    groups: list[list[Event]] = []
-    waiting: dict[tuple[str, object], list[Event]] = {}
-    for event in events:
-        if event.kind is EventKind.TOOL:
-            group = waiting.pop((event.turn, event.data.get("call_id")), None)
-            if group is not None:
-                group.append(event)
-            continue
-        groups.append([event])
-        for call in table.calls_of(event):
-            waiting[event.turn, call.get("id")] = groups[-1]
-    complete = [kept for group in groups if (kept := _answered(group))]
-    return [_Unit(tuple(group), sum(event_tokens(e, estimate) for e in group)) for group in complete]
-
-
-def _answered(group: list[Event]) -> list[Event]:
-    """The group with the calls that have a result; nothing when that leaves nothing to show."""
-    head, *results = group
-    calls = table.calls_of(head)
-    if len(calls) == len(results):
-        return group
-    done = [result.data.get("call_id") for result in results]
-    kept = []
-    for call in calls:
-        if call.get("id") in done:
-            done.remove(call.get("id"))  # an id used twice is answered once
-            kept.append(call)
-    if not kept and not head.text:
-        return []
-    return [replace(head, data={**head.data, "calls": kept}), *results]

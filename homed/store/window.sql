@@ -33,3 +33,51 @@ CREATE TABLE ledger (
 ) STRICT;
 CREATE INDEX ledger_by_turn ON ledger (turn, seq);
 CREATE INDEX ledger_by_thread ON ledger (thread, seq);
+
+-- A window's events and tokens are counted, and a hit's layer is looked up, without reading the texts.
+DROP INDEX events_by_scope;
+CREATE INDEX events_by_layer ON events (scope, layer, seq, no_memory, tokens);
+
+-- The words of events, rowid = events.seq.  Terms come made (stems, pairs of Chinese characters, exact symbols), each
+-- with its scope before it, so that a scope's words can be found from no other.  Without content: the text is in
+-- `events`.  Which event has a term is all that is kept of it.
+CREATE VIRTUAL TABLE word_index USING fts5 (
+    terms, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '-_.:/@#+%&=~?$*'"
+);
+INSERT INTO word_index (word_index, rank) VALUES ('secure-delete', 1);
+CREATE VIRTUAL TABLE word_terms USING fts5vocab (word_index, 'row');
+
+-- Indexed are the events above backlog and up to mark.  What an earlier release stored is below, and is done bit by bit.
+CREATE TABLE word_marks (
+    one     INTEGER PRIMARY KEY CHECK (one = 1),
+    mark    INTEGER NOT NULL,
+    backlog INTEGER NOT NULL,
+    version INTEGER NOT NULL                             -- of the terms
+) STRICT;
+INSERT INTO word_marks SELECT 1, coalesce(max(seq), 0), coalesce(max(seq), 0), 1 FROM events;
+
+CREATE TABLE word_counts (
+    scope     TEXT PRIMARY KEY NOT NULL,
+    documents INTEGER NOT NULL                           -- events of it in the index
+) STRICT, WITHOUT ROWID;
+
+-- Events whose words must leave the index; with what they were made from, since the event itself may be gone.
+CREATE TABLE word_drops (
+    seq   INTEGER PRIMARY KEY,
+    scope TEXT NOT NULL,
+    kind  TEXT NOT NULL,
+    text  TEXT NOT NULL,
+    data  TEXT NOT NULL
+) STRICT;
+CREATE TRIGGER words_of_deleted AFTER DELETE ON events
+WHEN old.no_memory = 0 AND old.kind <> 'note'
+    AND old.seq <= (SELECT mark FROM word_marks) AND old.seq > (SELECT backlog FROM word_marks)
+BEGIN
+    INSERT INTO word_drops VALUES (old.seq, old.scope, old.kind, old.text, old.data);
+END;
+CREATE TRIGGER words_of_private AFTER UPDATE OF no_memory ON events
+WHEN old.no_memory = 0 AND new.no_memory = 1 AND old.kind <> 'note'
+    AND old.seq <= (SELECT mark FROM word_marks) AND old.seq > (SELECT backlog FROM word_marks)
+BEGIN
+    INSERT INTO word_drops VALUES (old.seq, old.scope, old.kind, old.text, old.data);
+END;

@@ -1,0 +1,103 @@
+"""The cold layer: events that left the window, looked at, and put back once the turn that looked is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from homed.memory import events as table
+from homed.memory.records import Event
+from homed.memory.units import whole
+from homed.store.rows import Tx, dumps
+
+SOURCE = "cold_storage"
+"""What a recalled event says of where it came from."""
+
+REMEMBERED = 30 * 86_400.0
+"""Seconds after which an access no longer counts."""
+
+_AMONG = "(SELECT value FROM json_each(?))"
+
+
+def peek(tx: Tx, ids: Iterable[str], turn: str, at: float) -> list[str]:
+    """The turn looks at these events: one access each, however often it looks; nothing else changes.
+
+    Only what is cold and of the turn's own scope counts; returns those ids in the order given.
+    """
+    wanted = list(dict.fromkeys(ids))
+    found = tx.all(
+        f"SELECT id FROM events WHERE id IN {_AMONG} AND layer = 'cold'"
+        " AND scope = (SELECT scope FROM inputs WHERE turn = ? ORDER BY seq LIMIT 1)",
+        (dumps(wanted), turn),
+    )
+    cold = {row[0] for row in found}
+    counted = [id_ for id_ in wanted if id_ in cold]
+    tx.many("INSERT OR IGNORE INTO accesses (turn, event, at) VALUES (?, ?, ?)", [(turn, id_, at) for id_ in counted])
+    return counted
+
+
+def confirm(tx: Tx, turn: str) -> list[str]:
+    """The turn is answered: what it looked at and is still cold goes back into the window, in whole units.
+
+    The ids moved, in time order; their place in time is what it was.  A second turn that looked at the same finds it
+    there already: nothing happens.  ``inputs.finish`` calls this; a turn that ends otherwise leaves all cold.
+    """
+    pending = tx.all(
+        "SELECT a.event FROM accesses a JOIN events e ON e.id = a.event WHERE a.turn = ? AND e.layer = 'cold'", (turn,)
+    )
+    moved = _in_whole_units(tx, [row[0] for row in pending], "cold")
+    tx.execute(f"UPDATE events SET layer = 'context', source = '{SOURCE}' WHERE id IN {_AMONG}", (dumps(moved),))
+    return moved
+
+
+def sink(tx: Tx, scope: str, ids: Collection[str]) -> int:
+    """Move these events of the scope's window, in whole units, to the cold layer; their blocks go along.
+
+    What belongs to a running turn stays, and so does what is no_memory, whatever was asked.  Returns how many moved.
+    """
+    asked = [row[0] for row in tx.all(
+        f"SELECT id FROM events WHERE id IN {_AMONG} AND scope = ? AND layer = 'context' AND no_memory = 0"
+        " AND turn NOT IN (SELECT id FROM turns WHERE ended_at IS NULL)",
+        (dumps(list(ids)), scope),
+    )]  # fmt: skip
+    moved = _in_whole_units(tx, asked, "context")
+    tx.execute(f"UPDATE events SET layer = 'cold', source = '' WHERE id IN {_AMONG}", (dumps(moved),))
+    return len(moved)
+
+
+def count(tx: Tx, scope: str) -> int:
+    """Cold events of the scope."""
+    return int(tx.value("SELECT count(*) FROM events WHERE scope = ? AND layer = 'cold'", (scope,)))
+
+
+def unit_of(tx: Tx, event_id: str) -> list[Event]:
+    """The event with what belongs to it (a call and its results), in their order; none when it is not there."""
+    turn = tx.one("SELECT turn, scope FROM events WHERE id = ?", (event_id,))
+    if turn is None:
+        return []
+    return next(list(unit) for unit in _units(tx, *turn) if any(event.id == event_id for event in unit))
+
+
+def accesses(tx: Tx, ids: Sequence[str], *, at: float) -> dict[str, int]:
+    """How many turns looked at each event in the last 30 days."""
+    rows = tx.all(
+        f"SELECT event, count(*) FROM accesses WHERE event IN {_AMONG} AND at > ? GROUP BY event",
+        (dumps(list(ids)), at - REMEMBERED),
+    )
+    return dict.fromkeys(ids, 0) | {row[0]: row[1] for row in rows}
+
+
+def _in_whole_units(tx: Tx, ids: Sequence[str], layer: str) -> list[str]:
+    """These events with all that belongs to them and is in the same layer, in time order."""
+    wanted = set(ids)
+    turns = tx.all(f"SELECT DISTINCT turn, scope FROM events WHERE id IN {_AMONG}", (dumps(list(ids)),))
+    found: dict[str, int] = {}
+    for turn, scope in turns:
+        for unit in _units(tx, turn, scope):
+            if any(event.id in wanted for event in unit):
+                found |= {event.id: event.seq for event in unit if event.layer == layer}
+    return sorted(found, key=found.__getitem__)
+
+
+def _units(tx: Tx, turn: str, scope: str) -> list[tuple[Event, ...]]:
+    rows = tx.all(f"SELECT {table.COLUMNS} FROM events WHERE turn = ? AND scope = ? ORDER BY seq", (turn, scope))
+    return [unit.events for unit in whole([table.from_row(row) for row in rows], lambda event: event.tokens)]

@@ -1,0 +1,51 @@
+"""What a scope's window holds, read from the table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from homed.memory import events as table
+from homed.memory.records import Event
+from homed.memory.shorten import event_tokens
+from homed.memory.tokens import estimate_tokens
+from homed.store.rows import Tx
+
+MOST = 2_000
+"""Newest events that are looked at: a window holds tens, and thousands only right after an upgrade."""
+
+_IN_WINDOW = "scope = ? AND layer = 'context' AND no_memory = 0"
+
+
+def window_events(tx: Tx, scope: str, limit: int = MOST) -> list[Event]:
+    """The newest events of the scope's window, of every conversation in it, oldest first, each with its tokens.
+
+    What is no_memory is never among them: only its own turn may see it.
+    """
+    rows = tx.all(f"SELECT {table.COLUMNS} FROM events WHERE {_IN_WINDOW} ORDER BY seq DESC LIMIT ?", (scope, limit))
+    return [counted(table.from_row(row)) for row in reversed(rows)]
+
+
+def totals(tx: Tx, scope: str) -> tuple[int, int]:
+    """Events and tokens in the scope's window, without reading their texts."""
+    row = tx.one(f"SELECT count(*), total(tokens) FROM events WHERE {_IN_WINDOW}", (scope,))
+    assert row is not None
+    return row[0], int(row[1])
+
+
+def active_threads(tx: Tx, scope: str, *, since: float) -> list[str]:
+    """Threads of the scope that were used at ``since`` or later, last used first."""
+    rows = tx.all(
+        "SELECT id FROM threads WHERE scope = ? AND updated_at >= ? ORDER BY updated_at DESC, id", (scope, since)
+    )
+    return [row[0] for row in rows]
+
+
+def last_inputs(tx: Tx, scope: str, *, limit: int = 3) -> list[str]:
+    """The texts of the scope's last inputs, newest first: what sinking is scored against when nobody is talking."""
+    rows = tx.all("SELECT text FROM inputs WHERE scope = ? AND no_memory = 0 ORDER BY seq DESC LIMIT ?", (scope, limit))
+    return [row[0] for row in rows]
+
+
+def counted(event: Event) -> Event:
+    """The event with its tokens, counted now if an earlier release stored it without."""
+    return event if event.tokens else replace(event, tokens=event_tokens(event, estimate_tokens))

@@ -1,0 +1,1 @@
+"""Finding what was said: words, their index, and the ranker over it."""

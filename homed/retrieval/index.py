@@ -1,0 +1,116 @@
+"""The index of words over events: kept in the same transactions, so that what is stored is found at once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from homed.memory.records import EventKind
+from homed.retrieval.words import Words
+from homed.store.rows import Row, Tx, dumps, loads
+
+VERSION = 1
+"""Of the terms.  Another version than the file's: everything is indexed again."""
+
+SLICE = 200_000
+"""Characters that one call of ``backfill`` looks at: some 100 ms of the writer."""
+
+_COLUMNS = "seq, scope, kind, text, data"
+_INDEXED = "no_memory = 0 AND kind <> 'note'"
+
+
+def catch_up(tx: Tx) -> int:
+    """Index every event stored since the last time, and erase the words of those that were deleted or made private.
+
+    Belongs into every transaction that appends, deletes or ends (no_memory) events; what one left out the next one
+    does.  Returns how many events were looked at.
+    """
+    erased = _erase(tx)
+    rows = tx.all(f"SELECT {_COLUMNS}, {_INDEXED} FROM events WHERE seq > (SELECT mark FROM word_marks) ORDER BY seq")
+    if rows:
+        _add(tx, [row[:5] for row in rows if row[5]])
+        tx.execute("UPDATE word_marks SET mark = ?", (rows[-1][0],))
+    return erased + len(rows)
+
+
+def backfill(tx: Tx, limit: int = 256) -> int:
+    """Index some events that an earlier release stored, newest first; 0: none is left.
+
+    For the start of the daemon, again and again until it returns 0, beside everything else: a call takes the writer
+    for about 100 ms.
+    """
+    _start_over_for_new_terms(tx)
+    rows = tx.all(
+        f"SELECT {_COLUMNS}, {_INDEXED} FROM events WHERE seq <= (SELECT backlog FROM word_marks)"
+        " ORDER BY seq DESC LIMIT ?",
+        (limit,),
+    )
+    taken, room = 0, SLICE
+    while taken < len(rows) and room > 0:
+        room -= len(rows[taken][3])
+        taken += 1
+    _add(tx, [row[:5] for row in rows[:taken] if row[5]])
+    tx.execute("UPDATE word_marks SET backlog = ?", (rows[taken - 1][0] - 1 if rows else 0,))
+    return taken
+
+
+def waiting(tx: Tx) -> int:
+    """How many events are not yet indexed."""
+    return int(tx.value("SELECT count(*) FROM events, word_marks WHERE seq <= backlog OR seq > mark"))
+
+
+def term(scope: str, word: str) -> str:
+    """A word as it stands in the index: each scope has words of its own, so that none can be found from another."""
+    return f"{prefix(scope)}{word}"
+
+
+def prefix(scope: str) -> str:
+    """What the scope's terms begin with."""
+    return hashlib.blake2b(scope.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest() + ":"
+
+
+def document(kind: str, text: str, data: Mapping[str, object]) -> str:
+    """What of an event is indexed: its text; of a tool's result also the tool's name and what it was asked."""
+    if kind != EventKind.TOOL:
+        return text
+    asked = data.get("args")
+    return f"{data.get('name', '')} {dumps(asked) if asked else ''}\n{text}"
+
+
+def _add(tx: Tx, rows: Sequence[Row]) -> None:
+    words = Words()
+    for seq, scope, kind, text, data in rows:
+        terms = _terms(words, scope, document(kind, text, loads(data) or {}))
+        tx.execute("INSERT INTO word_index (rowid, terms) VALUES (?, ?)", (seq, terms))
+        tx.execute(
+            "INSERT INTO word_counts (scope, documents) VALUES (?, 1)"
+            " ON CONFLICT (scope) DO UPDATE SET documents = documents + 1",
+            (scope,),
+        )
+
+
+def _erase(tx: Tx) -> int:
+    """Take out what the triggers put on the list; the terms are made again from the text, so none of them stays."""
+    rows = tx.all("SELECT seq, scope, kind, text, data FROM word_drops ORDER BY seq")
+    words = Words()
+    for seq, scope, kind, text, data in rows:
+        terms = _terms(words, scope, document(kind, text, loads(data) or {}))
+        tx.execute("INSERT INTO word_index (word_index, rowid, terms) VALUES ('delete', ?, ?)", (seq, terms))
+        tx.execute("UPDATE word_counts SET documents = documents - 1 WHERE scope = ?", (scope,))
+    if rows:
+        tx.execute("DELETE FROM word_drops")
+    return len(rows)
+
+
+def _terms(words: Words, scope: str, text: str) -> str:
+    begin = prefix(scope)
+    return " ".join(begin + word for word in dict.fromkeys(words.tokens(text)))
+
+
+def _start_over_for_new_terms(tx: Tx) -> None:
+    if tx.value("SELECT version FROM word_marks") == VERSION:
+        return
+    tx.execute("INSERT INTO word_index (word_index) VALUES ('delete-all')")
+    tx.execute("DELETE FROM word_counts")
+    tx.execute("DELETE FROM word_drops")
+    tx.execute("UPDATE word_marks SET backlog = mark, version = ?", (VERSION,))

@@ -1,0 +1,179 @@
+"""A text as the terms it is found by: stems, pairs of Chinese characters, exact symbols.  Pure.
+
+The same text always gives the same terms; nothing here guesses a language or waits for a dictionary.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import pairwise
+
+import snowballstemmer
+
+from homed.retrieval.stopwords import CHINESE_CHARACTERS, CHINESE_PAIRS, ENGLISH, RUSSIAN
+
+HEAD, TAIL = 16_000, 8_000
+"""Characters of a longer text whose words count.
+
+A prompt shows no more of an event in one piece, and a stem costs some 30 µs.  Exact symbols count wherever they stand.
+"""
+
+LONGEST = 400_000
+"""Characters looked at for exact symbols: 60 ms; what is behind them is not found by words."""
+
+MOST_SYMBOLS = 2_000
+"""Different exact symbols beyond the ends of a long text: a log of random ids must not fill the index."""
+
+LONGEST_TERM = 80
+"""Characters of one term; a longer symbol (base64, a URL with its query) is found by its parts."""
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_PIECES = re.compile(
+    rf"(?P<run>[{_UNSPACED}]+)"
+    rf"|(?P<word>[^\W\d_{_UNSPACED}]+(?:'[^\W\d_{_UNSPACED}]+)?(?![\w+#@/.:=~%-]))"
+    rf"|(?P<symbol>[^\W{_UNSPACED}](?:[-\w.:/@#+%&=~?$*](?<![{_UNSPACED}]))*)"
+    rf"|(?P<path>[/~.$#@](?:[-\w.:/@#+%&=~?$*](?<![{_UNSPACED}]))+)"
+)
+_PARTS = re.compile(r"\d+|[^\W\d_]+")
+_SEGMENT = re.compile(r"[/@?&=]+")
+_CAMEL = re.compile(r"(?<=[a-zа-я0-9])(?=[A-ZА-Я])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MARKS = re.compile(r"[\u0300-\u036f]")
+_DIGIT_OR_JOIN = re.compile(r"[0-9_./:@+#-]")
+
+_TIME = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?\s*(?:Z|[+-]\d{2}:?\d{2}|[AP]M)?"
+_DATE = r"\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}日?"
+_NOISE = re.compile(
+    rf"^\s*[\[(（【]?{_DATE}[T ,]*{_TIME}[\])）】]?[:：,]?"  # a line's own time stamp
+    rf"|[\[(（【]\s*(?:{_DATE}[T ,]*)?{_TIME}\s*[\])）】]"  # one in brackets, anywhere
+    r"|</?[a-z][\w-]*(?:\s+[\w-]+=\"[^\"\n]*\")*\s*/?>"  # marks of a template
+    r"|\[… \d+ of \d+ characters left out[^\]]*\]",
+    re.MULTILINE,
+)
+
+
+def tokens(text: str) -> list[str]:
+    """The terms of ``text`` in their order, repeats and all: lower case, no blank inside, none a stop word.
+
+    A word is its stem (Porter2 for Latin letters, Snowball's Russian for Cyrillic).  Scripts without spaces give single
+    characters and pairs.  What holds digits or joins letters by punctuation (4379, 3.11.2, 10.0.0.7:8080, /etc/hosts,
+    gen-itgc, snake_case, someName) is a term whole and in its parts.
+    """
+    return Words().tokens(text)
+
+
+def cleaned(text: str) -> str:
+    """A query without time stamps and marks of templates; as it is when nothing would be left."""
+    left = _NOISE.sub(" ", text).strip()
+    return left or text
+
+
+def is_exact(term: str) -> bool:
+    """True for a number of two digits or more, a version, address, path or identifier: no word of a language."""
+    return len(term) > 1 and not term.isalpha() and _DIGIT_OR_JOIN.search(term) is not None
+
+
+class Words:
+    """Makes terms, and remembers stems for as long as it lives (a batch of texts)."""
+
+    def __init__(self) -> None:
+        self._english = snowballstemmer.stemmer("english")
+        self._russian = snowballstemmer.stemmer("russian")
+        self._stems: dict[str, str] = {}
+
+    def tokens(self, text: str) -> list[str]:
+        """See the function of this name."""
+        if len(text) <= HEAD + TAIL:
+            return self._all(text)
+        return [*self._all(text[:HEAD]), *self._symbols(text[HEAD:LONGEST][:-TAIL]), *self._all(text[-TAIL:])]
+
+    def _all(self, text: str) -> list[str]:
+        found: list[str] = []
+        for piece in _PIECES.finditer(unicodedata.normalize("NFKC", text).replace("’", "'")):
+            kind, part = piece.lastgroup, piece.group()
+            if kind == "run":
+                found.extend(_run(part))
+                _joined(found, piece)
+            elif kind == "word" and ("'" in part or not _CAMEL.search(part)):
+                self._word(part, found)
+            else:
+                self._symbol(part, found)
+        return found
+
+    def _symbols(self, text: str) -> list[str]:
+        """Only what a stem has no part in: the middle of a very long text."""
+        found: dict[str, None] = {}
+        for piece in _PIECES.finditer(text):
+            if piece.lastgroup in ("symbol", "path"):
+                whole = piece.group().rstrip(".:?/-=&").lower()
+                if len(whole) <= LONGEST_TERM and is_exact(whole):
+                    found[whole] = None
+                    if len(found) >= MOST_SYMBOLS:
+                        break
+        return list(found)
+
+    def _word(self, word: str, found: list[str]) -> None:
+        word = word.lower()
+        if word in ENGLISH or word in RUSSIAN:
+            return
+        word = word.partition("'")[0]
+        if word and word not in ENGLISH and len(word) <= LONGEST_TERM:
+            found.append(self._stem(word))
+
+    def _symbol(self, symbol: str, found: list[str]) -> None:
+        symbol = symbol.rstrip(".:?/-=&~%*$")
+        whole = symbol.lower()
+        if not whole:
+            return
+        parts = [part for piece in _CAMEL.split(symbol) for part in _PARTS.findall(piece)]
+        if len(parts) == 1 and parts[0].lower() == whole:
+            self._part(parts[0], found)
+            return
+        if len(whole) <= LONGEST_TERM:
+            found.append(whole)
+        segments = [s.strip(".:-") for s in _SEGMENT.split(whole)]
+        if len(segments) > 1:
+            found.extend(s for s in segments if 1 < len(s) <= LONGEST_TERM and not s.isalnum())
+        for part in parts:
+            self._part(part, found)
+
+    def _part(self, part: str, found: list[str]) -> None:
+        if part.isdigit():
+            found.append(part[:LONGEST_TERM])
+        else:
+            self._word(part, found)
+
+    def _stem(self, word: str) -> str:
+        known = self._stems.get(word)
+        if known is None:
+            known = self._stems[word] = self._new_stem(word)
+        return known
+
+    def _new_stem(self, word: str) -> str:
+        if word.isascii():
+            return str(self._english.stemWord(word))
+        if "а" <= word[0] <= "ё":
+            return str(self._russian.stemWord(word.replace("ё", "е")))
+        plain = _MARKS.sub("", unicodedata.normalize("NFKD", word))
+        return str(self._english.stemWord(plain)) if plain.isascii() else word
+
+
+def _run(run: str) -> list[str]:
+    """Characters and pairs of a run of a script without spaces."""
+    found = [one for one in run if one not in CHINESE_CHARACTERS]
+    for first, second in pairwise(run):
+        pair = first + second
+        stop = first in CHINESE_CHARACTERS and second in CHINESE_CHARACTERS
+        if not stop and pair not in CHINESE_PAIRS:
+            found.append(pair)
+    return found
+
+
+def _joined(found: list[str], piece: re.Match[str]) -> None:
+    """A single letter written on to a character is one word with it: C盘, T恤."""
+    text, at = piece.string, piece.start()
+    if at and text[at - 1].isascii() and text[at - 1].isalpha() and (at == 1 or not text[at - 2].isalnum()):
+        found.append(text[at - 1].lower() + text[at])
