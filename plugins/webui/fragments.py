@@ -6,7 +6,8 @@ Every value goes through autoescape; only what `markdown` made goes in as markup
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import signal
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ SHOWN = 20_000
 
 TIMER = "timer:"
 """How the peer of a message begins that a timer sent."""
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""Media types that are shown as pictures; anything else is a file to download."""
 MODELS = "Models page"
 """What the kernel's hints call the page where sources are set up; such a hint gets a link to it."""
 
@@ -38,7 +41,27 @@ def environment(folder: Path) -> Environment:
     made.filters["when"] = when
     made.filters["shown"] = shown
     made.filters["told"] = told
+    made.filters["size"] = size
+    made.filters["signal"] = signal_name
     return made
+
+
+def signal_name(number: object) -> str:
+    """What a signal is called; empty for a number that is none."""
+    try:
+        return signal.Signals(number).name  # type: ignore[arg-type]
+    except ValueError:
+        return ""
+
+
+def size(count: object) -> str:
+    """A number of bytes, in the unit that a person would use."""
+    left = float(count) if isinstance(count, int | float) else 0.0
+    for unit in ("B", "kB", "MB"):
+        if left < 1000:
+            return f"{left:.0f} {unit}" if unit == "B" or left >= 10 else f"{left:.1f} {unit}"
+        left /= 1000
+    return f"{left:.1f} GB"
 
 
 def when(at: object) -> str:
@@ -76,11 +99,29 @@ class Fragments:
     """The macros of ``items.html`` in one language."""
 
     def __init__(self, templates: Environment, words: Words) -> None:
+        self._words = words
         self._module: Any = templates.get_template("items.html").make_module({"t": words})
 
-    def said(self, text: str, at: float = 0.0, peer: str = "") -> str:
-        """What a person said, kept as they wrote it; what a timer says is shown as the reminder that it is."""
-        return str(self._module.said(text, at, peer.startswith(TIMER)))
+    def said(self, text: str, at: float = 0.0, peer: str = "", blocks: Sequence[Data] = ()) -> str:
+        """What a person said, kept as they wrote it, with the files they sent; a timer's word is a reminder."""
+        files = [{"id": "", "name": "", "media_type": "", "bytes": 0, **block} for block in blocks]
+        pictures = [one for one in files if one["media_type"] in IMAGES]
+        others = [one for one in files if one["media_type"] not in IMAGES]
+        return str(self._module.said(text, at, peer.startswith(TIMER), pictures, others))
+
+    def recall(self, shown: int, cold: int, chars: int, late: Sequence[str]) -> str:
+        """What came back from memory: how many events of other conversations and of cold memory, in how many
+        characters, and which sources were too late."""
+        return str(self._module.recall(shown, cold, chars, late))
+
+    def progress(self, what: str, share: float) -> str:
+        """How far a model on this machine is, as a sentence; ``share`` is of 1, and 0 while it is not known."""
+        said = self._words.get(f"progress.{what}", what)
+        return f"{said} {share:.0%}" if share else said
+
+    def sentence(self, text: str) -> str:
+        """A sentence of the kernel's in the page's language."""
+        return self._words.kernel.text(text)
 
     def reasoning(self, text: str) -> str:
         """A model's reasoning, folded."""
@@ -102,7 +143,7 @@ class Fragments:
 
     def end(self, data: Data) -> str:
         """How a turn ended: usage, or why it did not answer.  Keys as in the notice ``turn``."""
-        known = _with(data, state="answered", error="", hint="", usage={}, ms=None)
+        known = _with(data, turn="", state="answered", error="", hint="", usage={}, ms=None)
         return str(self._module.end(known, MODELS in str(known["hint"])))
 
 

@@ -18,7 +18,7 @@ THREADS = 60
 
 
 class Pages:
-    """``/``, ``/t/THREAD``, ``/plugins``, ``/models`` and ``/settings``."""
+    """``/``, ``/t/THREAD``, ``/plugins``, ``/models``, ``/settings`` and ``/health``."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -32,6 +32,7 @@ class Pages:
         made.add_url_rule("/plugins", "plugins", self.plugins)
         made.add_url_rule("/models", "models", self.models)
         made.add_url_rule("/settings", "settings", self.settings)
+        made.add_url_rule("/health", "health", self.health)
         return made
 
     async def new(self) -> Response:
@@ -65,6 +66,10 @@ class Pages:
             groups.setdefault(setting.get("category") or "other", []).append(setting)
         return await self._render("settings.html", "settings", groups=groups)
 
+    async def health(self) -> Response:
+        """What the daemon finds when it looks at itself; its script asks, as some checks take a while."""
+        return await self._render("health.html", "health")
+
     async def _render(self, template: str, place: str, *, status: int = 200, **values: object) -> Response:
         threads = await self._site.call("io.threads", limit=THREADS)
         return self._site.page(
@@ -79,12 +84,23 @@ class Pages:
         )
 
     async def _daemon(self) -> Mapping[str, Any]:
-        """What the side bar says of the daemon; a page that shows a conversation does not fail for it."""
-        nothing = {"configured": True, "source": "", "model": "", "hint": ""}
+        """What every page says of the daemon; a page that shows a conversation does not fail for it."""
         if not who().owner:
-            return {"model": nothing, "plugins": []}
+            return daemon_of({})
         try:
-            found: Mapping[str, Any] = await self._site.call("admin.status")
+            return daemon_of(await self._site.call("admin.status"))
         except HomedError as error:
-            return {"model": {**nothing, "hint": error.message}, "plugins": []}
-        return found
+            return daemon_of({"model": {"hint": error.message}})
+
+
+def daemon_of(status: Mapping[str, Any]) -> dict[str, Any]:
+    """`admin.status` with every field that the templates name; one that is not owner is told nothing of it."""
+    model = {"configured": True, "source": "", "model": "", "hint": "", "kind": "", "state": "", "note": ""}
+    storage = {"state": "ok", "reason": "", "kept": ""}
+    facts: dict[str, Any] = {"version": "", "data_dir": "", "started_at": 0, "counts": {}, "plugins": []}
+    return {
+        **facts,
+        **status,
+        "model": {**model, **(status.get("model") or {})},
+        "storage": {**storage, **(status.get("storage") or {})},
+    }

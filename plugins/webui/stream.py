@@ -16,7 +16,8 @@ from homed.errors import Denied, HomedError
 
 from .context import Data, Site, Who
 from .hub import DELTAS, Notice, Watcher
-from .view import Gap, Op, ThreadView
+from .pieces import Op
+from .view import Gap, ThreadView
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from plugins.webui.view import Section
+from plugins.webui.pieces import Section
 
 Shown = dict[tuple[str, str], str]
 
@@ -86,5 +86,6 @@ class Page:
 
 
 def plain(html: str) -> str:
-    """The words of some markup."""
+    """The words of some markup, without the time and buttons that stand by what was said."""
+    html = re.sub(r"<(button|time)\b[^>]*\b(data-(copies|edit|why)|datetime)\b[^>]*>.*?</\1>", " ", html)
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html)).strip()

@@ -9,7 +9,8 @@ import pytest
 from homed.providers.registry import NOTHING_SET_UP
 from plugins.webui.context import FOLDER
 from plugins.webui.fragments import Fragments, environment
-from plugins.webui.view import Gap, Op, ThreadView
+from plugins.webui.pieces import Op
+from plugins.webui.view import Gap, ThreadView
 from plugins.webui.words import load
 
 from .page import Page

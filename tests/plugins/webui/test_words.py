@@ -22,32 +22,44 @@ def test_a_language_has_every_key_and_the_same_placeholders(lang: str) -> None:
         assert set(re.findall(r"\{\w+\}", TEXTS[lang][key])) == set(re.findall(r"\{\w+\}", text)), key
 
 
+QUOTED = re.compile(r"""["'`]([a-z_]+\.?\w*\.?)(?=["'`{]|\$\{)""")
+"""What stands in quotes, as far as something is filled in."""
+PYTHON = "\n".join(path.read_text("utf-8") for path in FOLDER.glob("*.py"))
+
+
 def test_every_key_that_a_template_or_script_uses_exists() -> None:
     used = set(re.findall(r"""\bt\("([\w.]+)"[,)]""", TEMPLATES)) | {
         f"js.{key}" for key in re.findall(r"""\bword\("([\w.]+)"[,)]""", SCRIPTS)
     }
-    assert len(used) > 60
+    assert len(used) > 150
     assert used <= TEXTS["en"].keys()
 
 
 def test_every_text_is_used() -> None:
-    by_prefix = (
-        "status.",
-        "class.",
-        "state.",
-        "trust.",
-        "source.",
-        "ask.",
-        "end.",
-        "welcome.idea",
-        "group.",
-        "reason.",
-    )
-    for key in TEXTS["en"]:
+    """By its whole key, or by the beginning of one that is put together: ``"state." ~ state``."""
+    shown = set(QUOTED.findall(TEMPLATES + PYTHON))
+    scripted = {f"js.{key}" for key in QUOTED.findall(SCRIPTS)}
+    keys = TEXTS["en"].keys()
+    begun = tuple(one for one in shown if "." in one and one not in keys)
+    begun_js = tuple(one for one in scripted if one.endswith("_"))
+    for key in keys:
         if key.startswith("js."):
-            assert re.search(rf'"{key[3:]}"', SCRIPTS), key
-        elif not key.startswith(by_prefix):
-            assert f'"{key}"' in TEMPLATES, key
+            assert key in scripted or key.startswith(begun_js), key
+        else:
+            assert key in shown or key.startswith(begun), key
+
+
+def test_no_text_for_people_stands_in_a_script_itself() -> None:
+    """Neither as an element's text or label, nor assigned to one, nor in Chinese anywhere."""
+    text = r"""(?:\btext|title|placeholder|"aria-label"|textContent|innerText)\s*[:=]\s*["'`]([^"'`]*)["'`]"""
+    said = [one for one in re.findall(text, SCRIPTS) if re.search(r"[^\W\d_]", re.sub(r"\$\{.*", "", one))]
+    assert said == []
+    assert re.findall(r"[\u3400-\u9fff]+", SCRIPTS + TEMPLATES + PYTHON.replace("中文", "")) == []
+
+
+def test_no_label_stands_in_a_template_itself() -> None:
+    labels = re.findall(r"""(?:placeholder|title|alt|aria-label)="([^"{]*[^\W\d_][^"{]*)\"""", TEMPLATES)
+    assert set(labels) <= {"sk-…", "/home/…/model.gguf", "90s, 5m, 1h30m"}
 
 
 def test_the_reasons_that_are_translated_are_ones_that_the_host_gives() -> None:

@@ -22,6 +22,30 @@ async function ask(path, options = {}) {
   throw new Problem(response.status, answer.error);
 }
 
+const change = (method) => (path, body = {}) =>
+  ask(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+
 export const get = (path, options) => ask(path, options);
-export const post = (path, body = {}) =>
-  ask(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+export const post = change("POST");
+export const remove = change("DELETE");
+
+// Send a file as it is; `onShare` hears how much of it (0 to 1) is on its way.  `fetch` cannot tell that.
+export function upload(file, { onShare, signal }) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", "/api/v1/uploads");
+    request.responseType = "json";
+    request.setRequestHeader("Content-Type", file.type || "application/octet-stream");
+    request.setRequestHeader("X-File-Name", encodeURIComponent(file.name));
+    request.upload.addEventListener("progress", (event) => { if (event.lengthComputable) onShare(event.loaded / event.total); });
+    request.addEventListener("load", () => {
+      if (request.status >= 200 && request.status < 300 && request.response) return resolve(request.response);
+      if (request.status === 401) location.reload();
+      reject(new Problem(request.status, request.response?.error ?? { message: word("attach_failed") }));
+    });
+    request.addEventListener("error", () => reject(new Problem(0, { code: "network", message: word("network") })));
+    request.addEventListener("abort", () => reject(new DOMException("", "AbortError")));
+    signal.addEventListener("abort", () => request.abort());
+    request.send(file);
+  });
+}

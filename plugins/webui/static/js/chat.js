@@ -1,9 +1,12 @@
 // The chat page: says, listens, stops, approves.
-import { $, dress, make, ready, toast, word } from "./dom.js";
+import { $, $$, copy, dress, ready, toast, word } from "./dom.js";
 import { get, post } from "./api.js";
 import { refreshThreads, setBusy } from "./shell.js";
 import { Live } from "./live.js";
-import { busy, following, ops, prepend, replaceAll, toEnd } from "./talk.js";
+import { covered } from "./dialogs.js";
+import { busy, following, lastSaid, ops, prepend, replaceAll, toEnd } from "./talk.js";
+import { add, attached, clear, listen as listenForFiles, underWay, uploads } from "./attach.js";
+import { fillRecall, openWhy } from "./why.js";
 import "./source.js";
 
 const talk = $("#talk");
@@ -21,6 +24,7 @@ function onOp(name, op) {
   else if (name === "plugins") return;
   else if (name === "notice") toast(op.message);
   else if (name === "title") setTitle(op.title);
+  else if (name === "deleted") gone();
   else following(() => ops[name](op));
   if (name === "turn") showBusy();
 }
@@ -28,6 +32,17 @@ function onOp(name, op) {
 function setTitle(title) {
   $("#title").textContent = title || word("untitled");
   document.title = `${title || word("untitled")} · HologramAgent`;
+}
+
+// Somebody deleted this conversation, here or in another tab: nothing can be said in it any more.
+function gone() {
+  live?.close();
+  talk.dataset.thread = "";
+  for (const section of $$("section.turn", talk)) section.remove();
+  $("#earlier").hidden = $("#about").hidden = $("#line").hidden = $("#box").hidden = $("#hint").hidden = stop.hidden = true;
+  $("#gone").hidden = false;
+  $("#gone a").focus();
+  refreshThreads();
 }
 
 function listen() {
@@ -38,6 +53,7 @@ function listen() {
     onOp,
     onLine: (up) => { $("#line").hidden = up; },
     onSync: () => open(talk.dataset.thread),
+    onRefused: () => open(talk.dataset.thread),
     onLogout: () => location.reload(),
   });
 }
@@ -49,32 +65,40 @@ async function open(thread) {
     const page = await get(`/chat/history?view=html&thread=${encodeURIComponent(thread)}`);
     Object.assign(talk.dataset, { thread, cursor: page.cursor, before: page.before });
     $("#earlier").hidden = !page.more;
-    $("#rename").hidden = false;
+    $("#about").hidden = false;
+    $("#about").dataset.menu = thread;
     setTitle(page.thread.title);
     replaceAll(page.html);
     showBusy();
     listen();
   } catch (error) {
-    if (error.status !== 401) setTimeout(() => open(thread), 3000);
+    if (error.status === 404) gone();
+    else if (error.status !== 401) setTimeout(() => open(thread), 3000);
   }
 }
 
-let sending = null; // {id, text}: a message that failed keeps its id, so that sending it again cannot run it twice
+let sending = null; // {id, text, files}: a message that failed keeps its id, so that sending it again cannot run it twice
 async function say() {
-  if (await send(box.value)) {
+  if (underWay()) return toast(word("attach_wait"));
+  const editing = edited;
+  if (editing?.classList.contains("live")) await halt();
+  if (await send(box.value, uploads())) {
     box.value = "";
+    clear();
+    editOff();
     grow();
   }
   box.focus();
 }
 
-async function send(text) {
-  if (!text.trim()) return false;
-  if (sending?.text !== text) sending = { id: newId(), text };
+async function send(text, files = []) {
+  if (!text.trim() && !files.length) return false;
+  if (sending?.text !== text || sending.files.join() !== files.join()) sending = { id: newId(), text, files };
   const button = $("#send");
   button.disabled = true;
   try {
-    const { thread } = await post("/chat", { text, thread: talk.dataset.thread, client_msg_id: sending.id });
+    const more = files.length ? { attachments: files } : {};
+    const { thread } = await post("/chat", { text, thread: talk.dataset.thread, client_msg_id: sending.id, ...more });
     sending = null;
     if (thread !== talk.dataset.thread) {
       history.pushState(null, "", `/t/${encodeURIComponent(thread)}`);
@@ -92,18 +116,48 @@ async function send(text) {
 }
 
 // The same words as a new message: the one whose turn failed keeps its outcome.  A text so long that the page may show
-// it cut goes back into the box, to be looked at first.
+// it cut, or one that came with files, goes back into the box, to be looked at first.
 const WHOLE = 4000;
 async function again(button) {
-  const text = $(".said", button.closest("section.turn"))?.textContent ?? "";
-  if (text.length > WHOLE) {
-    box.value = text;
-    grow();
-    box.focus();
-    return;
-  }
+  const section = button.closest("section.turn");
+  const text = $(".said", section)?.textContent ?? "";
+  if (text.length > WHOLE || $(".sent", section)) return edit(section);
   button.disabled = true;
   if (!(await send(text))) button.disabled = false;
+}
+
+// One's last message back in the box, with its files: sent again it is a new message, and the old one stays.
+let edited = null;
+async function edit(section) {
+  editOff();
+  edited = section;
+  $("#editing").hidden = false;
+  box.value = $(".said", section)?.textContent ?? "";
+  grow();
+  box.focus();
+  box.setSelectionRange(box.value.length, box.value.length);
+  clear();
+  for (const link of $$(".sent a", section)) {
+    try {
+      const blob = await (await fetch(link.href, { credentials: "same-origin" })).blob();
+      if (edited === section) add([new File([blob], link.dataset.file || "file", { type: link.dataset.type })]);
+    } catch {
+      toast(word("network"), "bad");
+    }
+  }
+}
+
+function editOff() {
+  edited = null;
+  $("#editing").hidden = true;
+}
+
+function cancelEdit() {
+  editOff();
+  box.value = "";
+  clear();
+  grow();
+  box.focus();
 }
 
 function newId() {
@@ -126,38 +180,61 @@ function grow() {
 
 $("#say").addEventListener("submit", (event) => { event.preventDefault(); say(); });
 stop.addEventListener("click", halt);
+$("#edit-off").addEventListener("click", cancelEdit);
 box.addEventListener("input", grow);
 box.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+  if (event.isComposing) return;
+  if (event.key === "Enter" && !event.shiftKey) {
     event.preventDefault();
     say();
+  } else if (event.key === "ArrowUp" && !box.value && !attached() && lastSaid()) {
+    event.preventDefault();
+    edit(lastSaid());
   }
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && !event.isComposing) halt();
+  if (event.key !== "Escape" || event.isComposing || covered()) return;
+  if (edited && event.target === box) cancelEdit();
+  else halt();
 });
 
-talk.addEventListener("click", async (event) => {
-  const idea = event.target.closest("[data-idea]");
-  if (idea) {
-    box.value = idea.textContent;
-    grow();
-    box.focus();
-  }
-  const repeat = event.target.closest("[data-again]");
-  if (repeat) again(repeat);
-  const choice = event.target.closest("[data-approve]");
-  if (!choice) return;
+async function approve(choice) {
   const row = choice.parentElement;
   for (const button of row.children) button.disabled = true;
   try {
-    const { approve, decision, remember } = choice.dataset;
-    await post(`/approvals/${encodeURIComponent(approve)}`, { decision, remember });
+    const { approve: approval, decision, remember } = choice.dataset;
+    await post(`/approvals/${encodeURIComponent(approval)}`, { decision, remember });
+    box.focus(); // the buttons are about to go
   } catch (error) {
     toast(error.message, "bad");
     for (const button of row.children) button.disabled = false;
   }
+}
+
+const deeds = {
+  "[data-idea]": (idea) => {
+    box.value = idea.textContent;
+    grow();
+    box.focus();
+  },
+  "[data-again]": again,
+  "[data-approve]": approve,
+  "[data-edit]": (button) => edit(button.closest("section.turn")),
+  "[data-why]": (button) => openWhy(button.closest("section.turn").dataset.turn),
+  "[data-copies]": (button) => {
+    const from = button.dataset.copies === "said" ? ".said" : ".answer .block";
+    copy($$(from, button.closest("section.turn")).map((one) => (from === ".said" ? one.textContent : one.innerText)).join("\n\n"), button);
+  },
+};
+talk.addEventListener("click", (event) => {
+  for (const [selector, deed] of Object.entries(deeds)) {
+    const found = event.target.closest(selector);
+    if (found) deed(found);
+  }
 });
+talk.addEventListener("toggle", (event) => {
+  if ("recall" in event.target.dataset && event.target.open) fillRecall(event.target, event.target.closest("section.turn").dataset.turn);
+}, true);
 
 $("#earlier").addEventListener("click", async (event) => {
   event.target.disabled = true;
@@ -173,37 +250,9 @@ $("#earlier").addEventListener("click", async (event) => {
   }
 });
 
-$("#rename").addEventListener("click", () => {
-  const title = $("#title");
-  const input = make("input", { class: "title", "aria-label": word("rename"), maxlength: 200 });
-  input.value = title.textContent;
-  title.replaceWith(input);
-  input.select();
-  let done = false;
-  const finish = async (keep) => {
-    if (done) return;
-    done = true;
-    input.replaceWith(title);
-    const wanted = input.value.trim();
-    if (!keep || !wanted || wanted === title.textContent) return;
-    try {
-      await post(`/threads/${encodeURIComponent(talk.dataset.thread)}`, { title: wanted });
-      setTitle(wanted);
-      refreshThreads();
-    } catch (error) {
-      toast(error.message, "bad");
-    }
-  };
-  input.addEventListener("blur", () => finish(true));
-  input.addEventListener("keydown", (event) => {
-    event.stopPropagation();
-    if (event.key === "Enter") finish(true);
-    if (event.key === "Escape") finish(false);
-  });
-});
-
 addEventListener("popstate", () => location.reload());
 
+listenForFiles();
 dress(talk);
 toEnd();
 showBusy();

@@ -7,8 +7,11 @@ export const $ = (selector, root = document) => root.querySelector(selector);
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 export function word(key, values = {}) {
-  return Object.entries(values).reduce((text, [name, value]) => text.replaceAll(`{${name}}`, value), words[key] ?? key);
+  return Object.entries(values).reduce((text, [name, value]) => text.replaceAll(`{${name}}`, () => value), words[key] ?? key);
 }
+
+// A word for what the kernel named, which may be something new; then its own name does.
+export const wordOr = (key, fallback) => words[key] ?? fallback;
 
 export function setHtml(element, html) {
   element.innerHTML = policy ? policy.createHTML(html) : html;
@@ -23,12 +26,29 @@ export function make(tag, { text, ...properties } = {}, ...children) {
   return element;
 }
 
+const lang = document.documentElement.lang;
+
+// Seconds since 1970 in words, short: the time of today, else the day too.
+export function when(seconds) {
+  const at = new Date(seconds * 1000);
+  const today = at.toDateString() === new Date().toDateString();
+  return today ? at.toLocaleTimeString(lang, { timeStyle: "short" }) : at.toLocaleString(lang, { dateStyle: "medium", timeStyle: "short" });
+}
+
+export function size(bytes) {
+  for (const [unit, of] of [["MB", 1e6], ["kB", 1e3]]) {
+    if (bytes >= of) return `${(bytes / of).toFixed(bytes < of * 10 ? 1 : 0)} ${unit}`;
+  }
+  return `${bytes} B`;
+}
+
 // What markup cannot carry safely is added here: copy buttons, and times in the person's own zone.
 export function dress(root) {
   for (const pre of $$(".answer pre, pre[data-copy]", root)) {
     if (pre.parentElement.classList.contains("copyable")) continue;
     const box = make("div", { class: "copyable" });
     pre.replaceWith(box);
+    if (pre.tabIndex < 0) pre.tabIndex = 0; // one that scrolls must be reachable without a mouse
     const bar = make("div", { class: "bar" });
     if (pre.dataset.lang) bar.append(make("span", { text: pre.dataset.lang }));
     bar.append(make("button", { type: "button", class: "copy", text: word("copy") }));
@@ -37,30 +57,32 @@ export function dress(root) {
   for (const time of $$("time[datetime]:not([data-done])", root)) {
     const at = new Date(time.dateTime);
     time.dataset.done = "";
-    const lang = document.documentElement.lang;
     time.title = at.toLocaleString(lang);
-    const today = at.toDateString() === new Date().toDateString();
-    time.textContent = today ? at.toLocaleTimeString(lang) : at.toLocaleString(lang, { dateStyle: "medium", timeStyle: "short" });
+    time.textContent = when(at.getTime() / 1000);
   }
 }
 
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest("button.copy");
-  if (!button) return;
-  const text = $("pre", button.closest(".copyable")).textContent;
+export async function copy(text, button) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    copyBySelection(text); // no clipboard outside a secure context: a plain http address in the home network
+    copyBySelection(text, button.parentElement); // no clipboard outside a secure context: a plain http address in the home network
   }
+  const before = button.textContent;
+  if (before === word("copied")) return;
   button.textContent = word("copied");
-  setTimeout(() => { button.textContent = word("copy"); }, 1600);
+  setTimeout(() => { button.textContent = before; }, 1600);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button.copy");
+  if (button) copy($("pre", button.closest(".copyable")).textContent, button);
 });
 
-function copyBySelection(text) {
+function copyBySelection(text, place) {
   const area = make("textarea", { class: "hidden" });
   area.value = text;
-  document.body.append(area);
+  place.append(area); // inside an open dialog, where the focus may go
   area.select();
   document.execCommand("copy");
   area.remove();
@@ -71,8 +93,22 @@ export function ready() {
   document.documentElement.dataset.ready = "";
 }
 
+// Say something to whoever listens instead of looking.
+export function speak(text) {
+  const spoken = $("#spoken");
+  if (spoken) spoken.textContent = text;
+}
+
 export function toast(message, kind = "") {
   const shown = make("div", { class: `toast ${kind}`, text: message });
-  ($("#toasts") ?? document.body).append(shown);
-  setTimeout(() => shown.remove(), kind === "bad" ? 8000 : 3500);
+  const home = $("#toasts");
+  if (!home) return document.body.append(shown);
+  home.append(shown);
+  if (home.matches(":popover-open")) home.hidePopover();
+  home.showPopover?.(); // last shown, so above an open dialog
+  speak(message);
+  setTimeout(() => {
+    shown.remove();
+    if (!home.childElementCount && home.matches(":popover-open")) home.hidePopover();
+  }, kind === "bad" ? 8000 : 3500);
 }

@@ -2,8 +2,8 @@
 const SILENCE = 40_000;
 
 export class Live {
-  constructor({ thread, cursor, onOp, onLine, onSync, onLogout }) {
-    Object.assign(this, { thread, cursor, onOp, onLine, onSync, onLogout });
+  constructor({ thread, cursor, onOp, onLine, onSync, onLogout, onRefused }) {
+    Object.assign(this, { thread, cursor, onOp, onLine, onSync, onLogout, onRefused });
     this.open();
   }
 
@@ -14,10 +14,11 @@ export class Live {
     this.source.onopen = () => { this.onLine(true); this.heard(); };
     this.source.onerror = () => {
       this.onLine(false);
-      // A refused request closes the source for good (daemon gone, logged out): try again at a calm pace.
+      // A refused request closes the source for good (daemon gone, logged out, thread deleted): try again at a calm pace,
+      // or as whoever listens wants it.
       if (this.source.readyState === EventSource.CLOSED) this.again(3000);
     };
-    for (const name of ["item", "text", "reason", "turn", "threads", "plugins", "notice", "title"]) {
+    for (const name of ["item", "text", "reason", "progress", "turn", "threads", "plugins", "notice", "title", "deleted"]) {
       this.source.addEventListener(name, (event) => {
         this.heard();
         if (event.lastEventId) this.cursor = event.lastEventId;
@@ -37,7 +38,7 @@ export class Live {
 
   again(wait) {
     this.close();
-    this.watch = setTimeout(() => this.open(), wait);
+    this.watch = setTimeout(() => (this.onRefused ?? (() => this.open()))(), wait);
   }
 
   close() {

@@ -1,6 +1,7 @@
 // The models page: use, test, edit and remove sources.
 import { $, $$, ready, toast, word } from "./dom.js";
 import { post } from "./api.js";
+import { ask } from "./dialogs.js";
 import { fill, preset, tryOut } from "./source.js";
 import "./shell.js";
 
@@ -11,14 +12,14 @@ $("form.source").elements.preset.addEventListener("change", () => { heading.text
 
 function edit(name, button) {
   const form = $("form.source");
-  form.elements.preset.value = "";
+  const { url: base_url, model, path, kind, window: context_window, tools, vision } = button.dataset;
+  form.elements.preset.value = kind === "gguf" ? "gguf" : "";
   preset(form);
-  const { url, model, window: context_window, tools } = button.dataset;
-  fill(form, { name, base_url: url, model, context_window, tools: tools === "yes" });
+  fill(form, { name, base_url, model, gguf: path, context_window, tools: tools === "yes", vision: vision === "yes" });
   $("details", form).open = true;
   heading.textContent = word("change", { name });
   form.scrollIntoView({ block: "center" });
-  form.elements.api_key.focus();
+  form.elements[kind === "gguf" ? "gguf" : "api_key"].focus();
 }
 
 async function test(name, card) {
@@ -46,7 +47,7 @@ document.addEventListener("click", async (event) => {
   const card = button.closest("[data-name]");
   const name = card.dataset.name;
   if (button.dataset.do === "edit") return edit(name, button);
-  if (button.dataset.ask && !confirm(button.dataset.ask)) return;
+  if (button.dataset.ask && !(await ask({ title: button.textContent, lines: [button.dataset.ask], yes: button.textContent }))) return;
   button.disabled = true;
   try {
     if (button.dataset.do === "test") await test(name, card);

@@ -1,12 +1,14 @@
 // The plugins page: start, stop, logs; it follows every change of state.
 import { $, $$, dress, make, setHtml, ready, toast, word } from "./dom.js";
+import { ask } from "./dialogs.js";
 import { get, post } from "./api.js";
 import { refreshThreads } from "./shell.js";
 import { Live } from "./live.js";
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button[data-do]");
-  if (!button || (button.dataset.ask && !confirm(button.dataset.ask))) return;
+  if (!button) return;
+  if (button.dataset.ask && !(await ask({ title: button.textContent, lines: [button.dataset.ask], yes: button.textContent }))) return;
   const name = button.closest("[data-name]").dataset.name;
   button.disabled = true;
   const last = name === "webui" && button.dataset.do === "stop";
@@ -70,8 +72,19 @@ function replace(html) {
   $("#plugins").replaceWith(fresh);
   for (const details of $$("details", fresh)) details.open = open.has(place(details));
   dress(fresh);
+  count();
 }
 const place = (details) => `${details.closest("[data-name]")?.dataset.name} ${details.className}`;
+
+// A plugin that waits for its next try says how long still.
+function count() {
+  for (const shown of $$("[data-retry]")) {
+    const left = Math.ceil(Number(shown.dataset.retry) - Date.now() / 1000);
+    shown.textContent = left > 0 ? word("retry_in", { n: left }) : word("retry_now");
+  }
+}
+setInterval(count, 500);
+count();
 
 const live = new Live({
   thread: "",

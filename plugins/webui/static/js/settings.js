@@ -1,7 +1,8 @@
-// The settings page: one form a setting.
+// The settings page: one form a setting, and the keys of programs.
 import { $, $$, ready, word } from "./dom.js";
 import { post } from "./api.js";
 import "./shell.js";
+import "./keys.js";
 
 function valueOf(form) {
   const field = form.elements.value;

@@ -2,21 +2,30 @@
 import { $, $$, word } from "./dom.js";
 import { post } from "./api.js";
 
-export function fill(form, { name, base_url, model, context_window = "", tools = true }) {
-  Object.assign(form.elements.name, { value: name });
-  Object.assign(form.elements.base_url, { value: base_url });
-  Object.assign(form.elements.model, { value: model });
-  Object.assign(form.elements.context_window, { value: context_window });
+export function fill(form, { name, base_url, model, gguf = "", context_window = "", tools = true, vision = false }) {
+  for (const [field, value] of Object.entries({ name, base_url, model, gguf, context_window })) form.elements[field].value = value;
   form.elements.tools.checked = tools;
+  form.elements.vision.checked = vision;
+}
+
+// A file on this machine has neither address nor key: only the fields that belong to the kind are there.
+function dressFor(form, gguf) {
+  for (const label of $$("[data-for]", form)) {
+    label.hidden = (label.dataset.for === "gguf") !== gguf;
+    for (const field of $$("input", label)) field.disabled = label.hidden;
+  }
+  form.elements.gguf.required = gguf;
 }
 
 export function preset(form) {
   const chosen = form.elements.preset.selectedOptions[0];
-  fill(form, { name: chosen.value, base_url: chosen.dataset.url, model: chosen.dataset.model });
+  const { url: base_url, model, vision, gguf } = chosen.dataset;
+  fill(form, { name: gguf ? "" : chosen.value, base_url, model, vision: vision === "yes" });
+  dressFor(form, Boolean(gguf));
   const keys = $(".keys", form);
   keys.hidden = !chosen.dataset.keys;
   if (chosen.dataset.keys) keys.href = chosen.dataset.keys;
-  $("details", form).open = !chosen.value;
+  $("details", form).open = !chosen.value || Boolean(gguf);
 }
 
 // Ask a source for a first word: {ok, text for the person}.
@@ -30,8 +39,9 @@ export async function tryOut(name) {
 // the source after the reload; a first source that does not work stays in its form, to be put right.
 async function save(form) {
   const said = $(".said-of-form", form);
-  const { name, base_url, model, api_key, context_window } = Object.fromEntries(new FormData(form));
-  const source = { name, base_url, model, tools: form.elements.tools.checked };
+  const { name, base_url, model, gguf, api_key, context_window } = Object.fromEntries(new FormData(form));
+  const tools = form.elements.tools.checked;
+  const source = gguf ? { name, gguf, tools } : { name, base_url, model, tools, vision: form.elements.vision.checked };
   if (api_key) source.api_key = api_key;
   if (context_window) source.context_window = Number(context_window);
   said.className = "said-of-form";

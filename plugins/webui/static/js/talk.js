@@ -1,5 +1,5 @@
 // The conversation on the page: sections (a turn each) of items. Putting an item again replaces it; order is the server's.
-import { $, $$, dress, make, setHtml } from "./dom.js";
+import { $, $$, dress, make, setHtml, speak, word } from "./dom.js";
 
 const talk = $("#talk");
 const pinned = () => talk.scrollHeight - talk.scrollTop - talk.clientHeight < 80;
@@ -15,10 +15,11 @@ export function toEnd() {
   talk.scrollTop = talk.scrollHeight;
 }
 
-// A narrower window makes the same words taller, and a taller box leaves them less room.
+// A narrower window makes the same words taller, and a taller box leaves them less room; a picture comes later.
 let atEnd = true;
 talk.addEventListener("scroll", () => { atEnd = pinned(); }, { passive: true });
 new ResizeObserver(() => { if (atEnd) toEnd(); }).observe(talk);
+talk.addEventListener("load", () => { if (atEnd) toEnd(); }, true);
 
 function section({ turn, input }) {
   const all = $$("section.turn", talk);
@@ -44,14 +45,28 @@ function item(place, kind) {
   return made;
 }
 
+const waited = (op) => $('[data-key="progress"]', section(op))?.remove();
+
+// What whoever listens is told: questions at once, an answer when it is whole.
+function tell(home, op) {
+  const question = op.key.startsWith("approval-") && $(".card.ask", home);
+  if (question) speak(question.getAttribute("aria-label"));
+  else if (op.key === "end") speak([...$$(".answer", home.parentElement).slice(-1), $(".card.bad", home)].filter(Boolean).map((one) => one.innerText).join("\n") || word("finished"));
+}
+
 export const ops = {
   item(op) {
     const home = item(op, "item");
     const open = $$("details", home).map((one) => one.open);
+    const had = home.contains(document.activeElement);
     setHtml(home, op.html);
     $$("details", home).forEach((one, index) => { one.open ||= open[index] ?? false; });
+    if (had) ($("summary, button", home) ?? $("#text")).focus();
+    if (op.key !== "said" && op.key !== "recall") waited(op);
+    tell(home, op);
   },
   text(op) {
+    waited(op);
     const home = item(op, "item answer");
     const blocks = [...home.children];
     for (const old of blocks.slice(op.keep)) old.remove();
@@ -63,12 +78,21 @@ export const ops = {
     dress(home);
   },
   reason(op) {
+    waited(op);
     const home = $("[data-more]", item({ ...op, order: "" }, "item"));
     home?.append(op.more);
+  },
+  progress(op) {
+    const home = item({ ...op, key: "progress", order: "9998" }, "item progress");
+    if (!home.childElementCount) home.append(make("p", { role: "status" }), make("progress", { max: 1, "aria-label": word("progress") }));
+    home.firstChild.textContent = op.text;
+    if (op.share) home.lastChild.value = op.share;
+    else home.lastChild.removeAttribute("value");
   },
   turn(op) {
     const home = section(op);
     home.classList.toggle("live", op.phase === "start");
+    if (op.phase === "end") waited(op);
   },
 };
 
@@ -91,3 +115,6 @@ export function replaceAll(html) {
 }
 
 export const busy = () => $("section.turn.live", talk) !== null;
+
+// Somebody's own last message, which may be said again in other words.
+export const lastSaid = () => $$("section.turn", talk).reverse().find((one) => $("[data-edit]", one)) ?? null;

@@ -1,0 +1,102 @@
+"""Each piece of a turn, made from what the kernel says of it: a message, a step's text, a call, a question, the end.
+
+The same ones whether they come from the history or as a notice.  Of each turn it remembers where its cards stand and
+which call waits for which question, so that a card made again stands where it stood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .fragments import Fragments
+from .pieces import APPROVAL, END, NOTE, REASONING, RECALLED, SAID, TEXT, TOOL, Item, order
+from .reading import Data, integer, mappings, number, string, strings
+
+
+@dataclass(slots=True)
+class _Cards:
+    """A turn's cards: the place of each call and question, and the calls that run."""
+
+    tools: dict[str, str] = field(default_factory=dict)
+    asked: dict[str, str] = field(default_factory=dict)
+    running: dict[str, Data] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
+    """Approval → the running call that it is about."""
+
+
+class Items:
+    """Makes the pieces of one thread's turns."""
+
+    def __init__(self, fragments: Fragments) -> None:
+        self._fragments = fragments
+        self._turns: dict[str, _Cards] = {}
+
+    def forget(self, turn: str) -> None:
+        """The turn is over: nothing of it is made again."""
+        self._turns.pop(turn, None)
+
+    def said(self, said: Data, at: object) -> Item:
+        """What somebody said, with the files that came along (``blocks``, or in the event's ``data``)."""
+        data = said.get("data")
+        blocks = said.get("blocks") or (data.get("blocks") if isinstance(data, dict) else None)
+        html = self._fragments.said(string(said, "text"), number(at), string(said, "peer"), mappings(blocks))
+        return Item("said", SAID, html)
+
+    def recall(self, told: Data) -> list[Item]:
+        """What came back from memory for this turn; nothing where nothing did and nothing was late."""
+        shown, cold, late = (strings(told.get(key)) for key in ("shown", "cold", "late"))
+        if not (shown or cold or late):
+            return []
+        html = self._fragments.recall(len(shown), len(cold), integer(told.get("chars")), late)
+        return [Item("recall", RECALLED, html)]
+
+    def note(self, event: Data, step: int) -> Item:
+        """Something the kernel noted."""
+        html = self._fragments.note(string(event, "text"))
+        return Item(f"note-{string(event, 'id')}", order(step, NOTE), html)
+
+    def reasoning(self, step: int, text: str) -> Item:
+        """A step's reasoning."""
+        return Item(f"reason-{step}", order(step, REASONING), self._fragments.reasoning(text))
+
+    def text(self, step: int, blocks: list[str]) -> Item:
+        """A step's text, its markup ready."""
+        return Item(f"text-{step}", order(step, TEXT), blocks=tuple(blocks))
+
+    def end(self, turn: str, end: Data) -> Item:
+        """How the turn ended."""
+        return Item("end", END, self._fragments.end({**end, "turn": turn}))
+
+    def tool(self, turn: str, call: Data, step: int) -> Item:
+        """A call's card; of one that waits for a question to be answered, it says so."""
+        at, name = integer(call.get("step", step)), string(call, "call")
+        of = self._cards(turn)
+        place = of.tools.setdefault(name, order(at, TOOL, len(of.tools)))
+        of.running.pop(name, None)
+        if call.get("status") == "running":
+            of.running[name] = call
+            if name in of.waiting.values():
+                call = {**call, "status": "waiting"}
+        return Item(f"tool-{name}", place, self._fragments.tool(call))
+
+    def approval(self, turn: str, approval: Data, step: int) -> list[Item]:
+        """The question or its answer, and the card of the call that waits for it or goes on."""
+        name, tool, of = string(approval, "approval"), string(approval, "tool"), self._cards(turn)
+        place = of.asked.setdefault(name, order(step, APPROVAL, len(of.asked)))
+        items = [Item(f"approval-{name}", place, self._fragments.approval(approval))]
+        if approval.get("status", "asked") == "asked":
+            taken = set(of.waiting.values())
+            free = [call for call, data in of.running.items() if data.get("tool") == tool and call not in taken]
+            about = of.waiting.setdefault(name, free[0]) if free and name not in of.waiting else ""
+        else:
+            about = of.waiting.pop(name, "")
+        return [self.tool(turn, of.running[about], step), *items] if about in of.running else items
+
+    def progress(self, told: Data) -> dict[str, object]:
+        """How far a model on this machine is before its first word: a sentence, and a share of 1 (0: not known)."""
+        what, of = string(told, "what"), number(told.get("total"))
+        share = min(max(number(told.get("done")) / of, 0.0), 1.0) if of > 0 else 0.0
+        return {"text": self._fragments.progress(what, share), "share": round(share, 3)}
+
+    def _cards(self, turn: str) -> _Cards:
+        return self._turns.setdefault(turn, _Cards())
