@@ -1,0 +1,1 @@
+"""Models that run on this machine, each in a child process of ours that listens nowhere."""

@@ -1,0 +1,254 @@
+"""One local model: the queue before it, the process behind it, and what keeps it warm.
+
+The process is started when somebody asks or when the model is to be kept ready, and ends when neither is so.  A stop
+while the prompt is read has to kill it (llama.cpp cannot be interrupted there); it comes back by itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import secrets
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+from homed.errors import HomedError, Unavailable
+from homed.proc import Command, Exit, spawn, stop_ladder
+from homed.providers.base import ErrorKind, Progress, ProviderError, Source
+from homed.providers.failures import Where
+from homed.providers.local.job import Job
+from homed.providers.local.life import Life, Load
+
+log = logging.getLogger(__name__)
+
+PAUSES = (0.0, 0.5, 5.0, 30.0, math.inf)
+"""Seconds before the next start, by the number of lives in a row that ended badly; somebody who asks does not wait."""
+
+LINGER = 10.0
+"""Seconds that a model nobody keeps ready waits for another question."""
+
+REFRESH = 60.0
+"""Seconds between two looks at whether the prompt begins differently now: it holds the date."""
+
+LAST_WORDS = 0.5
+"""Seconds to wait for the rest of its stderr."""
+STOP_GRACE = 1.0
+"""Seconds from the end of its stdin to SIGTERM, and from there to SIGKILL."""
+
+_ARGV = (sys.executable, "-P", "-m", "homed.providers.local.child")
+_CANNOT = "`homed models use` picks another source; `homed models add` adds one."
+_ASK = "Ask again; if it happens again, the log says more."
+
+
+@dataclass(frozen=True, slots=True)
+class EnginePorts:
+    """What an engine needs.
+
+    ``file`` gives the file, checked, and after a failure checked thoroughly; it may block, it runs in a thread.
+    ``opening`` is the text every prompt begins with, "" for none; ``folder`` is private to this user; ``family`` begins
+    the children's mark.
+    """
+
+    file: Callable[[bool], Path]
+    opening: Callable[[], str]
+    folder: Path
+    family: str
+    env: Mapping[str, str]
+    threads: int = 1
+    argv: tuple[str, ...] = _ARGV
+
+
+class Engine:
+    """Answers the jobs given to it, one after the other, in the order they came.  Run it with ``run``."""
+
+    def __init__(self, source: Source, ports: EnginePorts) -> None:
+        self.source = source
+        self._ports = ports
+        self._where = Where(source.name, "this machine")
+        self._waiting: deque[Job] = deque()
+        self._wake = trio.Event()
+        self._kept = False
+        self._retired = trio.CancelScope()
+        self._life: Life | None = None
+        self._bad_lives = 0
+        self._warm_with = ""
+        self.state = ""
+        """``loading``, ``ready``, ``failed``; empty while it is not running."""
+        self.reason = ""
+        """Why it has failed."""
+
+    @property
+    def where(self) -> Where:
+        """For messages."""
+        return self._where
+
+    def submit(self, job: Job) -> None:
+        """Queue a job."""
+        self._waiting.append(job)
+        self._wake.set()
+
+    def abandon(self, job: Job) -> None:
+        """Nobody waits for this job any more.  Never waits: what has to end ends behind the caller's back."""
+        if job.settled.is_set():
+            return
+        job.abandon()
+        if job in self._waiting:
+            self._waiting.remove(job)
+        elif self._life is not None and self._life.job is job and not job.began:
+            log.info("%s was stopped while it read the prompt: its process is ended and started again", self._where)
+            self._life.kill()
+
+    def keep(self, kept: bool) -> None:
+        """Keep it loaded and its prompt's beginning read, or let it go when nobody asks."""
+        if kept != self._kept:
+            self._kept, self._bad_lives = kept, 0
+            self._wake.set()
+
+    def retire(self) -> None:
+        """End it for good; what waits is told."""
+        self._retired.cancel()
+
+    async def run(self) -> None:
+        """Until cancelled or retired; no process is left then, and whoever waited is told."""
+        try:
+            with self._retired:
+                while True:
+                    await self._wanted()
+                    await self._live()
+        finally:
+            self.state = ""
+            self._fail_waiting(ProviderError(ErrorKind.TRANSIENT, f"{self._where} was changed or is being stopped."))
+
+    async def _wanted(self) -> None:
+        begun = trio.current_time()
+        while not self._waiting:
+            pause = PAUSES[min(self._bad_lives, len(PAUSES) - 1)]
+            with trio.move_on_at(begun + pause if self._kept else math.inf) as patience:
+                await self._woken()
+            if patience.cancelled_caught:
+                return
+
+    async def _woken(self) -> None:
+        self._wake = trio.Event()
+        await self._wake.wait()
+
+    async def _live(self) -> None:
+        """One life of the process."""
+        self.state, self.reason = "loading", ""
+        try:
+            path, size = await trio.to_thread.run_sync(_sized, self._ports.file, self._bad_lives > 0)
+            command = Command(self._ports.argv, self._ports.folder, self._ports.env)
+            async with spawn(command, mark=f"{self._ports.family}:{secrets.token_hex(4)}") as child:
+                life = self._life = Life(child)
+                rested = await self._lead(life, path, size)
+                ended = await stop_ladder(child, ask=child.stdin.aclose, grace=STOP_GRACE, term=STOP_GRACE)
+            if rested or life.killed:
+                self.state = ""
+            else:
+                self._crashed(life, ended)
+        except HomedError as error:
+            self._cannot(error)
+        finally:
+            self._life = None
+
+    async def _lead(self, life: Life, path: Path, size: int) -> bool:
+        """True when it may rest, False when it has ended on its own or was killed.  Unavailable: it cannot load."""
+        rested, why = False, ""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(life.drain)
+            nursery.start_soon(life.converse)
+            with trio.CancelScope() as use:
+                nursery.start_soon(_cancel_after, life.over, use)
+                why = await self._prepare(life, path, size)
+                while not why and (job := await self._next(life)) is not None:
+                    await life.answer(job)
+                    self._bad_lives = 0
+                rested = True
+            if not rested:
+                with trio.move_on_after(LAST_WORDS):
+                    await life.drained.wait()
+            nursery.cancel_scope.cancel()
+        if why:
+            raise Unavailable(why, hint=_CANNOT)
+        return rested
+
+    async def _prepare(self, life: Life, path: Path, total: int) -> str:
+        """Load and warm; returns why that cannot be."""
+
+        def tell(done: int) -> None:
+            for job in self._waiting:
+                job.tell(Progress("loading", min(done, total), total))
+
+        why = await life.load(Load(path, self.source.context_window, self._ports.threads), tell)
+        if not why:
+            await self._warm(life)
+            self.state = "ready"
+        return why
+
+    async def _warm(self, life: Life) -> None:
+        """Have the beginning of every prompt read, so that a first question is answered at once."""
+        self._warm_with = self._ports.opening()
+        if self._warm_with:
+            messages = [{"role": "system", "content": self._warm_with}, {"role": "user", "content": ""}]
+            job = Job({"messages": messages, "stream": True, "max_tokens": 1}, self._where)
+            await life.answer(job)
+            if job.failure is not None:
+                log.debug("%s was not warmed: %s", self._where, job.failure)
+
+    async def _next(self, life: Life) -> Job | None:
+        """The next job; None when it may rest."""
+        since = trio.current_time()
+        while not self._waiting:
+            kept = self._kept
+            with trio.move_on_at(trio.current_time() + REFRESH if kept else since + LINGER) as patience:
+                await self._woken()
+            if not self._waiting and not self._kept and (kept or patience.cancelled_caught):
+                return None
+            if not self._waiting and self._ports.opening() != self._warm_with:
+                await self._warm(life)
+        return self._waiting.popleft()
+
+    def _crashed(self, life: Life, ended: Exit) -> None:
+        """The process ended by itself."""
+        self._bad_lives += 1
+        was_ready, self.state = self.state == "ready", "failed"
+        words = life.last_words()
+        self.reason = f"its process ended ({ended}){f': {words}' if words else ''}"
+        log.error("%s: %s", self._where, self.reason)
+        message = f"The process of {self._where} ended in the middle of its answer ({ended}); it is started again."
+        if life.job is not None:
+            life.job.fail(ProviderError(ErrorKind.TRANSIENT, message, hint=_ASK))
+        if not was_ready:
+            self._fail_waiting(ProviderError(ErrorKind.TRANSIENT, f"{self._where}: {self.reason}.", hint=_ASK))
+
+    def _cannot(self, error: HomedError) -> None:
+        """It could not be started."""
+        self._bad_lives += 1
+        self.state, self.reason = "failed", error.message
+        log.error("%s cannot be started: %s", self._where, error)
+        message = f"{self._where} cannot answer: {error.message}"
+        self._fail_waiting(ProviderError(ErrorKind.BAD_REQUEST, message, hint=error.hint or _CANNOT))
+
+    def _fail_waiting(self, error: ProviderError) -> None:
+        running = [self._life.job] if self._life is not None and self._life.job is not None else []
+        waiting, self._waiting = [*running, *self._waiting], deque()
+        for job in waiting:
+            job.fail(ProviderError(error.kind, error.message, hint=error.hint))
+
+
+async def _cancel_after(event: trio.Event, scope: trio.CancelScope) -> None:
+    await event.wait()
+    scope.cancel()
+
+
+def _sized(file: Callable[[bool], Path], thorough: bool) -> tuple[Path, int]:
+    path = file(thorough)
+    try:
+        return path, path.stat().st_size
+    except OSError as error:
+        raise Unavailable(f"The model file {path} cannot be read: {error.strerror}.") from None
