@@ -23,6 +23,8 @@ from plugins.webui.listen import Address, open_socket
 from plugins.webui.server import serve_until_cancelled
 from plugins.webui.web import create_app
 
+from .standin_memory import Files, Keys, Memory
+
 OWNER = "webui:owner"
 Script = Callable[["Turn"], Awaitable[None]]
 
@@ -50,6 +52,7 @@ class Talk:
     updated_at: float = 0.0
     stop: trio.CancelScope | None = None
     ended: dict[str, dict[str, Any]] = field(default_factory=dict)
+    recalls: list[dict[str, Any]] = field(default_factory=list)
 
 
 class Turn:
@@ -79,6 +82,19 @@ class Turn:
             assert self.talk.live is not None
             self.talk.live["reasoning"] = self.thought
             self._post("reasoning_delta", step=self.step, at=at, text=piece)
+            await trio.sleep(pause)
+
+    def recall(self, shown: list[str], cold: list[str], chars: int, late: tuple[str, ...] = ()) -> None:
+        """What came back from memory."""
+        told = {"shown": shown, "cold": cold, "chars": chars, "kept": 12}
+        self.talk.recalls.append({"turn": self.turn, **told})
+        self.kernel.why.setdefault(self.turn, []).append({"kind": "recall", "at": time.time(), "data": told})
+        self._post("recall", input=self.input, late=list(late), **told)
+
+    async def wait(self, what: str, shares: int = 5, pause: float = 0.0) -> None:
+        """A local model that loads, or reads the message."""
+        for done in range(shares + 1):
+            self._post("progress", what=what, done=done * 100, total=shares * 100)
             await trio.sleep(pause)
 
     async def tool(self, name: str, args: dict[str, Any], result: str, *, ask: bool = False, pause: float = 0) -> None:
@@ -129,10 +145,12 @@ class Asked:
     allow: bool = False
 
 
-class StandIn:
+class StandIn(Files, Memory, Keys):
     """The kernel's methods of ``docs/wire.md`` that the page uses."""
 
     def __init__(self, script: Script | None = None) -> None:
+        for part in (Files, Memory, Keys):
+            part.__init__(self)
         self.script: Script = script or echo
         self.hub = Hub()
         self.ids = itertools.count(1)
@@ -150,6 +168,7 @@ class StandIn:
         self.nursery: trio.Nursery | None = None
         self.waiting: list[dict[str, Any]] = []
         self.fail: dict[str, HomedError] = {}
+        self.storage: dict[str, Any] = {"state": "ok", "reason": "", "kept": ""}
 
     async def call(self, method: str, params: Mapping[str, object]) -> Any:
         await trio.lowlevel.checkpoint()
@@ -209,28 +228,36 @@ class StandIn:
         self.post("thread", talk.id, "", title=title, channel="webui", created=True)
         return talk
 
-    def io_inject(self, peer: str, text: str, client_msg_id: str = "", thread: str = "", can_ask: bool = False) -> Any:
+    def io_inject(
+        self,
+        peer: str,
+        text: str,
+        client_msg_id: str = "",
+        thread: str = "",
+        can_ask: bool = False,
+        attachments: list[str] | None = None,
+    ) -> Any:
         if client_msg_id in self.inputs:
             return {**self.inputs[client_msg_id], "duplicate": True}
         talk = self._talk(thread) if thread else self.open_talk(text[:40])
         input_ = f"in{next(self.ids)}"
         answer = {"input": input_, "thread": talk.id, "state": "accepted", "duplicate": False, "outcome": None}
         self.inputs[client_msg_id] = answer
-        self.post("raw_input", talk.id, "", input=input_, text=text, peer=peer, client_msg_id=client_msg_id)
-        self.waiting.append(
-            {"input": input_, "text": text, "thread": talk.id, "peer": peer, "accepted_at": time.time()}
-        )
+        blocks = self.take(attachments or [])
+        said = {"input": input_, "text": text, "peer": peer, "blocks": blocks}
+        self.post("raw_input", talk.id, "", client_msg_id=client_msg_id, **said)
+        self.waiting.append({**said, "thread": talk.id, "accepted_at": time.time()})
         assert self.nursery is not None
-        self.nursery.start_soon(self._run, talk, text, input_)
+        self.nursery.start_soon(self._run, talk, text, input_, blocks)
         return answer
 
-    async def _run(self, talk: Talk, text: str, input_: str) -> None:
+    async def _run(self, talk: Talk, text: str, input_: str, blocks: list[dict[str, Any]]) -> None:
         turn = f"turn{next(self.ids)}"
         play = Turn(self, talk, text, turn, input_)
         talk.live = {"turn": turn, "input": input_, "step": 0, "text": "", "reasoning": "", "calls": []}
         self.post("turn", talk.id, turn, phase="start", input=input_, state="running")
         await trio.lowlevel.checkpoint()
-        self.store(talk, turn, "user", text, input=input_)
+        self.store(talk, turn, "user", text, input=input_, **({"blocks": blocks} if blocks else {}))
         self.waiting = [entry for entry in self.waiting if entry["input"] != input_]
         with trio.CancelScope() as talk.stop:
             await self.script(play)
@@ -267,6 +294,7 @@ class StandIn:
         shown: dict[str, Any] = {"thread": self._shown(talk), "events": events[-limit:], "more": len(events) > limit}
         turns = {event["turn"] for event in shown["events"]}
         shown["ended"] = [end for turn, end in talk.ended.items() if turn in turns]
+        shown["recalls"] = [recall for recall in talk.recalls if recall["turn"] in turns]
         shown["queued"] = [entry for entry in self.waiting if entry["thread"] == thread]
         return {**shown, "live": dict(talk.live) if talk.live else None, "approvals": approvals, "seq": self.seq}
 
@@ -274,6 +302,12 @@ class StandIn:
         self._talk(thread).title = title
         self.post("thread", thread, "", title=title, channel="webui", created=False)
         return {}
+
+    def io_thread_delete(self, peer: str, thread: str) -> Any:
+        talk = self._talk(thread)
+        del self.talks[thread]
+        self.post("thread", thread, "", title=talk.title, channel="webui", created=False, deleted=True)
+        return {"events": len(talk.events), "files": 0}
 
     def io_approvals(self, peer: str) -> Any:
         return {"approvals": [asked.entry for asked in self.asked.values()]}
@@ -289,9 +323,18 @@ class StandIn:
     def admin_status(self, peer: str) -> Any:
         current = next((source for source in self.sources if source["current"]), None)
         model = {"configured": current is not None, "source": "", "model": "", "hint": "Add a key."}
+        model |= {"kind": "", "state": "", "note": ""}
         if current:
             model |= {"source": current["name"], "model": current["model"], "hint": ""}
-        known = {"version": "0.1.0", "pid": 1, "started_at": 0.0, "data_dir": "/data", "safe": False}
+            model |= {"kind": current["kind"], "state": current.get("state", "ready")}
+        known = {
+            "storage": self.storage,
+            "version": "0.1.0",
+            "pid": 1,
+            "started_at": 0.0,
+            "data_dir": "/data",
+            "safe": False,
+        }
         return {**known, "model": model, "plugins": self.plugins, "threads": {"busy": 0, "queued": 0}, "counts": {}}
 
     def admin_plugins(self, peer: str) -> Any:
@@ -317,11 +360,12 @@ class StandIn:
     def admin_models_list(self, peer: str) -> Any:
         return {"sources": self.sources}
 
-    def admin_models_add(self, peer: str, name: str, base_url: str, model: str, **more: Any) -> Any:
+    def admin_models_add(self, peer: str, name: str, base_url: str = "", model: str = "", **more: Any) -> Any:
         if more.get("api_key"):
             self.keys[name] = more["api_key"]
         source = {"name": name, "base_url": base_url, "model": model, "adapter": "openai", "context_window": 65536}
-        source["tools"] = more.get("tools", True)
+        source |= {"tools": more.get("tools", True), "vision": more.get("vision", False)}
+        source |= {"kind": "gguf" if more.get("gguf") else "remote", "path": more.get("gguf", "")}
         source |= {"has_key": name in self.keys, "current": False}
         self.sources = [one for one in self.sources if one["name"] != name] + [source]
         return source

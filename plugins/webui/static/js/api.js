@@ -22,12 +22,10 @@ async function ask(path, options = {}) {
   throw new Problem(response.status, answer.error);
 }
 
-const change = (method) => (path, body = {}) =>
-  ask(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-
 export const get = (path, options) => ask(path, options);
-export const post = change("POST");
-export const remove = change("DELETE");
+export const post = (path, body = {}) =>
+  ask(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+export const remove = (path) => ask(path, { method: "DELETE" });
 
 // Send a file as it is; `onShare` hears how much of it (0 to 1) is on its way.  `fetch` cannot tell that.
 export function upload(file, { onShare, signal }) {
