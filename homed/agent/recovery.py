@@ -14,7 +14,7 @@ from homed.errors import Unavailable
 from homed.host.states import State
 from homed.memory import events, inputs
 from homed.memory.records import EventKind, Input, InputState, NewEvent, Outcome
-from homed.store.rows import Tx
+from homed.store.rows import Damaged, ReadOnly, Tx
 
 ATTEMPTS = 3
 """Runs an input may begin; one that took homed down with it so often is reported, not tried again."""
@@ -39,7 +39,11 @@ async def settle(ports: AgentPorts, limit: float = SETTLE) -> None:
 
 async def recover(ports: AgentPorts) -> tuple[Sequence[Input], Sequence[Input]]:
     """The inputs to resume, oldest first; and those tried too often, which get the outcome ``reported`` here."""
-    left = await ports.store.read(inputs.unfinished)
+    try:
+        await ports.store.write(lambda _: None)
+        left = await ports.store.read(inputs.unfinished)
+    except (Damaged, ReadOnly):
+        return (), ()  # what is unfinished stays so until the database is mended
     resumed = [input_ for input_ in left if input_.attempts < ATTEMPTS]
     reported = [input_ for input_ in left if input_.attempts >= ATTEMPTS]
     for input_ in reported:

@@ -8,7 +8,7 @@ from typing import Protocol
 from homed.clock import new_id
 from homed.host.states import CrashReport
 from homed.store.db import Store
-from homed.store.rows import Tx, dumps, loads
+from homed.store.rows import Damaged, Tx, dumps, loads
 
 KEPT_REPORTS = 10
 
@@ -51,8 +51,11 @@ class StoredHistory:
         self._store = store
 
     async def load(self, plugin: str) -> Past:
-        """What is known of a plugin."""
-        return await self._store.read(lambda tx: _load(tx, plugin))
+        """What is known of a plugin; nothing where that part of the database is damaged."""
+        try:
+            return await self._store.read(lambda tx: _load(tx, plugin))
+        except Damaged:
+            return Past()
 
     async def save(self, plugin: str, past: Past, *, at: float) -> None:
         """Remember wish, reason and crashes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,7 @@ from homed.host.supervise import SETTLED, SupervisePorts, Supervisor
 from homed.paths import Paths
 from homed.proc import kill_marked, reap_strays
 from homed.store.db import Store
+from homed.store.rows import Damaged
 
 _log = logging.getLogger(__name__)
 
@@ -176,7 +178,8 @@ class Host:
     async def _plan(self, found: Installed) -> Plan:
         given: frozenset[str] = frozenset()
         if found.trust is Trust.EXTERNAL:
-            given = await self._ports.store.read(lambda tx: grants.granted(tx, found.name))
+            with suppress(Damaged):  # what a person granted is not known: nothing then
+                given = await self._ports.store.read(lambda tx: grants.granted(tx, found.name))
         capabilities = grants.allowed(found.manifest.capabilities, found.trust, given)
         return Plan(found.manifest, found.folder, found.trust, capabilities)
 

@@ -14,7 +14,8 @@ from homed.config.definitions import WEB_PASSWORD
 from homed.errors import Denied
 from homed.identity.passwords import verify_password
 from homed.identity.ports import TextSettings
-from homed.store.rows import Storage, Tx
+from homed.identity.sessions import Login, LoginRows
+from homed.store.rows import Storage
 
 LINK_SECONDS = 300.0
 SESSION_SECONDS = 86_400.0
@@ -52,7 +53,7 @@ class Logins:
         *,
         clock: Callable[[], float] = trio.current_time,
     ) -> None:
-        self._store = store
+        self._rows = LoginRows(store)
         self._settings = settings
         self._wall = wall
         self._clock = clock
@@ -72,7 +73,7 @@ class Logins:
     async def redeem(self, secret: str) -> Session:
         """Turn a link's secret into a session.  ``Denied`` if it was used, is too old or never was."""
         now = self._wall()
-        if not await self._store.write(lambda tx: _take(tx, _digest(secret), now)):
+        if not await self._rows.take(_digest(secret), _LINK, now):
             raise Denied(
                 "This login link is not valid: it works once and for five minutes.",
                 hint="Make a fresh one with `homed link`.",
@@ -90,22 +91,18 @@ class Logins:
 
     async def check(self, secret: str) -> Session:
         """The session this secret belongs to; ``Denied`` if there is none or it is over."""
-        row = await self._store.read(
-            lambda tx: tx.one(
-                "SELECT peer, expires_at FROM logins WHERE hash = ? AND kind = ?", (_digest(secret), _SESSION)
-            )
-        )
-        if row is None or row[1] <= self._wall():
+        found = await self._rows.find(_digest(secret), _SESSION)
+        if found is None or found.expires_at <= self._wall():
             raise Denied("You are not logged in.", hint="Log in with `homed link` or the password.")
-        return Session(secret, row[0], row[1])
+        return Session(secret, found.peer, found.expires_at)
 
     async def logout(self, secret: str) -> None:
         """End a session; one that is over already is no error."""
-        await self._store.write(lambda tx: tx.execute("DELETE FROM logins WHERE hash = ?", (_digest(secret),)))
+        await self._rows.remove(_digest(secret))
 
     async def end_all(self) -> None:
         """End every session and link, as after a change of the password."""
-        await self._store.write(lambda tx: tx.execute("DELETE FROM logins"))
+        await self._rows.clear()
 
     async def _matches(self, password: str) -> bool:
         async with self._one_at_a_time:  # a flood of tries queues up here; it cannot take the memory or both cores
@@ -136,23 +133,10 @@ class Logins:
     async def _issue(self, kind: str, seconds: float) -> tuple[str, float]:
         secret = secrets.token_urlsafe(32)
         now = self._wall()
-        row = (_digest(secret), kind, OWNER_PEER, now, now + seconds)
-        await self._store.write(lambda tx: _insert(tx, row))
+        await self._rows.add(Login(_digest(secret), kind, OWNER_PEER, now, now + seconds))
         return secret, now + seconds
 
 
 def _digest(secret: str) -> str:
     """What is stored: the secrets are random and long, so one round of SHA-256 is enough (no password goes here)."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _insert(tx: Tx, row: tuple[str, str, str, float, float]) -> None:
-    tx.execute("DELETE FROM logins WHERE expires_at <= ?", (row[3],))
-    tx.execute("INSERT INTO logins (hash, kind, peer, created_at, expires_at) VALUES (?, ?, ?, ?, ?)", row)
-
-
-def _take(tx: Tx, digest: str, now: float) -> bool:
-    """Use up a link: delete first and look afterwards, so that no two can both have it."""
-    row = tx.one("SELECT expires_at FROM logins WHERE hash = ? AND kind = ?", (digest, _LINK))
-    tx.execute("DELETE FROM logins WHERE hash = ? AND kind = ?", (digest, _LINK))
-    return row is not None and row[0] > now

@@ -7,7 +7,7 @@ import unicodedata
 from homed.clock import WallClock, system_wall_clock
 from homed.errors import Conflict, Denied, InvalidInput, NotFound
 from homed.identity.roles import Identity, Role, scope_of
-from homed.store.rows import Storage, Tx
+from homed.store.rows import Damaged, ReadOnly, Storage, Tx
 
 SEEDED_OWNERS = frozenset({"webui:owner", "cli:owner", "timer:owner"})
 """Peers of packaged plugins that stand for the person whose machine this is."""
@@ -36,12 +36,28 @@ class Directory:
         if group:
             _check_id("group", group)
         shown = _clean(name)
-        known = await self._store.read(lambda tx: _find(tx, peer_id))
+        known = await self._known(peer_id)
         now = self._wall()
         if known is None or (shown and shown != known[0]) or abs(now - known[2]) > SEEN_EVERY:
-            known = await self._store.write(lambda tx: _saw(tx, plugin, peer_id, shown, now))
+            known = await self._meet(plugin, peer_id, shown, known)
         kept, role, _ = known
         return Identity(peer_id, plugin, kept, role, scope_of(peer_id, role, plugin=plugin, group=group))
+
+    async def _known(self, peer: str) -> tuple[str, Role, float] | None:
+        try:
+            return await self._store.read(lambda tx: _find(tx, peer))
+        except Damaged:
+            return None  # as if met for the first time: a guest, unless it is the owner of this machine
+
+    async def _meet(
+        self, plugin: str, peer: str, name: str, known: tuple[str, Role, float] | None
+    ) -> tuple[str, Role, float]:
+        """Note that somebody was seen; if nothing can be stored, go on without the note."""
+        now = self._wall()
+        try:
+            return await self._store.write(lambda tx: _saw(tx, plugin, peer, name, now))
+        except ReadOnly:
+            return known or (name, _first_role(peer), now)
 
     async def set_role(self, peer: str, role: Role) -> None:
         """Give a known peer a role.  Raises ``NotFound``, or ``Conflict`` if no owner would be left."""
@@ -69,13 +85,17 @@ def _clean(name: str) -> str:
     return " ".join(kept.split())[:MAX_NAME]
 
 
+def _first_role(peer: str) -> Role:
+    return Role.OWNER if peer in SEEDED_OWNERS else Role.GUEST
+
+
 def _find(tx: Tx, peer: str) -> tuple[str, Role, float] | None:
     row = tx.one("SELECT name, role, seen_at FROM peers WHERE id = ?", (peer,))
     return (row[0], Role(row[1]), row[2]) if row else None
 
 
 def _saw(tx: Tx, plugin: str, peer: str, name: str, now: float) -> tuple[str, Role, float]:
-    role = Role.OWNER if peer in SEEDED_OWNERS else Role.GUEST
+    role = _first_role(peer)
     tx.execute(
         "INSERT INTO peers (id, plugin, name, role, created_at, seen_at) VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at,"

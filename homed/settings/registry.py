@@ -23,7 +23,7 @@ from homed.errors import ConfigError, Conflict, NotFound, TimedOut
 from homed.identity.passwords import MIN_LENGTH, hash_password, is_hash
 from homed.settings.ports import SecretStore
 from homed.settings.watch import Watch
-from homed.store.rows import Storage, Tx, dumps, loads
+from homed.store.rows import Damaged, Storage, Tx, dumps, loads
 
 # the methods of Settings that are named after the types hide these names in the signatures of the class
 _Int = int
@@ -79,7 +79,10 @@ class Settings:
 
     async def load(self, overrides: Mapping[_Str, Override]) -> None:
         """Read what is stored and take on what was given from outside; once, before anything is defined."""
-        self._stored = await self._store.read(_load)
+        try:
+            self._stored = await self._store.read(_load)
+        except Damaged as error:  # the defaults do until it is mended; nothing is stored over it meanwhile
+            _log.error("the stored settings cannot be read: %s", error.message)
         self._overrides = dict(overrides)
 
     def define(self, definitions: Iterable[Definition]) -> None:

@@ -21,7 +21,7 @@ from homed.store.filesystem import FileSystem, file_system
 from homed.store.gate import OpenGate, Turnstile
 from homed.store.readers import READERS, ReaderPool
 from homed.store.repair import finish_swap
-from homed.store.rows import Tx
+from homed.store.rows import Damaged, Tx
 from homed.store.writer import Writer
 
 T = TypeVar("T")
@@ -72,8 +72,8 @@ class Store:
             raise self._damage.refusal()
         try:
             return await self._writer.write(fn)
-        except StorageError as error:
-            self._note(error)
+        except Damaged as error:
+            self.found_damaged(error)
             raise
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
@@ -83,13 +83,15 @@ class Store:
         """
         try:
             return await self._readers.read(fn)
-        except StorageError as error:
-            self._note(error)
+        except Damaged as error:
+            self.found_damaged(error)
             raise
 
-    def _note(self, error: StorageError) -> None:
-        if error.detail.get("reason") == "corrupt":
-            self.found_damaged(error)
+    async def empty_log(self) -> bool:
+        """Put everything committed into the database file and empty the log beside it, so that what was deleted is in
+        neither.  False when a reader was in the way for longer than the busy time.
+        """
+        return await self._writer.empty_log()
 
     def found_damaged(self, error: StorageError) -> None:
         """Store nothing from now on, because of ``error``.  The first finding counts."""
@@ -172,9 +174,7 @@ def _open_all(path: Path, disk: FileSystem) -> _Opened:
     finish_swap(path)
     try:
         connections, damage = [open_writer(path, wal=disk.local)], None
-    except StorageError as error:
-        if error.detail.get("reason") != "corrupt":
-            raise
+    except Damaged as error:
         connections, damage = [_readable(path, error)], error
     if not disk.local:
         _log.warning(

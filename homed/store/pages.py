@@ -109,7 +109,7 @@ class Pages:
                 length, at = _varint(page, place)
                 rowid, at = _varint(page, at)
                 yield StoredRow(_signed(rowid), _record(self._payload(page, at, length)))
-            except (Nonsense, struct.error, IndexError, UnicodeDecodeError):
+            except (Nonsense, struct.error, IndexError):
                 continue
 
     def _payload(self, page: bytes, at: int, length: int) -> bytes:
@@ -208,7 +208,7 @@ def _value(payload: bytes, at: int, kind: int) -> tuple[SqlValue, int]:
         raise Nonsense("reserved")
     size = (kind - 12) // 2
     piece = _slice(payload, at, size)
-    return (piece.decode("utf-8") if kind % 2 else piece), at + size
+    return (piece.decode("utf-8", "replace") if kind % 2 else piece), at + size
 
 
 def _frames(log: int, size: int) -> dict[int, int]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 
 from homed.errors import StorageError
+from homed.store.rows import Damaged
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
@@ -22,11 +23,10 @@ class Interrupted(StorageError):
 def corrupt(path: Path, what: str = "") -> StorageError:
     """The file's content is damaged; it is left as it is."""
     found = f" ({what})" if what else ""
-    return _error(
-        "corrupt",
+    return Damaged(
         f"The database {path} is damaged{found}.",
-        "Nothing was changed. `homed doctor --repair` keeps it aside and saves what can be saved.",
-        path,
+        hint="Nothing was changed. `homed doctor --repair` keeps it aside and saves what can be saved.",
+        detail={"reason": "corrupt", "path": str(path)},
     )
 
 
@@ -140,7 +140,7 @@ def rolled_back(path: Path, cause: BaseException) -> StorageError:
     if isinstance(cause, apsw.Error | OSError):
         error = translate(cause, path)
     elif isinstance(cause, StorageError):
-        error = StorageError(cause.message, hint=cause.hint, detail=cause.detail)
+        error = type(cause)(cause.message, hint=cause.hint, detail=cause.detail)
     else:
         error = _error("rolled_back", f"Nothing was stored: {cause}", "Try again; if it stays, restart homed.", path)
     error.__cause__ = cause
@@ -186,6 +186,8 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except (apsw.Error, OSError) as error:
         raise translate(error, path) from error
+    except UnicodeDecodeError as error:  # a text that SQLite hands out as it lies there, damaged or not
+        raise corrupt(path, "a text in it is not UTF-8") from error
 
 
 def _from_os(number: int, text: str, path: Path) -> StorageError:

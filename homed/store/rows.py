@@ -14,6 +14,10 @@ SqlValue = None | int | float | str | bytes
 Row = tuple[Any, ...]
 
 
+class Damaged(StorageError):
+    """What was asked for stands on a damaged part of the database.  From then on the store is read-only."""
+
+
 class ReadOnly(StorageError):
     """Nothing is stored, because the database was found damaged; what can be read still is.
 
@@ -58,6 +62,10 @@ class Storage(Protocol):
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """Run ``fn`` on a reading connection."""
+        ...
+
+    async def empty_log(self) -> bool:
+        """Leave nothing that was deleted in the log; False when that was not possible now."""
         ...
 
 

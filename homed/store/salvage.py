@@ -9,7 +9,7 @@ rows do not come back: what is deleted is overwritten with zeros (``secure_delet
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,7 +29,7 @@ IDS = {
     "crash_reports": "crash_",
 }
 """How the ids of a table begin; what is found without its table is told apart by them."""
-DERIVED_PREFIX = "words"
+DERIVED_PREFIX = "word_"
 """Tables of the search index begin so; they hold nothing of their own and are made anew."""
 
 _TYPES: dict[str, tuple[type, ...]] = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,)}
@@ -105,10 +105,15 @@ def salvage(path: Path, fresh: apsw.Connection) -> list[Saved]:
 def mend(fresh: apsw.Connection) -> dict[str, int]:
     """Put right what the losses left inconsistent; ``{what was done: how often}``."""
     done = {"conversations whose name was lost": _stub_threads(fresh)}
-    dropped = 0
-    while more := _drop_orphans(fresh):
-        dropped += more
+    with _files_stay(fresh):
+        dropped = 0
+        while more := _drop_orphans(fresh):
+            dropped += more
     done["rows that belonged to something lost"] = dropped
+    if _has(fresh, "word_marks"):  # everything is still to be indexed
+        fresh.execute(
+            "UPDATE word_marks SET mark = n, backlog = n FROM (SELECT coalesce(max(seq), 0) AS n FROM events)"
+        )
     fresh.execute(
         "UPDATE blocks SET holder_layer = (SELECT CASE layer WHEN 'archived' THEN 'stable' ELSE layer END FROM events"
         " WHERE events.id = blocks.event) WHERE EXISTS (SELECT 1 FROM events WHERE events.id = blocks.event)"
@@ -175,7 +180,7 @@ def _copy_by_sql(old: apsw.Connection, table: _Table, fresh: apsw.Connection) ->
         try:
             for row in old.execute(f'SELECT {shown} FROM "{table.name}" NOT INDEXED ORDER BY {sort}'):
                 _insert(fresh, table.name, names, row)
-        except apsw.Error:
+        except (apsw.Error, UnicodeDecodeError):
             whole = False
             continue
         return whole
@@ -258,6 +263,23 @@ def _drop_orphans(fresh: apsw.Connection) -> int:
         )
         dropped += fresh.changes()
     return dropped
+
+
+@contextmanager
+def _files_stay(fresh: apsw.Connection) -> Iterator[None]:
+    """An attachment whose event is lost must not lose its file too, as it would if somebody had deleted it."""
+    if not _has(fresh, "loose_files"):
+        yield
+        return
+    before = {row[0] for row in _ask(fresh, "SELECT hash FROM loose_files")}
+    yield
+    for (found,) in _ask(fresh, "SELECT hash FROM loose_files"):
+        if found not in before:
+            fresh.execute("DELETE FROM loose_files WHERE hash = ?", (found,))
+
+
+def _has(fresh: apsw.Connection, table: str) -> bool:
+    return bool(_ask(fresh, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", table))
 
 
 def _references(fresh: apsw.Connection) -> Iterator[tuple[str, str, str, str]]:

@@ -71,6 +71,20 @@ class Writer:
             raise
         return job.answer.unwrap()
 
+    async def empty_log(self) -> bool:
+        """See ``Store.empty_log``."""
+        async with self._in_hand, self._gate.writing():
+            return self._refused is None and await self._executor.run(self._empty_log)
+
+    def _empty_log(self) -> bool:
+        if self._connection.pragma("journal_mode") != "wal":
+            return True  # a rollback journal goes with its transaction
+        try:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            return False
+        return True
+
     async def refuse(self, why: Callable[[], Exception]) -> None:
         """From now on nothing is written: every job gets ``why()``.  Returns once the batch in hand is over."""
         self._refused = why
