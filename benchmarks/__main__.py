@@ -9,11 +9,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import client, turn, wire
+from benchmarks import client, memory, turn, wire
 from benchmarks.figures import Figure
 
 ROOT = Path(__file__).parent.parent
-SUITES = {"wire": wire.measure, "turn": turn.measure, "client": client.measure}
+SUITES = {"wire": wire.measure, "turn": turn.measure, "memory": memory.measure, "client": client.measure}
 
 
 def main() -> int:

@@ -76,7 +76,10 @@ def _ids(data: Mapping[str, object]) -> list[str]:
 
 def _entries(tx: Tx, where: str, params: tuple[str, ...]) -> list[Entry]:
     rows = tx.all(f"SELECT seq, turn, scope, thread, kind, at, data FROM ledger WHERE {where} ORDER BY seq", params)
-    return [Entry(*row, data=loads(data) or {}) for *row, data in rows]
+    return [
+        Entry(seq, turn, scope, thread, kind, at, loads(data) or {})
+        for seq, turn, scope, thread, kind, at, data in rows
+    ]
 
 
 def _bounded(data: Mapping[str, object]) -> dict[str, object]:

@@ -32,17 +32,20 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
+_RUN = re.compile(f"[{_UNSPACED}]+")
 _PIECES = re.compile(
     rf"(?P<run>[{_UNSPACED}]+)"
     rf"|(?P<word>[^\W\d_{_UNSPACED}]+(?:'[^\W\d_{_UNSPACED}]+)?(?![\w+#@/.:=~%-]))"
-    rf"|(?P<symbol>[^\W{_UNSPACED}](?:[-\w.:/@#+%&=~?$*](?<![{_UNSPACED}]))*)"
+    rf"|(?P<symbol>[^\W{_UNSPACED}](?:[-\w.:/@#+%&=~?$*](?<![{_UNSPACED}])|(?<=\d),(?=\d{{3}}(?!\d)))*)"
     rf"|(?P<path>[/~.$#@](?:[-\w.:/@#+%&=~?$*](?<![{_UNSPACED}]))+)"
 )
 _PARTS = re.compile(r"\d+|[^\W\d_]+")
-_SEGMENT = re.compile(r"[/@?&=]+")
+_SEGMENT = re.compile(r"[/@?&=:#~]+")
+_VERSION = re.compile(r"\d+(?:\.\d+)+")
 _CAMEL = re.compile(r"(?<=[a-zа-я0-9])(?=[A-ZА-Я])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SINGLE_LETTER = re.compile(r"(?:^|[^A-Za-z0-9])[A-Za-z]$")
 _MARKS = re.compile(r"[\u0300-\u036f]")
-_DIGIT_OR_JOIN = re.compile(r"[0-9_./:@+#-]")
+_EXACT = re.compile(r"[0-9_./:@#]")
 
 _TIME = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?\s*(?:Z|[+-]\d{2}:?\d{2}|[AP]M)?"
 _DATE = r"\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}日?"
@@ -65,21 +68,42 @@ def tokens(text: str) -> list[str]:
     return Words().tokens(text)
 
 
+def query_terms(text: str) -> list[str]:
+    """The terms to look for, each once: as ``tokens``, but of a run of Chinese only its pairs.
+
+    A single character is looked for where it stands alone or between words that say nothing (云, 我的云).
+    """
+    return list(dict.fromkeys(Words(singles=False).tokens(text)))
+
+
 def cleaned(text: str) -> str:
     """A query without time stamps and marks of templates; as it is when nothing would be left."""
     left = _NOISE.sub(" ", text).strip()
     return left or text
 
 
+def is_pair(term: str) -> bool:
+    """True for two characters of a script without spaces: half of those are no word, but the border of two."""
+    return len(term) == 2 and _RUN.fullmatch(term) is not None
+
+
+def says_little(pair: str) -> bool:
+    """True for a pair of which one character is a stop word: it matters only where somebody wrote it."""
+    return any(one in CHINESE_CHARACTERS for one in pair)
+
+
 def is_exact(term: str) -> bool:
-    """True for a number of two digits or more, a version, address, path or identifier: no word of a language."""
-    return len(term) > 1 and not term.isalpha() and _DIGIT_OR_JOIN.search(term) is not None
+    """True for a number of three digits or more, a version, address, path or identifier: no word of a language."""
+    if term.isdigit():
+        return len(term) > 2
+    return len(term) > 3 and not term.isalpha() and _EXACT.search(term) is not None
 
 
 class Words:
     """Makes terms, and remembers stems for as long as it lives (a batch of texts)."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, singles: bool = True) -> None:
+        self._singles = singles
         self._english = snowballstemmer.stemmer("english")
         self._russian = snowballstemmer.stemmer("russian")
         self._stems: dict[str, str] = {}
@@ -95,7 +119,7 @@ class Words:
         for piece in _PIECES.finditer(unicodedata.normalize("NFKC", text).replace("’", "'")):
             kind, part = piece.lastgroup, piece.group()
             if kind == "run":
-                found.extend(_run(part))
+                found.extend(_run(part, self._singles))
                 _joined(found, piece)
             elif kind == "word" and ("'" in part or not _CAMEL.search(part)):
                 self._word(part, found)
@@ -124,7 +148,7 @@ class Words:
             found.append(self._stem(word))
 
     def _symbol(self, symbol: str, found: list[str]) -> None:
-        symbol = symbol.rstrip(".:?/-=&~%*$")
+        symbol = symbol.rstrip(".:?/-=&~%*$").replace(",", "")
         whole = symbol.lower()
         if not whole:
             return
@@ -132,13 +156,12 @@ class Words:
         if len(parts) == 1 and parts[0].lower() == whole:
             self._part(parts[0], found)
             return
-        if len(whole) <= LONGEST_TERM:
-            found.append(whole)
         segments = [s.strip(".:-") for s in _SEGMENT.split(whole)]
-        if len(segments) > 1:
-            found.extend(s for s in segments if 1 < len(s) <= LONGEST_TERM and not s.isalnum())
+        inside = [whole, *(s for s in segments if not s.isalnum()), *_VERSION.findall(whole)]
+        found.extend(dict.fromkeys(s for s in inside if 1 < len(s) <= LONGEST_TERM))
         for part in parts:
-            self._part(part, found)
+            if len(part) > 1 + part.isdigit():  # the 10 of 10.0.0.7 and the e of e.g. say nothing
+                self._part(part, found)
 
     def _part(self, part: str, found: list[str]) -> None:
         if part.isdigit():
@@ -161,19 +184,23 @@ class Words:
         return str(self._english.stemWord(plain)) if plain.isascii() else word
 
 
-def _run(run: str) -> list[str]:
+def _run(run: str, singles: bool) -> list[str]:
     """Characters and pairs of a run of a script without spaces."""
-    found = [one for one in run if one not in CHINESE_CHARACTERS]
-    for first, second in pairwise(run):
-        pair = first + second
-        stop = first in CHINESE_CHARACTERS and second in CHINESE_CHARACTERS
-        if not stop and pair not in CHINESE_PAIRS:
-            found.append(pair)
+    stop = [one in CHINESE_CHARACTERS for one in run]
+    last = len(run) - 1
+    found = [
+        one
+        for at, one in enumerate(run)
+        if not stop[at] and (singles or ((at == 0 or stop[at - 1]) and (at == last or stop[at + 1])))
+    ]
+    for at, (first, second) in enumerate(pairwise(run)):
+        if not (stop[at] and stop[at + 1]) and first + second not in CHINESE_PAIRS:
+            found.append(first + second)
     return found
 
 
 def _joined(found: list[str], piece: re.Match[str]) -> None:
     """A single letter written on to a character is one word with it: C盘, T恤."""
     text, at = piece.string, piece.start()
-    if at and text[at - 1].isascii() and text[at - 1].isalpha() and (at == 1 or not text[at - 2].isalnum()):
+    if _SINGLE_LETTER.search(text, max(0, at - 2), at):
         found.append(text[at - 1].lower() + text[at])
