@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 import trio
 
 from homed.agent.conversations import Conversations
+from homed.agent.media import Media
 from homed.agent.ports import AgentPorts
+from homed.agent.uploads import Uploads
 from homed.api.dispatch import ApiDispatcher, Door
 from homed.api.overview import Overview
 from homed.api.ports import ApiPorts
@@ -26,6 +28,7 @@ from homed.events import Bus
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.host.discover import Broken, Installed, discover, packaged_folder
 from homed.host.host import Host, HostPorts
+from homed.identity.keys import ApiKeys
 from homed.identity.logins import Logins
 from homed.identity.peers import Directory
 from homed.identity.rules import Rules
@@ -40,6 +43,7 @@ from homed.settings.plugin import definitions_of, plugin_settings
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import Store, open_store
 
+from homed.store.files import MediaFiles
 _log = logging.getLogger(__name__)
 
 TURNS_SECONDS = 5.0
@@ -151,10 +155,13 @@ def build(
     tokens, logins = CallTokens(), Logins(store, settings, wall)
     conversations = Conversations(
         AgentPorts(
+    files = MediaFiles(options.paths.media)
+    uploads = Uploads(store, files, ground.redactor, wall=wall, failpoints=options.failpoints)
             store=store, bus=bus, settings=settings, host=host, sources=sources, rules=Rules(store, wall),
             tokens=tokens, redactor=ground.redactor, wall=wall, failpoints=options.failpoints,
-            builtins=builtin_tools(store, host.registry),
-        )
+            builtins=builtin_tools(store, host.registry), media=Media(store, files, ground.redactor),
+        ),
+        uploads,
     )  # fmt: skip
     overview = Overview(
         data=options.paths.data, safe=options.safe, started_at=wall(), host=host, sources=sources,
@@ -162,7 +169,8 @@ def build(
     )  # fmt: skip
     api = ApiPorts(
         directory=Directory(store, wall), tokens=tokens, logins=logins, conversations=conversations, host=host,
-        settings=settings, sources=sources, status=overview,
+        settings=settings, sources=sources, status=overview, archive=conversations.archive, uploads=uploads,
+        keys=ApiKeys(store, ground.redactor.know, wall),
     )  # fmt: skip
     door.bind(ApiDispatcher(api))
     return Kernel(host, conversations, logins)

@@ -39,7 +39,7 @@ TYPES = frozenset(
 )  # fmt: skip
 """Every notice type; `docs/wire.md` says what ``data`` holds for each."""
 
-CONTENT_KEYS = frozenset({"text", "args", "result", "error", "title", "calls", "reasoning", "message"})
+CONTENT_KEYS = frozenset({"text", "args", "result", "error", "title", "calls", "reasoning", "message", "blocks"})
 """Keys of ``data`` that carry what people or models said; withheld from subscribers without ``events.content``."""
 
 

@@ -21,6 +21,12 @@ NAMES = (
     "turn.finished",
     "output.before_send",
     "output.sent",
+    "upload.piece",
+    "upload.placed",
+    "upload.stored",
+    "thread.deleted",
+    "memory.peeked",
+    "memory.before_sink",
     "store.before_commit",
     "store.after_commit",
 )

@@ -66,6 +66,11 @@ class Paths:
         """The folders that plugins keep their own files in."""
         return self.data / "plugin-data"
 
+    @property
+    def media(self) -> Path:
+        """The bytes of attachments, in files named by their sha256."""
+        return self.data / "media"
+
     def plugin_data(self, name: str) -> Path:
         """The folder of plugin ``name``, made if it is not there (0700).  A name that is no plugin name is refused."""
         if not PLUGIN_NAME.fullmatch(name):
@@ -77,7 +82,7 @@ class Paths:
 
     def create(self) -> None:
         """Make the folders that are missing, private to this user; ``StorageError`` when that cannot be done."""
-        for folder in (self.data, self.run_dir, self.plugins, self.plugins_data):
+        for folder in (self.data, self.run_dir, self.plugins, self.plugins_data, self.media):
             _private_folder(folder)
         if not os.access(self.data, os.W_OK | os.X_OK):
             raise StorageError(

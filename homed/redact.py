@@ -30,6 +30,7 @@ _TOKENS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("key", "xai-", r"xai-[A-Za-z0-9]{20,}"),
         ("key", "AIza", r"AIza[A-Za-z0-9_-]{30,}"),
         ("key", "hf_", r"hf_[A-Za-z0-9]{20,}"),
+        ("key", "hk_", r"hk_[A-Za-z0-9_-]{43}"),  # our own API keys
         ("aws", "AKIA", r"AKIA[A-Z0-9]{16,}"),
         ("aws", "ASIA", r"ASIA[A-Z0-9]{16,}"),
         ("key", "AKID", r"AKID[A-Za-z0-9]{28,}"),

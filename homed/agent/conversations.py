@@ -1,25 +1,29 @@
-"""Conversations: take a message in, wait for its outcome, stop it, look back.  What the kernel's io methods call."""
+"""Conversations: take a message in, wait for its outcome, stop it.  What the kernel's io methods call."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import trio
 
 from homed import events as notices
-from homed.agent import views
+from homed.agent.archive import Archive, visible
+from homed.agent.deletion import Deletion
 from homed.agent.lanes import Lanes
 from homed.agent.loop import Loop
 from homed.agent.ports import AgentPorts
 from homed.agent.recovery import recover, settle
 from homed.agent.turn import Turn
+from homed.agent.uploads import Uploads
+from homed.agent.views import blocks_view
 from homed.clock import new_id
 from homed.errors import HomedError, InvalidInput, NotFound, StorageError, Unavailable
 from homed.identity.roles import Identity, Role, in_group, visible_scopes
-from homed.memory import events, inputs, threads
+from homed.memory import blocks, inputs, threads
+from homed.memory.blocks import Block
 from homed.memory.records import Input, NewInput, Thread
 from homed.store.rows import Tx
 
@@ -38,7 +42,7 @@ START_LIMIT = 30.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """A message on its way in.  An empty ``thread`` opens a new one; ``can_ask``: its channel can show questions;
-    ``untrusted``: a plugin says it within a call, not a person.
+    ``untrusted``: a plugin says it within a call, not a person; ``attachments``: ids of this peer's uploads.
     """
 
     text: str
@@ -48,6 +52,7 @@ class Message:
     no_memory: bool = False
     can_ask: bool = False
     untrusted: bool = False
+    attachments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +62,29 @@ class Receipt:
     input: Input
     thread: Thread
     duplicate: bool
+    files: tuple[Block, ...] = ()
 
 
 @dataclass(slots=True)
 class _Ended:
-    """Set when an input's turn is over; kept as long as somebody looks at that input."""
+    """Set when an input's turn is over; kept as long as somebody looks at that input.  ``input``: how it ended, if that
+    is known here."""
 
     event: trio.Event = field(default_factory=trio.Event)
     watchers: int = 0
+    input: Input | None = None
 
 
 class Conversations:
     """All conversations.  Works while ``run`` does."""
 
-    def __init__(self, ports: AgentPorts) -> None:
+    def __init__(self, ports: AgentPorts, uploads: Uploads) -> None:
         self._ports = ports
+        self._uploads = uploads
         self._loop = Loop(ports)
         self._lanes = Lanes(self._make, self._work)
+        self._deletion = Deletion(ports, self._lanes, self, uploads.collect)
+        self.archive = Archive(ports, self._lanes, self._loop.approvals)
         self._ready = trio.Event()
         self._ended: dict[str, _Ended] = {}
         self._closed = False
@@ -87,13 +98,14 @@ class Conversations:
         """
         async with trio.open_nursery() as nursery:
             task_status.started()
+            await self._uploads.prepare()
             await settle(self._ports)
             self._lanes.open(nursery)
             resumed, reported = await recover(self._ports)
             for input_ in resumed:
                 self._lanes.put(input_)
             for input_ in reported:
-                self._wake(input_.id)
+                self.wake(input_.id)
             self._ready.set()
             await trio.sleep_forever()
 
@@ -117,10 +129,11 @@ class Conversations:
     async def inject(self, who: Identity, message: Message) -> Receipt:
         """Accept a message durably and queue it.
 
-        Raises InvalidInput for text that is empty or too long, NotFound for a thread this peer may not see, Unavailable
-        when homed is stopping or 256 wait already.  Cancelled: it is either not accepted at all, or accepted and done.
+        Raises InvalidInput for text that is too long, or empty without attachments, NotFound for a thread or an upload
+        that this peer may not see, Unavailable when homed is stopping or 256 wait already.  Cancelled: it is either not
+        accepted at all, or accepted and done.
         """
-        text = self._checked(message.text)
+        text = self._checked(message.text, alone=not message.attachments)
         await self._intake()
         with self._lanes.place(message.thread):
             receipt = await self._accept(who, message, self._ports.redactor.redact(text))
@@ -132,8 +145,8 @@ class Conversations:
         self._ports.failpoints.reach("accept.after_commit")
         return receipt
 
-    def _checked(self, text: str) -> str:
-        if not text.strip():
+    def _checked(self, text: str, *, alone: bool) -> str:
+        if alone and not text.strip():
             raise InvalidInput("The message is empty.")
         try:
             size = len(text.encode())
@@ -167,8 +180,9 @@ class Conversations:
             accepted, duplicate = inputs.accept(tx, new, at=at)
             if duplicate and accepted.thread != thread.id:
                 thread = threads.get(tx, accepted.thread) or thread
+            files = () if duplicate else tuple(blocks.take(tx, who.peer, msg.attachments, accepted.id))
             self._ports.failpoints.reach("accept.before_commit")
-            return Receipt(accepted, thread, duplicate)
+            return Receipt(accepted, thread, duplicate, files)
 
         with trio.move_on_after(ACCEPT_LIMIT, shield=True):
             return await self._ports.store.write(write)
@@ -176,14 +190,14 @@ class Conversations:
 
     def _thread(self, tx: Tx, who: Identity, msg: Message, at: float) -> Thread:
         if msg.thread:
-            return _visible(tx, who, msg.thread)
+            return visible(tx, who, msg.thread)
         if msg.client_msg_id:
             known = tx.value(
                 "SELECT thread FROM inputs WHERE channel = ? AND peer = ? AND client_msg_id = ?",
                 (msg.channel, who.peer, msg.client_msg_id),
             )
             if known is not None:
-                return _visible(tx, who, str(known))
+                return visible(tx, who, str(known))
         return threads.create(tx, scope=who.scope, channel=msg.channel, title="", at=at)
 
     def _tell(self, receipt: Receipt, *, new_thread: bool) -> None:
@@ -191,7 +205,10 @@ class Conversations:
         if new_thread:
             data: dict[str, object] = {"title": receipt.thread.title, "channel": given.channel, "created": True}
             bus.post(notices.THREAD, thread=given.thread, scope=given.scope, data=data)
-        data = {"input": given.id, "text": given.text, "peer": given.peer, "client_msg_id": given.client_msg_id}
+        data = {
+            "input": given.id, "text": given.text, "peer": given.peer, "client_msg_id": given.client_msg_id,
+            "blocks": blocks_view(receipt.files),
+        }  # fmt: skip
         bus.post(notices.RAW_INPUT, thread=given.thread, scope=given.scope, data=data)
 
     def _make(self, input_: Input, gate: trio.Lock) -> Turn:
@@ -202,8 +219,9 @@ class Conversations:
     async def _work(self, turn: Turn) -> None:
         try:
             ending = await self._loop.run(turn)
-            self._wake(turn.input.id)  # before after_output: who waits for the answer does not wait for its statistics
             if ending is not None:
+                # before after_output: who waits for the answer does not wait for its statistics
+                self.wake(turn.input.id, replace(turn.input, state=ending.outcome.state, outcome=ending.outcome))
                 await self._loop.afterwards(turn, ending)
         except Exception as error:
             # the store failed under the turn: its input stays unfinished, until it is sent again or the next start
@@ -215,13 +233,14 @@ class Conversations:
                 notices.AGENT_ERROR, thread=turn.input.thread, turn=turn.id, scope=turn.input.scope, data=data
             )
         finally:
-            self._wake(turn.input.id)
+            self.wake(turn.input.id)
 
-    def _wake(self, input_id: str) -> None:
-        """Those who wait for this input look again."""
-        ended = self._ended.pop(input_id, None)
-        if ended is not None:
-            ended.event.set()
+    def wake(self, input_id: str, ended: Input | None = None) -> None:
+        """Those who wait for this input are told how it ended, or look again."""
+        known = self._ended.pop(input_id, None)
+        if known is not None:
+            known.input = ended
+            known.event.set()
 
     # -- out -------------------------------------------------------------------------------------------------------
 
@@ -232,25 +251,33 @@ class Conversations:
         because homed is stopping or the store failed: it is taken up when it is sent again, or at the next start.
         """
         for last in (False, True):
-            with self._watched(input_id) as ended:
+            with self._looked_at(input_id) as ended:
                 found = await self._ports.store.read(lambda tx: inputs.get(tx, input_id))
                 if found is None or found.scope not in visible_scopes(who):
                     raise NotFound(f"There is no input {input_id}.")
                 if found.state.terminal:
                     return found
                 if not last and (not self._ready.is_set() or self._lanes.holds(found)):
-                    await ended.wait()
+                    await ended.event.wait()
+                    if ended.input is not None:
+                        return ended.input
         raise Unavailable(
             "homed stopped working on this message before it was answered.", hint="It is taken up at the next start."
         )
 
     @contextmanager
-    def _watched(self, input_id: str) -> Iterator[trio.Event]:
-        """The event of this input's end, from before its state is read: the end may come while it is being read."""
+    def watched(self, input_id: str) -> Iterator[trio.Event]:
+        """The event of this input's end, for the length of the block."""
+        with self._looked_at(input_id) as ended:
+            yield ended.event
+
+    @contextmanager
+    def _looked_at(self, input_id: str) -> Iterator[_Ended]:
+        """How this input ends, from before its state is read: the end may come while it is being read."""
         ended = self._ended.setdefault(input_id, _Ended())
         ended.watchers += 1
         try:
-            yield ended.event
+            yield ended
         finally:
             ended.watchers -= 1
             if not ended.watchers and self._ended.get(input_id) is ended:
@@ -262,73 +289,12 @@ class Conversations:
         lane = self._lanes.get(thread)
         return bool(lane and lane.running and lane.running.stop())
 
-    # -- back ------------------------------------------------------------------------------------------------------
+    async def delete(self, who: Identity, thread: str) -> dict[str, object]:
+        """Stop what runs in a thread and remove it whole; as ``io.thread_delete``.  See ``Deletion.delete``."""
+        await self._intake()
+        return await self._deletion.delete(who, thread)
 
-    async def threads(
-        self, who: Identity, query: str = "", limit: int = 50, before: float | None = None
-    ) -> dict[str, object]:
-        """This peer's threads, last used first; as ``io.threads``."""
-        scopes = visible_scopes(who)
-        found, more = await self._ports.store.read(
-            lambda tx: threads.list_(tx, scopes, query, max(1, min(limit, 500)), before)
-        )
-        listed = [views.thread_view(thread, busy=self._busy(thread.id)) for thread in found]
-        return {"threads": listed, "more": more}
-
-    async def history(
-        self, who: Identity, thread: str, before: int | None = None, limit: int = 50
-    ) -> dict[str, object]:
-        """A page of a thread and what runs in it now; as ``io.history``.
-
-        Taken between two writes of the turn, so that ``seq`` is exact: notices after it are news, those before are in.
-        """
-        asked = max(1, min(limit, 500))
-        while True:
-            lane = self._lanes.get(thread)
-            async with lane.gate if lane else trio.Lock():
-                stored = await self._page(who, thread, before, asked)
-                if self._lanes.get(thread) is lane:
-                    break
-        turn = lane.running if lane else None
-        shown = views.shown(stored.events, unsent=turn.id if turn else "", sent=stored.sent)
-        page = views.bounded(shown, stored.ended)
-        waiting = [turn.input] if turn and not turn.heard else []
-        waiting += lane.waiting if lane else []
-        return {
-            "thread": views.thread_view(stored.thread, busy=self._busy(thread)),
-            **page,
-            "more": stored.more or page["more"],
-            "live": views.live_view(turn),
-            "queued": views.queued_view(waiting),
-            "approvals": self._loop.approvals.list_(who, thread),
-            "seq": self._ports.bus.seq,
-        }
-
-    async def _page(self, who: Identity, thread: str, before: int | None, limit: int) -> views.Stored:
-        def read(tx: Tx) -> views.Stored:
-            found = _visible(tx, who, thread)
-            page, more = events.history(tx, thread, before=before, limit=limit)
-            # what was sent instead of an answer stands right behind it, which may be on the next page
-            sent = views.sent_texts([*page, *(events.of_turn(tx, page[-1].turn) if page else [])])
-            ended = inputs.ended_before(tx, {event.turn for event in page}, before=before)
-            return views.Stored(found, page, more, ended, sent)
-
-        return await self._ports.store.read(read)
-
-    async def rename(self, who: Identity, thread: str, title: str) -> None:
-        """Give a thread another title, one line of at most 200 characters."""
-        clean = self._ports.redactor.redact(" ".join(title.split())[:200])
-        if not clean:
-            raise InvalidInput("The title is empty.")
-
-        def write(tx: Tx) -> Thread:
-            found = _visible(tx, who, thread)
-            threads.rename(tx, thread, clean)
-            return found
-
-        found = await self._ports.store.write(write)
-        data = {"title": clean, "channel": found.channel, "created": False}
-        self._ports.bus.post(notices.THREAD, thread=thread, scope=found.scope, data=data)
+    # -- questions -------------------------------------------------------------------------------------------------
 
     def approvals(self, who: Identity) -> list[dict[str, object]]:
         """The open questions this peer may see."""
@@ -340,16 +306,5 @@ class Conversations:
             raise InvalidInput(f"remember is once or thread, not {remember!r}.")
         await self._loop.approvals.answer(who, approval, allow=allow, remember=remember)
 
-    def _busy(self, thread: str) -> bool:
-        lane = self._lanes.get(thread)
-        return bool(lane and (lane.running or lane.waiting))
-
     async def _see(self, who: Identity, thread: str) -> Thread:
-        return await self._ports.store.read(lambda tx: _visible(tx, who, thread))
-
-
-def _visible(tx: Tx, who: Identity, thread: str) -> Thread:
-    found = threads.get(tx, thread)
-    if found is None or found.scope not in visible_scopes(who):
-        raise NotFound("There is no such conversation.")
-    return found
+        return await self._ports.store.read(lambda tx: visible(tx, who, thread))

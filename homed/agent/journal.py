@@ -17,7 +17,7 @@ from homed.agent.ports import AgentPorts
 from homed.agent.turn import Ending, Turn
 from homed.agent.views import ending_view
 from homed.errors import StorageError
-from homed.memory import events, inputs, threads
+from homed.memory import blocks, events, inputs, ledger, threads
 from homed.memory.records import Event, EventKind, Input, NewEvent
 from homed.store.rows import Tx
 
@@ -40,6 +40,8 @@ class Heard:
     text: str
     title: str
 
+    withheld: bool = False
+    """A plugin that must check the message first could not: the text only says so, and its files are not shown."""
 
 class Journal:
     """Writes a turn's events and tells the watchers."""
@@ -74,20 +76,20 @@ class Journal:
         """
         at = self._ports.wall()
 
-        def write(tx: Tx) -> tuple[Input, list[Event], bool] | None:
+        def write(tx: Tx) -> tuple[Input, list[Event], str] | None:
             known = inputs.get(tx, turn.input.id)
             if known is None or known.state.terminal:
                 return None
             begun = inputs.begin(tx, known.id, turn=turn.id, at=at)
             for call in events.dangling_calls(tx, begun.turn):
                 events.append(tx, begun, interrupted(call), at=at)
-            stored, named = events.of_turn(tx, begun.turn), False
+            stored, named = events.of_turn(tx, begun.turn), ""
             if heard is not None and not any(event.kind is EventKind.USER for event in stored):
                 event, named = _put_in(tx, begun, heard, at=at, no_memory=begun.no_memory)
                 stored.append(event)
             return begun, stored, named
 
-        def after(result: tuple[Input, list[Event], bool] | None) -> None:
+        def after(result: tuple[Input, list[Event], str] | None) -> None:
             if result is None:
                 return
             turn.input, turn.events = result[0], result[1]
@@ -96,8 +98,8 @@ class Journal:
             turn.began = trio.current_time()
             data = {"phase": "start", "input": turn.input.id, "state": turn.input.state.value}
             self.post(turn, notices.TURN, data)
-            if heard is not None and result[2]:
-                self._tell_title(turn, heard.title)
+            if result[2]:
+                self._tell_title(turn, result[2])
 
         found = await self.commit(turn, write, after)
         self.reach("turn.begun")
@@ -107,13 +109,13 @@ class Journal:
         """Replace the accepted text by what ``on_input`` left, and put it into the window; name a new thread by it."""
         at = self._ports.wall()
 
-        def write(tx: Tx) -> tuple[Event, bool]:
+        def write(tx: Tx) -> tuple[Event, str]:
             return _put_in(tx, turn.input, heard, at=at, no_memory=turn.no_memory)
 
-        def after(result: tuple[Event, bool]) -> None:
+        def after(result: tuple[Event, str]) -> None:
             turn.events.append(result[0])
             if result[1]:
-                self._tell_title(turn, heard.title)
+                self._tell_title(turn, result[1])
 
         await self.commit(turn, write, after)
 
@@ -173,16 +175,22 @@ class Journal:
         self.reach("output.sent")
 
 
-def _put_in(tx: Tx, given: Input, heard: Heard, *, at: float, no_memory: bool) -> tuple[Event, bool]:
-    """The message as an event, and whether its thread got its name by it."""
+def _put_in(tx: Tx, given: Input, heard: Heard, *, at: float, no_memory: bool) -> tuple[Event, str]:
+    """The message as an event with its files, and the name its thread got by it; empty if it had one."""
     inputs.replace_text(tx, given.id, heard.text)
-    data = {"input": given.id, **({"untrusted": True} if given.untrusted else {})}
+    brought = blocks.of_input(tx, given.id)
+    data: dict[str, object] = {"input": given.id}
+    data |= {"untrusted": True} if given.untrusted else {}
+    data |= {"files": len(brought)} if brought else {}
+    data |= {"withheld": True} if heard.withheld else {}
     new = NewEvent(EventKind.USER, heard.text, data, peer=given.peer, no_memory=no_memory)
     thread = threads.get(tx, given.thread)
-    named = thread is not None and not thread.title
+    title = heard.title or (brought[0].name if brought else "")
+    named = thread is not None and not thread.title and bool(title)
     if named:
-        threads.rename(tx, given.thread, heard.title)
-    return events.append(tx, given, new, at=at), named
+        threads.rename(tx, given.thread, title)
+    event = events.append(tx, given, new, at=at)
+    return blocks.adopt(tx, event, given.id, at=at) if brought else event, title if named else ""
 
 
 def interrupted(call: Mapping[str, object], why: str = INTERRUPTED) -> NewEvent:

@@ -40,6 +40,7 @@ class Lanes:
         self._run = run
         self._lanes: dict[str, Lane] = {}
         self._held: Counter[str] = Counter()
+        self._shut: dict[str, trio.Event] = {}  # thread → set when nothing more is on its way in
         self._nursery: trio.Nursery | None = None
         self._idle = trio.Event()
         self._idle.set()
@@ -69,7 +70,10 @@ class Lanes:
 
     @contextmanager
     def place(self, thread: str) -> Iterator[None]:
-        """Hold a place in the queue of ``thread`` while its input is being stored.  Raises Unavailable when full."""
+        """Hold a place in the queue of ``thread`` while its input is being stored.  Raises Unavailable when full or
+        shut."""
+        if thread in self._shut:
+            raise Unavailable("This conversation is being deleted.")
         lane = self._lanes.get(thread)
         if (len(lane.waiting) if lane else 0) + self._held[thread] >= QUEUE:
             raise Unavailable(
@@ -82,6 +86,39 @@ class Lanes:
             self._held[thread] -= 1
             if not self._held[thread]:
                 del self._held[thread]
+                if thread in self._shut:
+                    self._shut[thread].set()
+
+    @contextmanager
+    def shut(self, thread: str) -> Iterator[trio.Event]:
+        """Take nothing more in for a thread and begin none of its turns, for the length of the block; afterwards what
+        still waits goes on.  Gives an event that is set once nothing is on its way in.
+
+        Raises Unavailable when it is shut already.
+        """
+        if thread in self._shut:
+            raise Unavailable("This conversation is being deleted.")
+        quiet = self._shut[thread] = trio.Event()
+        if not self._held[thread]:
+            quiet.set()
+        try:
+            yield quiet
+        finally:
+            del self._shut[thread]
+            lane = self._lanes.get(thread)
+            if lane is not None and lane.waiting:
+                self._start(lane)
+
+    def take(self, thread: str) -> list[Input]:
+        """Take out what waits in a thread."""
+        lane = self._lanes.get(thread)
+        if lane is None:
+            return []
+        taken = list(lane.waiting)
+        lane.waiting.clear()
+        if lane.current is None:
+            self._lanes.pop(thread)
+        return taken
 
     def put(self, input_: Input) -> None:
         """Queue an accepted input and start its thread if it is idle."""
@@ -90,18 +127,21 @@ class Lanes:
         self._start(lane)
 
     def _start(self, lane: Lane) -> None:
-        if self._nursery is None or lane.current is not None or self.closed:
+        if self._nursery is None or lane.current is not None or not self._open(lane):
             return
         self._idle = self._idle if not self._idle.is_set() else trio.Event()
         lane.current = self._make(lane.waiting.popleft(), lane.gate)
         self._nursery.start_soon(self._work, lane)
+
+    def _open(self, lane: Lane) -> bool:
+        return not self.closed and lane.thread not in self._shut
 
     async def _work(self, lane: Lane) -> None:
         try:
             while lane.current is not None:
                 await self._run(lane.current)
                 lane.current = None
-                if lane.waiting and not self.closed:
+                if lane.waiting and self._open(lane):
                     lane.current = self._make(lane.waiting.popleft(), lane.gate)
         finally:
             lane.current = None

@@ -12,12 +12,16 @@ from homed.agent.approvals import Approvals
 from homed.agent.catalogue import Catalogue
 from homed.agent.context import Context
 from homed.agent.dispatch import Dispatch
+from homed.agent.guard import Guard
 from homed.agent.journal import Heard, Journal
 from homed.agent.model import Broken, Model, Said
 from homed.agent.outputs import Outputs
 from homed.agent.ports import AgentPorts
 from homed.agent.prompt import load_texts
+from homed.agent.recall import Recall
 from homed.agent.results import shown_arguments
+from homed.agent.scopes import Scopes
+from homed.agent.sinking import Sinking
 from homed.agent.stages import CHECKING_ANSWERS, Staged, Stages
 from homed.agent.turn import Ended, Ending, Turn, Unstored, usage_dict
 from homed.config.definitions import MAX_TOOL_TURNS
@@ -30,8 +34,6 @@ log = logging.getLogger(__name__)
 
 WITHHELD = "[withheld: {plugin} could not check it]"
 NOT_SENT = "[this answer was not sent]"
-CONTEXT_RETRIES = 2
-"""Times a turn may shrink its window after the source called it too long (E6)."""
 
 
 class Loop:
@@ -46,7 +48,10 @@ class Loop:
         self._dispatch = Dispatch(ports, catalogue, self._stages, outputs, self._journal)
         self._model = Model(ports, self._journal)
         self._texts = load_texts()
-        self._context = Context(ports, catalogue, self._texts)
+        self._scopes = Scopes()
+        self._context = Context(ports, catalogue, self._texts, Recall(ports, self._scopes))
+        self._sinking = Sinking(ports, self._scopes)
+        self._guard = Guard(ports, self._context, self._sinking)
 
     @property
     def approvals(self) -> Approvals:
@@ -62,8 +67,11 @@ class Loop:
         said = None if self._stages.any("on_input") else self._heard(turn.input.text)
         if not await self._journal.begin(turn, said):
             return None
-        ending = await self._ending(turn)
-        await self._journal.finish(turn, ending)
+        try:
+            ending = await self._ending(turn)
+            await self._journal.finish(turn, ending)
+        finally:
+            self._scopes.release(turn.input.scope, turn.id)
         return ending
 
     async def _ending(self, turn: Turn) -> Ending:
@@ -116,7 +124,7 @@ class Loop:
         """``on_input``; then the input stands in the window as that stage left it."""
         staged = await self._stages.run(turn, "on_input", {"raw_message": turn.input.text})
         text = WITHHELD.format(plugin=staged.closed) if staged.closed else staged.text("raw_message")
-        await self._journal.heard(turn, self._heard(text))
+        await self._journal.heard(turn, self._heard(text, withheld=bool(staged.closed)))
         if staged.closed:
             error = f"The message was not taken: {staged.closed}, which must check it first, could not."
             raise Ended(Ending(turn.outcome(InputState.REFUSED, error=error, hint=_start(staged.closed))))
@@ -126,15 +134,16 @@ class Loop:
         """The turn ended within ``on_input``: the message stands in the history all the same, but not what was to be
         checked first."""
         checker = self._stages.checker("on_input")
-        await self._journal.heard(turn, self._heard(WITHHELD.format(plugin=checker) if checker else turn.input.text))
+        text = WITHHELD.format(plugin=checker) if checker else turn.input.text
+        await self._journal.heard(turn, self._heard(text, withheld=bool(checker)))
 
-    def _heard(self, text: str) -> Heard:
+    def _heard(self, text: str, *, withheld: bool = False) -> Heard:
         clean = self._ports.redactor.redact(text)
-        return Heard(clean, title_of(clean))
+        return Heard(clean, title_of(clean), withheld)
 
     async def _prepare(self, turn: Turn) -> None:
         """Select what of the conversation is shown, and let ``pre_action`` add to it."""
-        await self._context.select(turn)
+        await self._context.select(turn, await self._context.frame(turn))
         staged = await self._stages.run(
             turn, "pre_action", {"raw_message": turn.input.text, "context_msgs": self._context.as_fields(turn)}
         )
@@ -180,32 +189,28 @@ class Loop:
         while True:
             self._withhold(turn)
             provider = self._ports.sources.provider()
-            request = await self._context.request(turn, provider, note, last=last)
+            request = await self._guard.request(turn, provider, note, last=last)
             self._journal.reach("turn.before_model")
             try:
                 said = await self._model.ask(turn, provider, request)
             except Broken as broken:
-                note = self._recover(turn, provider, broken, note)
+                note = await self._recover(turn, provider, broken, note)
                 continue
             self._journal.reach("turn.after_model")
             return said
 
-    def _recover(self, turn: Turn, provider: Provider, broken: Broken, note: str) -> str:
-        """The note to try again with; raises Ended when this failure is final."""
+    async def _recover(self, turn: Turn, provider: Provider, broken: Broken, note: str) -> str:
+        """The note to try again with; raises Ended when this failure is final, Overfull when no room can be made."""
         error, said = broken.error, broken.said
         if not (said.text or said.calls or error.partial):
-            if error.kind is ErrorKind.CONTEXT_FULL and turn.counters.context_full < CONTEXT_RETRIES:
-                turn.counters.context_full += 1
+            if error.kind is ErrorKind.CONTEXT_FULL:
+                await self._guard.context_full(turn, provider, last=bool(note))
                 return note
             if _unparsed(error.message) and not turn.counters.unparsed:
                 turn.counters.unparsed += 1
                 return self._context.unparsed_note(error.message)
         partial = self._ports.redactor.redact(said.text) if not turn.withheld else ""
-        hint = error.hint
-        if error.kind is ErrorKind.CONTEXT_FULL:
-            name = provider.source.name
-            hint = hint or f"Set a smaller context_window for the source {name}, or start a new conversation."
-        raise Ended(self._failed(turn, self._ports.redactor.redact(error.message), hint, partial))
+        raise Ended(self._failed(turn, self._ports.redactor.redact(error.message), error.hint, partial))
 
     async def _post_action(self, turn: Turn, said: Said, *, last: bool) -> Staged:
         redact = self._ports.redactor
@@ -286,8 +291,10 @@ class Loop:
         return Ending(turn.outcome(InputState.ANSWERED, final), (_sent(final),) if final != text else ())
 
     async def afterwards(self, turn: Turn, ending: Ending) -> None:
-        """``after_output``: nothing here changes the outcome any more."""
+        """``after_output``, and the window made smaller if it has become too full: nothing here changes the outcome."""
         await self._stages.run(turn, "after_output", {"final_text": ending.outcome.text})
+        if turn.view.budget is not None:
+            await self._sinking.run(turn, turn.view.budget)
 
     def _jump(self, turn: Turn, staged: Staged) -> None:
         """A stage that set ``response`` ends the turn with it."""

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from homed.agent.attached import Attached, NoMedia
 from homed.clock import WallClock, system_wall_clock
 from homed.events import Bus
 from homed.failpoints import Failpoints, NoFailpoints
@@ -14,7 +15,8 @@ from homed.host.registry import OutputEntry, StageEntry, ToolEntry
 from homed.host.states import PluginStatus
 from homed.identity.permissions import Rule
 from homed.identity.roles import Identity
-from homed.providers.base import Provider
+from homed.memory.records import Event
+from homed.providers.base import Provider, Source
 from homed.store.rows import Storage
 
 
@@ -113,6 +115,14 @@ class RedactorPort(Protocol):
         ...
 
 
+class MediaPort(Protocol):
+    """Reads attachments for prompts."""
+
+    async def load(self, events: Sequence[Event], source: Source) -> Attached:
+        """The files of these events, oldest first, as this source can take them."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CallContext:
     """On whose behalf a tool runs; what ``tool.invoke`` carries as ``context``."""
@@ -155,3 +165,4 @@ class AgentPorts:
     wall: WallClock = system_wall_clock
     failpoints: Failpoints = field(default_factory=NoFailpoints)
     builtins: tuple[BuiltinTool, ...] = ()
+    media: MediaPort = field(default_factory=NoMedia)

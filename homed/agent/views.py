@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from homed.agent.fitting import fitted, fitted_text, size
 from homed.agent.turn import Turn
+from homed.memory.blocks import MOST, Block
 from homed.memory.records import Event, EventKind, Input, Outcome, Thread
 
 EVENT_BYTES = 24_000
@@ -29,7 +30,8 @@ QUEUED_BYTES = 100_000
 class Stored:
     """A page of a thread as the store has it.
 
-    ``ended`` are the inputs of turns that end on it; ``sent`` is, by turn, what went out instead of the answer.
+    ``ended`` are the inputs of turns that end on it; ``sent`` is, by turn, what went out instead of the answer;
+    ``files`` are by event, ``brought`` by input those that wait with their message.
     """
 
     thread: Thread
@@ -37,6 +39,8 @@ class Stored:
     more: bool
     ended: Sequence[Input]
     sent: Mapping[str, str]
+    files: Mapping[str, Sequence[Block]]
+    brought: Mapping[str, Sequence[Block]]
 
 
 def thread_view(thread: Thread, *, busy: bool) -> dict[str, object]:
@@ -66,26 +70,45 @@ def ended_view(input_: Input) -> dict[str, object]:
     return {"turn": input_.turn, "input": input_.id, **ending_view(input_.outcome)}
 
 
-def event_view(event: Event, text: str) -> dict[str, object]:
+def event_view(event: Event, text: str, files: Sequence[Block]) -> dict[str, object]:
     """An event in a history page, an over-long text as head and tail."""
     limit = EVENT_BYTES if event.kind is EventKind.TOOL else EVENT_BYTES * 8
     return {
         "seq": event.seq, "id": event.id, "turn": event.turn, "kind": event.kind.value, "peer": event.peer,
-        "text": fitted_text(text, limit), "data": fitted(dict(event.data), DATA_BYTES), "created_at": event.created_at,
+        "text": fitted_text(text, limit), "data": _data(event, files), "created_at": event.created_at,
     }  # fmt: skip
 
 
-def shown(events: Sequence[Event], *, unsent: str, sent: Mapping[str, str]) -> list[dict[str, object]]:
-    """A page as people see it: of a final answer, what was sent (``sent``: turn → text) and not what was written.
+def whole_event_view(event: Event, files: Sequence[Block]) -> dict[str, object]:
+    """Everything of an event but its text."""
+    return {
+        "id": event.id, "seq": event.seq, "thread": event.thread, "turn": event.turn, "kind": event.kind.value,
+        "peer": event.peer, "created_at": event.created_at, "layer": event.layer, "data": _data(event, files),
+    }  # fmt: skip
+
+
+def _data(event: Event, files: Sequence[Block]) -> object:
+    shown = {key: value for key, value in event.data.items() if key != "files"}
+    return fitted({**shown, "blocks": blocks_view(files)} if files else shown, DATA_BYTES)
+
+
+def blocks_view(files: Sequence[Block]) -> list[dict[str, object]]:
+    """Attachments wherever they are shown."""
+    return [block.view() for block in files]
+
+
+def shown(stored: Stored, *, unsent: str) -> list[dict[str, object]]:
+    """A page as people see it: of a final answer, what was sent and not what was written.
 
     The final answer of the turn ``unsent`` is left out: it has not gone through ``before_output`` yet.
     """
     page = []
-    for event in events:
+    for event in stored.events:
         final = event.kind is EventKind.ASSISTANT and bool(event.data.get("final"))
         if (final and event.turn == unsent) or event.data.get("code") == "sent":
             continue
-        page.append(event_view(event, sent.get(event.turn, event.text) if final else event.text))
+        text = stored.sent.get(event.turn, event.text) if final else event.text
+        page.append(event_view(event, text, stored.files.get(event.id, ())))
     return page
 
 
@@ -127,11 +150,14 @@ def live_view(turn: Turn | None) -> dict[str, object] | None:
     }  # fmt: skip
 
 
-def queued_view(waiting: Iterable[Input]) -> list[dict[str, object]]:
-    """Accepted inputs that do not stand in the history yet."""
-    inputs = list(waiting)
-    share = QUEUED_BYTES // max(1, len(inputs))
+def queued_view(waiting: Sequence[Input], brought: Mapping[str, Sequence[Block]]) -> list[dict[str, object]]:
+    """Accepted inputs that do not stand in the history yet, with the files they brought."""
+    share = QUEUED_BYTES // max(1, len(waiting))
+    listed = set(list(brought)[: QUEUED_BYTES // (MOST * 600)])  # 600: a view with a name of 255 bytes, escaped
     return [
-        {"input": i.id, "text": fitted_text(i.text, share), "peer": i.peer, "accepted_at": i.accepted_at}
-        for i in inputs
-    ]
+        {
+            "input": i.id, "text": fitted_text(i.text, share), "peer": i.peer, "accepted_at": i.accepted_at,
+            "blocks": blocks_view(brought[i.id] if i.id in listed else ()),
+        }
+        for i in waiting
+    ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""``auth.*``: logging in to the web page."""
+"""``auth.*``: logging in to the web page, and API keys."""
 
 from __future__ import annotations
 
@@ -28,6 +28,12 @@ class OfSession(Params):
     session: str = Field(min_length=1, max_length=256)
 
 
+class OfKey(Params):
+    """``auth.key``"""
+
+    key: str = Field(min_length=1, max_length=256)
+
+
 def state(call: Call[Params]) -> Mapping[str, object]:
     """Whether a password can be used at all."""
     return {"password_set": call.ports.logins.password_set}
@@ -50,6 +56,13 @@ async def check(call: Call[OfSession]) -> Mapping[str, object]:
     return {"peer": who.peer, "role": who.role.value, "expires_at": session.expires_at}
 
 
+async def key(call: Call[OfKey]) -> Mapping[str, object]:
+    """Whose API key this is, and what it is for.  The role is looked up each time, as for a session."""
+    found = await call.ports.keys.check(call.params.key)
+    who = await call.ports.directory.identify(found.peer.partition(":")[0], found.peer)
+    return {"peer": who.peer, "role": who.role.value, "name": found.name, "scopes": list(found.scopes)}
+
+
 async def logout(call: Call[OfSession]) -> Mapping[str, object]:
     """End a session."""
     await call.ports.logins.logout(call.params.session)
@@ -65,5 +78,6 @@ METHODS: dict[str, Method] = {
     "auth.redeem": plain(OfSecret, redeem),
     "auth.login": plain(OfPassword, login),
     "auth.check": plain(OfSession, check),
+    "auth.key": plain(OfKey, key),
     "auth.logout": plain(OfSession, logout),
 }

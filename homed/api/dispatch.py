@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from homed.api import admin, auth, core, events, io
+from homed.api import admin, auth, core, events, io, keys
 from homed.api.method import Call, Method, PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts, Caller
 from homed.errors import Denied, InvalidInput, Unavailable
@@ -12,7 +12,14 @@ from homed.host.grants import require
 from homed.identity.roles import Identity, Role
 from homed.identity.tokens import CallIdentity
 
-METHODS: dict[str, Method] = {**core.METHODS, **io.METHODS, **events.METHODS, **auth.METHODS, **admin.METHODS}
+METHODS: dict[str, Method] = {
+    **core.METHODS,
+    **io.METHODS,
+    **events.METHODS,
+    **auth.METHODS,
+    **admin.METHODS,
+    **keys.METHODS,
+}
 """Every method a plugin may call; kept equal to ``wire.methods.TO_KERNEL`` by a test."""
 
 

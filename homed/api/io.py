@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from homed.agent.archive import SLICE
 from homed.agent.conversations import Message
+from homed.agent.uploads import PIECE, Piece
 from homed.agent.views import outcome_view
 from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, personal
 from homed.errors import Denied, InvalidInput
@@ -18,16 +21,54 @@ TEXT_BYTES = 800_000
 """Bytes of an answer's text in an outcome; of a longer one head and tail, so that it fits one line of the wire."""
 
 
+BASE64 = 4 * -(-PIECE // 3)
+"""Characters that a full piece takes in base64."""
+
+
 class Inject(PeerParams):
     """``io.inject``"""
 
-    text: str = Field(min_length=1)
+    text: str
     thread: str = Field(default="", max_length=MAX_NAME)
     group: str = Field(default="", max_length=MAX_NAME)
     client_msg_id: str = Field(default="", max_length=MAX_NAME)
     no_memory: bool = False
     can_ask: bool = False
     wait: bool = False
+    attachments: list[Annotated[str, Field(min_length=1, max_length=MAX_NAME)]] = Field(default=[], max_length=64)
+
+
+class Upload(PeerParams):
+    """``io.upload``"""
+
+    data: str = Field(max_length=BASE64)
+    upload: str = Field(default="", max_length=MAX_NAME)
+    name: str = Field(default="", max_length=4096)
+    media_type: str = Field(default="", max_length=256)
+    offset: int | None = Field(default=None, ge=0)
+    last: bool = False
+
+
+class OfUpload(PeerParams):
+    """``io.upload_cancel``"""
+
+    upload: str = Field(min_length=1, max_length=MAX_NAME)
+
+
+class OfBlock(PeerParams):
+    """``io.block``"""
+
+    block: str = Field(min_length=1, max_length=MAX_NAME)
+    offset: int = Field(default=0, ge=0)
+    length: int = Field(default=PIECE, ge=1, le=PIECE)
+
+
+class OfEvent(PeerParams):
+    """``io.event``"""
+
+    event: str = Field(min_length=1, max_length=MAX_NAME)
+    offset: int = Field(default=0, ge=0)
+    length: int = Field(default=SLICE, ge=1, le=SLICE)
 
 
 class OfInput(PeerParams):
@@ -37,7 +78,7 @@ class OfInput(PeerParams):
 
 
 class OfThread(PeerParams):
-    """``io.stop``"""
+    """``io.stop``, ``io.thread_delete``"""
 
     thread: str = Field(min_length=1, max_length=MAX_NAME)
 
@@ -84,10 +125,51 @@ async def inject(call: PeerCall[Inject]) -> Mapping[str, object]:
         no_memory=params.no_memory,
         can_ask=params.can_ask,
         untrusted=call.lent is not None,
+        attachments=tuple(params.attachments),
     )
     receipt = await conversations.inject(call.who, message)
     input_ = await conversations.wait(call.who, receipt.input.id) if params.wait else receipt.input
     return {**_input(input_), "duplicate": receipt.duplicate}
+
+
+async def upload(call: PeerCall[Upload]) -> Mapping[str, object]:
+    """Take a piece of a file."""
+    params = call.params
+    try:
+        data = base64.b64decode(params.data, validate=True)
+    except ValueError:
+        raise InvalidInput(
+            "io.upload: data is not valid base64.", hint="Encode it with padding, in one line."
+        ) from None
+    piece = Piece(
+        data=data,
+        upload=params.upload,
+        name=params.name,
+        media_type=params.media_type,
+        offset=params.offset,
+        last=params.last,
+    )
+    id_, count = await call.ports.uploads.receive(call.who, piece)
+    return {"upload": id_, "bytes": count}
+
+
+async def upload_cancel(call: PeerCall[OfUpload]) -> Mapping[str, object]:
+    """Take off a file before it is sent."""
+    await call.ports.uploads.cancel(call.who, call.params.upload)
+    return {}
+
+
+async def block(call: PeerCall[OfBlock]) -> Mapping[str, object]:
+    """Bytes of an attachment."""
+    params = call.params
+    found, data = await call.ports.uploads.block(call.who, params.block, params.offset, params.length)
+    return {
+        "name": found.name,
+        "media_type": found.media_type,
+        "bytes": found.bytes,
+        "offset": params.offset,
+        "data": base64.b64encode(data).decode("ascii"),
+    }
 
 
 async def wait(call: PeerCall[OfInput]) -> Mapping[str, object]:
@@ -103,18 +185,29 @@ async def stop(call: PeerCall[OfThread]) -> Mapping[str, object]:
 async def threads(call: PeerCall[Threads]) -> Mapping[str, object]:
     """The peer's threads."""
     params = call.params
-    return await call.ports.conversations.threads(call.who, params.query, params.limit, params.before)
+    return await call.ports.archive.threads(call.who, params.query, params.limit, params.before)
 
 
 async def history(call: PeerCall[History]) -> Mapping[str, object]:
     """What was said in a thread, and what is being said."""
     params = call.params
-    return await call.ports.conversations.history(call.who, params.thread, params.before, params.limit)
+    return await call.ports.archive.history(call.who, params.thread, params.before, params.limit)
+
+
+async def event(call: PeerCall[OfEvent]) -> Mapping[str, object]:
+    """One event, word for word."""
+    params = call.params
+    return await call.ports.archive.event(call.who, params.event, params.offset, params.length)
+
+
+async def thread_delete(call: PeerCall[OfThread]) -> Mapping[str, object]:
+    """Delete a thread for good."""
+    return await call.ports.conversations.delete(call.who, call.params.thread)
 
 
 async def thread_rename(call: PeerCall[Rename]) -> Mapping[str, object]:
     """Give a thread another title."""
-    await call.ports.conversations.rename(call.who, call.params.thread, call.params.title)
+    await call.ports.archive.rename(call.who, call.params.thread, call.params.title)
     return {}
 
 
@@ -158,11 +251,17 @@ def _input(input_: Input) -> dict[str, object]:
 
 METHODS: dict[str, Method] = {
     "io.inject": personal(Inject, inject),
+    "io.upload": personal(Upload, upload),
+    "io.upload_cancel": personal(OfUpload, upload_cancel),
+    "io.block": personal(OfBlock, block),
     "io.wait": personal(OfInput, wait),
     "io.stop": personal(OfThread, stop),
     "io.threads": personal(Threads, threads),
     "io.history": personal(History, history),
+    "io.event": personal(OfEvent, event),
     "io.thread_rename": personal(Rename, thread_rename),
+    # what a model has a plugin do must not destroy what people said
+    "io.thread_delete": personal(OfThread, thread_delete, in_person=True),
     "io.approvals": personal(PeerParams, approvals),
     # a plugin that runs for a turn holds its call token: with it, it could approve what it asked for itself
     "io.approve": personal(Approve, approve, in_person=True),

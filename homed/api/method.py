@@ -90,9 +90,9 @@ def personal(params: type[PP], handler: Callable[[PeerCall[PP]], object], *, in_
     return Method(params, _awaitable(handler), in_person=in_person)
 
 
-def administrative(params: type[PP], handler: Callable[[PeerCall[PP]], object]) -> Method:
+def administrative(params: type[PP], handler: Callable[[PeerCall[PP]], object], *, in_person: bool = False) -> Method:
     """A method for owners."""
-    return Method(params, _awaitable(handler), owner=True)
+    return Method(params, _awaitable(handler), owner=True, in_person=in_person)
 
 
 def _awaitable(handler: Callable[[Any], object]) -> Callable[[Any], Awaitable[object]]:

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from homed.agent.conversations import Message, Receipt
+from homed.agent.uploads import Piece
 from homed.host.states import PluginStatus, Trust
+from homed.identity.keys import ApiKey
 from homed.identity.logins import Session
 from homed.identity.roles import Identity
 from homed.identity.tokens import CallIdentity
+from homed.memory.blocks import Block
 from homed.memory.records import Input
 from homed.providers.base import Source
+from homed.providers.local.models import Standing
 from homed.settings.registry import Applied, SettingView
 
 
@@ -107,6 +111,22 @@ class ConversationsPort(Protocol):
         """Stop the turn that runs in a thread; False if none did."""
         ...
 
+    async def delete(self, who: Identity, thread: str) -> Mapping[str, object]:
+        """Remove a thread whole: the result of ``io.thread_delete``."""
+        ...
+
+    def approvals(self, who: Identity) -> Sequence[Mapping[str, object]]:
+        """What waits for a decision of ``who``."""
+        ...
+
+    async def approve(self, who: Identity, approval: str, *, allow: bool, remember: str) -> None:
+        """Decide; ``remember`` is once or thread."""
+        ...
+
+
+class ArchivePort(Protocol):
+    """``homed.agent.archive.Archive``.  What ``who`` may not see is ``NotFound``."""
+
     async def threads(self, who: Identity, query: str, limit: int, before: float | None) -> Mapping[str, object]:
         """The result of ``io.threads``."""
         ...
@@ -119,12 +139,44 @@ class ConversationsPort(Protocol):
         """Give a thread another title."""
         ...
 
-    def approvals(self, who: Identity) -> Sequence[Mapping[str, object]]:
-        """What waits for a decision of ``who``."""
+    async def event(self, who: Identity, id_: str, offset: int, length: int) -> Mapping[str, object]:
+        """The result of ``io.event``."""
         ...
 
-    async def approve(self, who: Identity, approval: str, *, allow: bool, remember: str) -> None:
-        """Decide; ``remember`` is once or thread."""
+
+class UploadsPort(Protocol):
+    """``homed.agent.uploads.Uploads``."""
+
+    async def receive(self, who: Identity, piece: Piece) -> tuple[str, int]:
+        """Take a piece of a file: the upload and its bytes so far."""
+        ...
+
+    async def cancel(self, who: Identity, upload: str) -> None:
+        """Forget a file that no message has taken."""
+        ...
+
+    async def block(self, who: Identity, id_: str, offset: int, length: int) -> tuple[Block, bytes]:
+        """An attachment and some of its bytes."""
+        ...
+
+
+class KeysPort(Protocol):
+    """``homed.identity.keys.ApiKeys``."""
+
+    async def list_(self) -> Sequence[ApiKey]:
+        """Every key, as it may be shown."""
+        ...
+
+    async def add(self, name: str, scopes: Sequence[str]) -> tuple[str, ApiKey]:
+        """A new key and how it is shown."""
+        ...
+
+    async def remove(self, name: str) -> None:
+        """Remove one."""
+        ...
+
+    async def check(self, secret: str) -> ApiKey:
+        """What this key is; Denied if it is none."""
         ...
 
 
@@ -175,6 +227,10 @@ class SourcesPort(Protocol):
 
     def has_key(self, name: str) -> bool:
         """True if a key is stored for it."""
+        ...
+
+    def standing(self, source: Source) -> Standing:
+        """How one on this machine is doing; empty for others."""
         ...
 
     async def add(self, source: Source, api_key: str | None) -> Source:
@@ -263,3 +319,6 @@ class ApiPorts:
     settings: SettingsPort
     sources: SourcesPort
     status: StatusPort
+    archive: ArchivePort
+    uploads: UploadsPort
+    keys: KeysPort

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import trio
 
-from homed.api.admin import METHODS
+from homed.api import admin, keys
 from homed.api.method import PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts
 from homed.config.environment import read_environment
@@ -16,6 +16,7 @@ from homed.config.secrets import Secrets
 from homed.errors import Unavailable
 from homed.host.discover import Installed, discover, packaged_folder
 from homed.identity.logins import Logins
+from homed.identity.keys import ApiKeys
 from homed.identity.roles import Identity, Role, scope_of
 from homed.paths import Paths
 from homed.providers.registry import Sources, open_sources
@@ -27,6 +28,8 @@ from homed.wire.stream import homed_error
 PEER = "cli:owner"
 """Who can open the folder is its owner: the file system has checked it."""
 
+METHODS = {**admin.METHODS, **keys.METHODS}
+
 
 class NotRunning:
     """Stands where a running daemon's part would be; whatever is asked of it says that there is none."""
@@ -36,7 +39,7 @@ class NotRunning:
 
 
 def answer_offline(paths: Paths, method: str, params: Mapping[str, object]) -> Any:
-    """The result of an ``admin.config_*`` or ``admin.models_*`` method; holds the folder's lock meanwhile."""
+    """The result of an ``admin.config_*``, ``admin.models_*`` or ``admin.keys_*`` method; holds the folder's lock meanwhile."""
     paths.create()
     with data_lock(paths):
         try:
@@ -66,5 +69,6 @@ def _ports(store: Store, settings: Settings, sources: Sources) -> ApiPorts:
     absent = cast(Any, NotRunning())
     return ApiPorts(
         directory=absent, tokens=absent, logins=Logins(store, settings), conversations=absent, host=absent,
-        settings=settings, sources=sources, status=absent,
+        settings=settings, sources=sources, status=absent, archive=absent, uploads=absent,
+        keys=ApiKeys(store, lambda _: None),
     )  # fmt: skip

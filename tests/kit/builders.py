@@ -11,7 +11,9 @@ from typing import Any
 import trio
 
 from homed.agent.conversations import Conversations, Message
+from homed.agent.media import Media
 from homed.agent.ports import AgentPorts, BuiltinTool
+from homed.agent.uploads import Uploads
 from homed.errors import HomedError, PluginFailed, Unavailable
 from homed.events import Bus, Notice
 from homed.failpoints import Failpoints, NoFailpoints
@@ -36,6 +38,7 @@ from homed.providers.base import (
 )
 from homed.redact import Redactor
 from homed.store.db import Store, open_store
+from homed.store.files import MediaFiles
 
 OWNER = Identity("webui:owner", "webui", "Owner", Role.OWNER, "owner")
 TRUSTED = Identity("chat:anna", "chat", "Anna", Role.TRUSTED, "trusted:chat:anna")
@@ -258,6 +261,7 @@ class Agent:
     tokens: CallTokens
     notices: list[Notice]
     nursery: trio.Nursery
+    uploads: Uploads
 
     async def ask(self, text: str, *, who: Identity = OWNER, thread: str = "", **more: Any) -> Input:
         """Send a message and wait for its outcome."""
@@ -266,7 +270,7 @@ class Agent:
 
     async def history(self, thread: str, who: Identity = OWNER) -> dict[str, Any]:
         """The thread as a watcher sees it."""
-        return await self.conversations.history(who, thread)
+        return await self.conversations.archive.history(who, thread)
 
     def of(self, type_: str) -> list[dict[str, Any]]:
         """Data of the notices of one type so far."""
@@ -301,6 +305,8 @@ async def running_agent(folder: Path, setup: Setup | None = None) -> AsyncIterat
     given = setup or Setup()
     async with open_store(folder / "homed.db", failpoints=given.failpoints) as store, trio.open_nursery() as nursery:
         bus, rules, tokens = Bus(), FakeRules(), CallTokens()
+        files, redactor = MediaFiles(folder / "media"), Redactor()
+        uploads = Uploads(store, files, redactor, failpoints=given.failpoints)
         notices: list[Notice] = []
         ports = AgentPorts(
             store=store,
@@ -310,7 +316,8 @@ async def running_agent(folder: Path, setup: Setup | None = None) -> AsyncIterat
             sources=given.model,
             rules=rules,
             tokens=tokens,
-            redactor=Redactor(),
+            redactor=redactor,
+            media=Media(store, files, redactor),
             failpoints=given.failpoints,
             builtins=given.builtins(store, given.host),
         )
@@ -322,7 +329,9 @@ async def running_agent(folder: Path, setup: Setup | None = None) -> AsyncIterat
             return notice
 
         bus.post = recording  # type: ignore[method-assign]
-        conversations = Conversations(ports)
+        conversations = Conversations(ports, uploads)
         await nursery.start(conversations.run)
-        yield Agent(conversations, store, bus, given.model, given.host, rules, given.settings, tokens, notices, nursery)
+        yield Agent(
+            conversations, store, bus, given.model, given.host, rules, given.settings, tokens, notices, nursery, uploads
+        )  # fmt: skip
         nursery.cancel_scope.cancel()

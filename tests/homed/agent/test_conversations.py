@@ -54,7 +54,7 @@ async def test_the_same_client_msg_id_gets_the_first_result_and_runs_once(tmp_pa
         assert late.outcome is not None
         assert late.outcome.text == "one"
         assert len(agent.model.requests) == 1
-        assert len((await agent.conversations.threads(OWNER))["threads"]) == 1  # type: ignore[arg-type]
+        assert len((await agent.conversations.archive.threads(OWNER))["threads"]) == 1  # type: ignore[arg-type]
 
 
 async def test_two_at_once_with_the_same_client_msg_id_queue_it_once(tmp_path: Path) -> None:

@@ -113,10 +113,10 @@ async def test_older_pages_are_reached_by_seq(tmp_path: Path) -> None:
         thread = ""
         for number in range(6):
             thread = (await agent.ask(f"message {number}", thread=thread)).thread
-        page: dict[str, Any] = await agent.conversations.history(OWNER, thread, None, 4)
+        page: dict[str, Any] = await agent.conversations.archive.history(OWNER, thread, None, 4)
         assert [e["text"] for e in page["events"]] == ["message 4", "ok", "message 5", "ok"]
         assert page["more"]
-        older: dict[str, Any] = await agent.conversations.history(OWNER, thread, page["events"][0]["seq"], 100)
+        older: dict[str, Any] = await agent.conversations.archive.history(OWNER, thread, page["events"][0]["seq"], 100)
         assert older["events"][-1]["text"] == "ok"
         assert len(older["events"]) == 8
         assert not older["more"]
@@ -154,10 +154,10 @@ async def test_a_turn_that_reaches_into_the_next_page_ends_there(tmp_path: Path)
     async with running_agent(tmp_path) as agent:
         thread = (await agent.ask("one")).thread
         await agent.ask("two", thread=thread)
-        page: dict[str, Any] = await agent.conversations.history(OWNER, thread, None, 3)
+        page: dict[str, Any] = await agent.conversations.archive.history(OWNER, thread, None, 3)
         assert [e["text"] for e in page["events"]] == ["ok", "two", "ok"]
         assert len(page["ended"]) == 2
-        older: dict[str, Any] = await agent.conversations.history(OWNER, thread, page["events"][0]["seq"], 3)
+        older: dict[str, Any] = await agent.conversations.archive.history(OWNER, thread, page["events"][0]["seq"], 3)
         assert ([e["text"] for e in older["events"]], older["ended"]) == (["one"], [])
 
 
@@ -175,7 +175,7 @@ async def test_a_page_fits_one_wire_line_whatever_is_in_it(tmp_path: Path) -> No
         assert len(json.dumps(view, ensure_ascii=False).encode()) < 1024 * 1024
         assert view["more"]
         oldest = view["events"][0]["seq"]
-        before: dict[str, Any] = await agent.conversations.history(OWNER, thread, oldest, 500)
+        before: dict[str, Any] = await agent.conversations.archive.history(OWNER, thread, oldest, 500)
         assert before["events"][-1]["seq"] < oldest
 
 
@@ -211,23 +211,23 @@ async def test_threads_are_listed_last_used_first_and_found_by_what_was_said(tmp
     async with running_agent(tmp_path, Setup(model=model)) as agent:
         first = await agent.ask("deep question")
         second = await agent.ask("small talk")
-        listed: dict[str, Any] = await agent.conversations.threads(OWNER)
+        listed: dict[str, Any] = await agent.conversations.archive.threads(OWNER)
         assert [t["id"] for t in listed["threads"]] == [second.thread, first.thread]
-        found: dict[str, Any] = await agent.conversations.threads(OWNER, "answer is 42")
+        found: dict[str, Any] = await agent.conversations.archive.threads(OWNER, "answer is 42")
         assert [t["id"] for t in found["threads"]] == [first.thread]
         await agent.conversations.inject(OWNER, message("more", thread=first.thread))
-        listed = dict(await agent.conversations.threads(OWNER))
+        listed = dict(await agent.conversations.archive.threads(OWNER))
         assert [(t["id"], t["busy"]) for t in listed["threads"]] == [(first.thread, True), (second.thread, False)]
 
 
 async def test_a_title_can_be_changed_and_is_told(tmp_path: Path) -> None:
     async with running_agent(tmp_path) as agent:
         done = await agent.ask("hi")
-        await agent.conversations.rename(OWNER, done.thread, "  A better\nname ")
+        await agent.conversations.archive.rename(OWNER, done.thread, "  A better\nname ")
         assert (await agent.history(done.thread))["thread"]["title"] == "A better name"
         assert agent.of("thread")[-1]["title"] == "A better name"
         with pytest.raises(InvalidInput):
-            await agent.conversations.rename(OWNER, done.thread, " \n")
+            await agent.conversations.archive.rename(OWNER, done.thread, " \n")
 
 
 async def test_every_page_fits_the_line_in_whatever_shape_a_model_talks(tmp_path: Path) -> None:
@@ -243,5 +243,5 @@ async def test_every_page_fits_the_line_in_whatever_shape_a_model_talks(tmp_path
             kinds += [event["kind"] for event in view["events"][::-1]]
             if not view["more"]:
                 break
-            view = dict(await agent.conversations.history(OWNER, thread, view["events"][0]["seq"], 100))
+            view = dict(await agent.conversations.archive.history(OWNER, thread, view["events"][0]["seq"], 100))
         assert kinds == ["assistant", "tool", "tool", "assistant", "user"]

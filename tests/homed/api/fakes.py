@@ -8,16 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from homed.agent.conversations import Message, Receipt
+from homed.agent.uploads import Piece
 from homed.api.dispatch import ApiDispatcher
 from homed.api.ports import ApiPorts
 from homed.config.definitions import Definition
 from homed.config.secrets import Secrets
 from homed.errors import NotFound
 from homed.host.states import PluginStatus, State, Trust
+from homed.identity.keys import ApiKeys
 from homed.identity.logins import Logins
 from homed.identity.peers import Directory
 from homed.identity.roles import Identity
 from homed.identity.tokens import CallTokens
+from homed.memory.blocks import Block
 from homed.memory.records import Input, InputState, Outcome, Thread
 from homed.providers.base import Source
 from homed.settings.registry import Settings, open_settings
@@ -87,6 +90,14 @@ class FakeConversations:
         self.calls.append(("rename", who, thread, title))
 
     def approvals(self, who: Identity) -> Sequence[Mapping[str, object]]:
+    async def event(self, who: Identity, id_: str, offset: int, length: int) -> Mapping[str, object]:
+        self.calls.append(("event", who, id_, offset, length))
+        return {"text": "verbatim"}
+
+    async def delete(self, who: Identity, thread: str) -> Mapping[str, object]:
+        self.calls.append(("delete", who, thread))
+        return {"events": 2, "files": 1}
+
         self.calls.append(("approvals", who))
         return [{"approval": "approval_1"}]
 
@@ -95,6 +106,24 @@ class FakeConversations:
 
 
 class FakeHost:
+class FakeUploads:
+    """Takes every piece, has one block."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[object, ...]] = []
+
+    async def receive(self, who: Identity, piece: Piece) -> tuple[str, int]:
+        self.calls.append(("receive", who, piece))
+        return "blk_1", len(piece.data)
+
+    async def cancel(self, who: Identity, upload: str) -> None:
+        self.calls.append(("cancel", who, upload))
+
+    async def block(self, who: Identity, id_: str, offset: int, length: int) -> tuple[Block, bytes]:
+        self.calls.append(("block", who, id_, offset, length))
+        return Block(id_, "00", "猫.png", "image/png", 5), b"\x89PNG\n"[offset:][:length]
+
+
     """One plugin, "shell"."""
 
     def __init__(self) -> None:
@@ -180,6 +209,8 @@ class House:
     settings: Settings
     logins: Logins
     directory: Directory
+    uploads: FakeUploads
+    keys: ApiKeys
     tokens: CallTokens
 
 
@@ -196,6 +227,9 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
         logins, directory, tokens = Logins(store, settings), Directory(store), CallTokens()
         ports = ApiPorts(
             directory=directory, tokens=tokens, logins=logins, conversations=conversations, host=host,
-            settings=settings, sources=sources, status=FakeStatus(),
+            settings=settings, sources=sources, status=FakeStatus(), archive=conversations, uploads=uploads, keys=keys,
         )  # fmt: skip
-        yield House(ApiDispatcher(ports), conversations, host, sources, settings, logins, directory, tokens)
+        yield House(
+            ApiDispatcher(ports), conversations, uploads, keys, host, sources, settings, logins, directory, tokens
+        )  # fmt: skip
+        uploads, keys = FakeUploads(), ApiKeys(store, lambda _: None)

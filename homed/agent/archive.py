@@ -1,0 +1,146 @@
+"""Looking back: the list of threads, pages of history, single events word for word; a new title for a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import trio
+
+from homed import events as notices
+from homed.agent import views
+from homed.agent.approvals import Approvals
+from homed.agent.fitting import size
+from homed.agent.lanes import Lane, Lanes
+from homed.agent.ports import AgentPorts
+from homed.errors import InvalidInput, NotFound
+from homed.identity.roles import Identity, visible_scopes
+from homed.memory import blocks, events, inputs, threads
+from homed.memory.records import Event, EventKind, Input, Thread
+from homed.store.rows import Tx
+
+SLICE = 200_000
+"""Characters of one answer of ``event`` at the most, and without a wish."""
+
+SLICE_BYTES = 700_000
+"""Bytes that they may take in JSON: with the rest of the answer they fit one line of the wire."""
+
+
+class Archive:
+    """What is stored of the conversations, with what runs in them now.  What ``who`` may not see is NotFound."""
+
+    def __init__(self, ports: AgentPorts, lanes: Lanes, approvals: Approvals) -> None:
+        self._ports = ports
+        self._lanes = lanes
+        self._approvals = approvals
+
+    async def threads(
+        self, who: Identity, query: str = "", limit: int = 50, before: float | None = None
+    ) -> dict[str, object]:
+        """This peer's threads, last used first; as ``io.threads``."""
+        scopes = visible_scopes(who)
+        found, more = await self._ports.store.read(
+            lambda tx: threads.list_(tx, scopes, query, max(1, min(limit, 500)), before)
+        )
+        listed = [views.thread_view(thread, busy=self._busy(thread.id)) for thread in found]
+        return {"threads": listed, "more": more}
+
+    async def history(
+        self, who: Identity, thread: str, before: int | None = None, limit: int = 50
+    ) -> dict[str, object]:
+        """A page of a thread and what runs in it now; as ``io.history``.
+
+        Taken between two writes of the turn, so that ``seq`` is exact: notices after it are news, those before are in.
+        """
+        asked = max(1, min(limit, 500))
+        while True:
+            lane = self._lanes.get(thread)
+            async with lane.gate if lane else trio.Lock():
+                known = _waiting(lane)
+                stored = await self._page(who, thread, before, asked)
+                if self._lanes.get(thread) is lane and _waiting(lane) == known:
+                    break
+        turn = lane.running if lane else None
+        shown = views.shown(stored, unsent=turn.id if turn else "")
+        page = views.bounded(shown, stored.ended)
+        return {
+            "thread": views.thread_view(stored.thread, busy=self._busy(thread)),
+            **page,
+            "more": stored.more or page["more"],
+            "live": views.live_view(turn),
+            "queued": views.queued_view(known, stored.brought),
+            "approvals": self._approvals.list_(who, thread),
+            "seq": self._ports.bus.seq,
+        }
+
+    async def _page(self, who: Identity, thread: str, before: int | None, limit: int) -> views.Stored:
+        def read(tx: Tx) -> views.Stored:
+            found = visible(tx, who, thread)
+            page, more = events.history(tx, thread, before=before, limit=limit)
+            # what was sent instead of an answer stands right behind it, which may be on the next page
+            sent = views.sent_texts([*page, *(events.of_turn(tx, page[-1].turn) if page else [])])
+            ended = inputs.ended_before(tx, {event.turn for event in page}, before=before)
+            files = blocks.of_events(tx, [event.id for event in page if event.data.get("files")])
+            return views.Stored(found, page, more, ended, sent, files, blocks.waiting_in(tx, thread))
+
+        return await self._ports.store.read(read)
+
+    async def event(self, who: Identity, id_: str, offset: int = 0, length: int = SLICE) -> dict[str, object]:
+        """One event word for word, a slice of its text; as ``io.event``.  ``offset`` and ``length`` are characters.
+
+        Of a final answer it is what was sent, as everywhere; one that has not been sent yet is not there.
+        """
+
+        def read(tx: Tx) -> tuple[Event, str, Sequence[blocks.Block]]:
+            row = tx.one(f"SELECT {events.COLUMNS} FROM events WHERE id = ?", (id_,))
+            found = events.from_row(row) if row else None
+            if found is None or found.scope not in visible_scopes(who):
+                raise NotFound("There is no such event.")
+            text = found.text
+            if found.kind is EventKind.ASSISTANT and found.data.get("final"):
+                text = views.sent_texts(events.of_turn(tx, found.turn)).get(found.turn, text)
+            return found, text, blocks.of_events(tx, [id_]).get(id_, [])
+
+        found, text, files = await self._ports.store.read(read)
+        lane = self._lanes.get(found.thread)
+        running = lane.running if lane else None
+        if running and running.id == found.turn and found.data.get("final"):
+            raise NotFound("There is no such event.", hint="Its turn has not ended yet.")
+        asked = text[max(0, offset) :][: max(1, min(length, SLICE))]
+        while size(asked) > SLICE_BYTES:
+            asked = asked[: len(asked) // 2]
+        return {"event": views.whole_event_view(found, files), "text": asked, "offset": offset, "of": len(text)}
+
+    async def rename(self, who: Identity, thread: str, title: str) -> None:
+        """Give a thread another title, one line of at most 200 characters."""
+        clean = self._ports.redactor.redact(" ".join(title.split())[:200])
+        if not clean:
+            raise InvalidInput("The title is empty.")
+
+        def write(tx: Tx) -> Thread:
+            found = visible(tx, who, thread)
+            threads.rename(tx, thread, clean)
+            return found
+
+        found = await self._ports.store.write(write)
+        data = {"title": clean, "channel": found.channel, "created": False}
+        self._ports.bus.post(notices.THREAD, thread=thread, scope=found.scope, data=data)
+
+    def _busy(self, thread: str) -> bool:
+        lane = self._lanes.get(thread)
+        return bool(lane and (lane.running or lane.waiting))
+
+
+def visible(tx: Tx, who: Identity, thread: str) -> Thread:
+    """The thread, if this peer may see it; else NotFound."""
+    found = threads.get(tx, thread)
+    if found is None or found.scope not in visible_scopes(who):
+        raise NotFound("There is no such conversation.")
+    return found
+
+
+def _waiting(lane: Lane | None) -> list[Input]:
+    """Accepted inputs of a lane that stand in no history yet, the one that runs first."""
+    if lane is None:
+        return []
+    turn = lane.running
+    return [*([turn.input] if turn and not turn.heard else []), *lane.waiting]

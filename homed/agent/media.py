@@ -1,0 +1,182 @@
+"""Attachments as a model gets them: pictures where it can see, text as fenced data, anything else by name, type, size.
+
+What a person attached is data, never instructions, and is treated as the result of a tool that read it from a file.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+
+import trio
+
+from homed.agent.attached import Attached
+from homed.agent.ports import RedactorPort
+from homed.errors import HomedError
+from homed.memory import blocks
+from homed.memory.blocks import Block
+from homed.memory.filetypes import IMAGES, JUDGED, decoded, dimensions
+from homed.memory.records import Event
+from homed.memory.shorten import ends
+from homed.memory.tokens import estimate_tokens
+from homed.providers.base import Image, Source
+from homed.store.files import MediaFiles
+from homed.store.rows import Storage
+
+log = logging.getLogger(__name__)
+
+IMAGE_TOKENS = 1000
+"""What a picture is counted as.  One of 1024 × 1024 costs 765 at OpenAI (85 + 4 tiles of 170, its vision guide) and
+1 398 at Anthropic (width × height / 750, likewise): between the two, without a table for each model.
+"""
+
+NEWEST_IMAGES = 4
+"""Pictures of a prompt; older ones are described only.  Each is sent anew with every call of every turn."""
+
+IMAGE_BYTES = 8 * 1024 * 1024
+"""Bytes of a picture that is sent on; a larger one is described.  In base64 that is 11 MB, about what servers take."""
+
+SHOWN = 16_000
+"""Characters of one text file; of a longer one head and tail."""
+
+NEWEST_TEXTS = 4
+"""Text files shown so; older ones as their first ``OLDER`` characters."""
+
+OLDER = 1_000
+READ = 1024 * 1024
+"""Bytes of a text file that are read; of a longer one the end is not looked at."""
+
+BLIND = "this model cannot see images"
+EARLIER = "shown earlier, not attached again"
+TOO_LARGE = "too large to be shown to a model"
+GONE = "its file is missing or damaged"
+UNSHOWN = "its content is not shown"
+UNCHECKED = "not shown, since it could not be checked"
+
+Redact = Callable[[str], str]
+
+_BINARY = re.compile(r"(?:audio|video|font)/.*|application/(?:pdf|zip|gzip|octet-stream)")
+_FENCE = re.compile(r"<(?=/?\s*data\b)", re.IGNORECASE)
+_IN_NAME = str.maketrans('<>"[]', "‹›'()")
+
+
+class Media:
+    """Reads attachments for prompts."""
+
+    def __init__(self, store: Storage, files: MediaFiles, redactor: RedactorPort) -> None:
+        self._store = store
+        self._files = files
+        self._redactor = redactor
+
+    async def load(self, events: Sequence[Event], source: Source) -> Attached:
+        """The files of these events (oldest first) as this source can take them; nothing is read if there are none.
+
+        A file that is gone is said to be; never raises for one.
+        """
+        with_files = [event for event in events if event.data.get("files")]
+        if not with_files:
+            return Attached()
+        found = await self._store.read(lambda tx: blocks.of_events(tx, [event.id for event in with_files]))
+        loading = _Loading(self._files, self._redactor, source)
+        for event in reversed(with_files):
+            await loading.event(event, found.get(event.id, []))
+        return Attached(loading.texts, loading.images)
+
+
+class _Loading:
+    """One prompt's files, newest message first."""
+
+    def __init__(self, files: MediaFiles, redactor: RedactorPort, source: Source) -> None:
+        self._files = files
+        self._redactor = redactor
+        self._source = source
+        self._images_left = NEWEST_IMAGES
+        self._texts_left = NEWEST_TEXTS
+        self.texts: dict[str, str] = {}
+        self.images: dict[str, tuple[Image, ...]] = {}
+
+    async def event(self, event: Event, found: Sequence[Block]) -> None:
+        parts: list[str] = []
+        pictures: list[Image] = []
+        for block in found:
+            if event.data.get("withheld"):
+                parts.append(label(block, UNCHECKED))
+                continue
+            try:
+                if block.media_type in IMAGES:
+                    parts.append(await self._image(block, pictures))
+                else:
+                    parts.append(await self._other(block))
+            except HomedError as error:
+                log.warning("attachment %s: %s", block.id, error)
+                parts.append(label(block, GONE))
+        if parts:
+            self.texts[event.id] = "\n".join(parts)
+        if pictures:
+            self.images[event.id] = tuple(pictures)
+
+    async def _image(self, block: Block, pictures: list[Image]) -> str:
+        if self._source.vision and self._images_left and block.bytes <= IMAGE_BYTES:
+            data = await self._files.read(block.hash)
+            self._images_left -= 1
+            pictures.append(Image(block.media_type, data))
+            return label(block, size=dimensions(data))
+        why = BLIND if not self._source.vision else TOO_LARGE if block.bytes > IMAGE_BYTES else EARLIER
+        return label(block, why, size=dimensions(await self._files.read(block.hash, 0, min(JUDGED, block.bytes))))
+
+    async def _other(self, block: Block) -> str:
+        data = await self._files.read(block.hash, 0, min(READ, block.bytes))
+        limit = SHOWN if self._texts_left else OLDER
+        shown = await trio.to_thread.run_sync(described, block, data, limit, self._redactor.redact)
+        if shown is None:
+            return label(block, UNSHOWN)
+        self._texts_left = max(0, self._texts_left - 1)
+        return shown
+
+
+def described(block: Block, data: bytes, limit: int, redact: Redact) -> str | None:
+    """A text file as fenced data, ``limit`` characters of it; None if it is no text.  ``data``: its first ``READ``."""
+    whole = len(data) >= block.bytes
+    text = None if _BINARY.fullmatch(block.media_type) else decoded(data, whole=whole)
+    if text is None:
+        return None
+    text = redact(text)
+    if len(text) > limit or not whole:
+        tail = limit // 4 if whole else 0
+        more = "" if whole else f"; {block.bytes - len(data)} bytes more were not read"
+        text = ends(text, min(len(text), limit - tail), tail, more)
+    inside = _FENCE.sub("‹", text)
+    return f'<data source="attached file {_shown_name(block)}, {size_text(block.bytes)}">\n{inside}\n</data>'
+
+
+def label(block: Block, note: str = "", *, size: tuple[int, int] | None = None) -> str:
+    """``[image cat.png, png, 640×480, 120 KB: note]``"""
+    picture = block.media_type in IMAGES
+    kind = block.media_type.removeprefix("image/") if picture else block.media_type
+    shape = [f"{size[0]}×{size[1]}"] if size else []
+    said = ", ".join([_shown_name(block), kind, *shape, size_text(block.bytes)])
+    return f"[{'image' if picture else 'file'} {said}{f': {note}' if note else ''}]"
+
+
+def tokens_of(block: Block, head: bytes) -> int:
+    """What the file costs in a prompt at the most; ``head`` is its first ``JUDGED`` bytes."""
+    if block.media_type in IMAGES:
+        return IMAGE_TOKENS + estimate_tokens(label(block, BLIND, size=(10_000, 10_000)))
+    shown = described(block, head, SHOWN, _as_it_is)
+    return estimate_tokens(label(block, UNSHOWN) if shown is None else shown)
+
+
+def size_text(size: int) -> str:
+    """``300 bytes``, ``120 KB``, ``1.2 MB``."""
+    if size < 1024:
+        return f"{size} bytes"
+    return f"{size / 1024:.0f} KB" if size < 1024 * 1000 else f"{size / 1024 / 1024:.1f} MB"
+
+
+def _shown_name(block: Block) -> str:
+    return block.name.translate(_IN_NAME)
+
+
+def _as_it_is(text: str) -> str:
+    return text

@@ -1,0 +1,249 @@
+"""Files on their way in: received piece by piece, then on the disk under their hash, then a row, in this order.
+
+What is being received is known in memory only: after a crash it is thrown away, and whoever sent it begins again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import trio
+
+from homed.agent import media
+from homed.clock import WallClock, new_id, system_wall_clock
+from homed.errors import Conflict, InvalidInput, NotFound, StorageError, Unavailable
+from homed.failpoints import Failpoints, NoFailpoints
+from homed.identity.roles import Identity, visible_scopes
+from homed.memory import blocks
+from homed.memory.blocks import Block
+from homed.memory.filetypes import JUDGED, clean_name, type_of
+from homed.store.files import MediaFiles
+from homed.store.rows import Storage, Tx
+
+log = logging.getLogger(__name__)
+
+PIECE = 512 * 1024
+"""Bytes of one piece: in base64 it fits one line of the wire."""
+
+LARGEST = 20 * 1024 * 1024
+"""Bytes of one file."""
+
+COMPLETE_LIMIT = 30.0
+"""Seconds that putting a complete file away may take, shielded: it is there afterwards, or it is not."""
+
+OPEN = 10
+"""Files that one peer may be sending at once: those of one message."""
+
+ALL_OPEN = 64
+"""Files that all peers together may be sending at once."""
+
+IDLE = 600.0
+"""Seconds without a piece after which a file that is being sent makes room for another."""
+
+COLLECTED = 256
+"""Loose files removed with one commit."""
+
+
+class Redactor(Protocol):
+    """``homed.redact.Redactor``, as far as it is used here."""
+
+    def redact(self, text: str) -> str:
+        """The text without secrets."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A piece of a file.  An empty ``upload`` begins one; ``offset``: bytes that came before, if the sender counts."""
+
+    data: bytes
+    upload: str = ""
+    name: str = ""
+    media_type: str = ""
+    offset: int | None = None
+    last: bool = False
+
+
+@dataclass(slots=True)
+class _Coming:
+    """A file that is being received."""
+
+    id: str
+    peer: str
+    name: str
+    declared: str
+    touched: float
+    bytes: int = 0
+    sha: hashlib._Hash = field(default_factory=hashlib.sha256)
+    one_piece: trio.Lock = field(default_factory=trio.Lock)
+
+
+class Uploads:
+    """Receives files, gives them out again, and removes those that nothing names any more."""
+
+    def __init__(
+        self,
+        store: Storage,
+        files: MediaFiles,
+        redactor: Redactor,
+        *,
+        wall: WallClock = system_wall_clock,
+        failpoints: Failpoints | None = None,
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._redactor = redactor
+        self._wall = wall
+        self._failpoints = failpoints or NoFailpoints()
+        self._coming: dict[str, _Coming] = {}
+        # Held from before a file is put in its place until a row names it, and while loose ones are removed: so none
+        # is removed that is about to be named.
+        self._files_gate = trio.Lock()
+
+    async def prepare(self) -> None:
+        """At a start: forget what was never sent, remove what a crash left without a name."""
+        await self._files.prepare()
+        at = self._wall()
+        if count := await self._store.write(lambda tx: blocks.drop_leftovers(tx, at=at)):
+            log.info("%d uploads that no message took were forgotten", count)
+        await self.collect()
+
+    # -- in --------------------------------------------------------------------------------------------------------
+
+    async def receive(self, who: Identity, piece: Piece) -> tuple[str, int]:
+        """Take a piece; the upload's id and how many bytes of it are here.  With ``last`` it can be attached.
+
+        Raises InvalidInput (too large, empty), NotFound for an upload that is over or another peer's, Conflict when
+        ``offset`` is not where the file stands, Unavailable when too much waits.  A piece that fails for its size or
+        the disk ends the upload.  Cancelled: the piece is here or not; with ``offset`` it can be sent again.
+        """
+        if len(piece.data) > PIECE:
+            raise InvalidInput(f"The piece is too large: {len(piece.data)} bytes; {PIECE} is the limit.")
+        coming = self._coming.get(piece.upload) if piece.upload else await self._begin(who, piece)
+        if coming is None or coming.peer != who.peer:
+            raise NotFound("There is no such upload.", hint="Begin again: it may have been given up, or be complete.")
+        async with coming.one_piece:
+            if coming.id not in self._coming:
+                raise NotFound("This upload has ended.", hint="Begin again.")
+            if piece.offset not in (None, coming.bytes):
+                raise Conflict(
+                    f"The upload stands at {coming.bytes} bytes.", hint="Go on there.", detail={"bytes": coming.bytes}
+                )
+            try:
+                await self._append(coming, piece)
+                if piece.last:
+                    await self._complete(coming)
+            except Exception:
+                await self._give_up(coming)
+                raise
+        return coming.id, coming.bytes
+
+    async def _begin(self, who: Identity, piece: Piece) -> _Coming:
+        await self._make_room(who)
+        # The name is somebody's text: what looks like a secret in it is taken out as anywhere else.
+        name = clean_name(self._redactor.redact(clean_name(piece.name)))
+        coming = _Coming(new_id("blk"), who.peer, name, piece.media_type, trio.current_time())
+        count, size, everybody = await self._store.read(lambda tx: blocks.room(tx, who.peer))
+        mine = [other for other in self._coming.values() if other.peer == who.peer]
+        size += sum(other.bytes for other in mine)
+        everybody += sum(other.bytes for other in self._coming.values())
+        if len(mine) >= OPEN or len(self._coming) >= ALL_OPEN:
+            raise Unavailable("Too many files are being sent at once.", hint="Wait until some are complete.")
+        if count >= blocks.WAITING_FILES or size >= blocks.WAITING_BYTES or everybody >= blocks.ALL_BYTES:
+            raise blocks.full()
+        self._coming[coming.id] = coming
+        return coming
+
+    async def _make_room(self, who: Identity) -> None:
+        """Give up what stands still, and forget this peer's leftovers: nobody waits for the next start."""
+        since = trio.current_time() - IDLE
+        for idle in [coming for coming in self._coming.values() if coming.touched < since]:
+            if not idle.one_piece.locked():
+                await self._give_up(idle)
+        now = self._wall()
+        old = await self._store.read(
+            lambda tx: tx.value(
+                "SELECT 1 FROM uploads WHERE peer = ? AND input = '' AND created_at < ?",
+                (who.peer, now - blocks.LEFTOVER),
+            )
+        )
+        if old:
+            await self._store.write(lambda tx: blocks.drop_leftovers(tx, at=now))
+            await self.collect()
+
+    async def _append(self, coming: _Coming, piece: Piece) -> None:
+        if coming.bytes + len(piece.data) > LARGEST:
+            raise InvalidInput(f"The file is too large; {LARGEST} bytes is the limit.")
+        await self._files.write_part(coming.id, piece.data, coming.bytes)
+        coming.sha.update(piece.data)
+        coming.bytes += len(piece.data)
+        coming.touched = trio.current_time()
+        self._failpoints.reach("upload.piece")
+
+    async def _complete(self, coming: _Coming) -> None:
+        if not coming.bytes:
+            raise InvalidInput("The file is empty.")
+        with trio.move_on_after(COMPLETE_LIMIT, shield=True):
+            await self._settle(coming)
+            return
+        raise StorageError("The file could not be stored in time.", hint="Is the disk full or hanging?")
+
+    async def _settle(self, coming: _Coming) -> None:
+        head = await self._files.read_part(coming.id, JUDGED)
+        kind, hash_ = type_of(head, coming.declared), coming.sha.hexdigest()
+        block = Block(coming.id, hash_, coming.name, kind, coming.bytes)
+        block = replace(block, tokens=await trio.to_thread.run_sync(media.tokens_of, block, head))
+        at = self._wall()
+        async with self._files_gate:
+            await self._store.write(lambda tx: blocks.announce(tx, coming.peer, block))
+            await self._files.keep(coming.id, hash_)
+            self._failpoints.reach("upload.placed")
+            await self._store.write(lambda tx: blocks.put(tx, coming.peer, block, at=at))
+        self._failpoints.reach("upload.stored")
+        self._coming.pop(coming.id, None)
+
+    async def cancel(self, who: Identity, upload: str) -> None:
+        """Take off a file that no message has taken; raises NotFound."""
+        coming = self._coming.get(upload)
+        if coming is not None and coming.peer == who.peer:
+            async with coming.one_piece:
+                await self._give_up(coming)
+        if not await self._store.write(lambda tx: blocks.drop(tx, who.peer, upload)) and coming is None:
+            raise NotFound("There is no such upload.", hint="It may have been sent already.")
+        await self.collect()
+
+    async def _give_up(self, coming: _Coming) -> None:
+        self._coming.pop(coming.id, None)
+        await self._files.drop_part(coming.id)
+
+    # -- out -------------------------------------------------------------------------------------------------------
+
+    async def block(self, who: Identity, id_: str, offset: int, length: int) -> tuple[Block, bytes]:
+        """A file this peer may see, and ``length`` bytes of it from ``offset``.  Raises NotFound."""
+        found = await self._store.read(lambda tx: blocks.visible(tx, id_, peer=who.peer, scopes=visible_scopes(who)))
+        if found is None:
+            raise NotFound("There is no such attachment.")
+        return found, await self._files.read(found.hash, offset, max(0, min(length, found.bytes - offset)))
+
+    async def collect(self) -> int:
+        """Remove the files that nothing names; how many there were.
+
+        Cancelled or killed in the middle: what is left is removed by the next call, or at the next start.
+        """
+        count = 0
+        async with self._files_gate:
+            while found := await self._store.read(lambda tx: blocks.loose(tx, COLLECTED)):
+                count += await self._files.remove(found)
+                await self._store.write(_removed(found))
+        return count
+
+
+def _removed(hashes: Sequence[str]) -> Callable[[Tx], None]:
+    def write(tx: Tx) -> None:
+        blocks.removed(tx, hashes)
+
+    return write

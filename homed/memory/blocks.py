@@ -1,0 +1,204 @@
+"""Attachments in their tables: uploads, which wait for their event, and the blocks they become.
+
+An upload and its block have the same id: one occurrence of a file, from the moment it has come whole.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from homed.errors import InvalidInput, NotFound, Unavailable
+from homed.memory.records import Event
+from homed.store.rows import Row, Tx, dumps
+
+MOST = 10
+"""Files of one message."""
+
+WAITING_BYTES = 256 * 1024 * 1024
+"""Bytes that one peer may have waiting for a message: one full message and a little."""
+
+WAITING_FILES = 200
+"""How many files that may be."""
+
+ALL_BYTES = 2 * 1024 * 1024 * 1024
+"""Bytes that all peers together may have waiting: what strangers can make the disk hold for a day."""
+
+LEFTOVER = 86_400.0
+"""Seconds after which a file that no message took is thrown away."""
+
+_COLUMNS = "id, hash, name, media_type, bytes, tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One occurrence of a file.  ``hash`` names its bytes; ``tokens`` is what it costs in a prompt that shows it."""
+
+    id: str
+    hash: str
+    name: str
+    media_type: str
+    bytes: int
+    tokens: int = 0
+
+    def view(self) -> dict[str, object]:
+        """As ``data.blocks`` of an event shows it."""
+        return {"id": self.id, "name": self.name, "media_type": self.media_type, "bytes": self.bytes}
+
+
+def announce(tx: Tx, peer: str, block: Block) -> None:
+    """This file is about to be put in its place; if nothing comes to name it, it is loose.
+
+    Raises Unavailable when too much of this peer's, or of everybody's, waits already.
+    """
+    count, size, everybody = room(tx, peer)
+    if count >= WAITING_FILES or size + block.bytes > WAITING_BYTES or everybody + block.bytes > ALL_BYTES:
+        raise full()
+    if not _named(tx, block.hash):
+        tx.execute("INSERT OR IGNORE INTO loose_files (hash) VALUES (?)", (block.hash,))
+
+
+def put(tx: Tx, peer: str, block: Block, *, at: float) -> None:
+    """An announced file is in its place and waits for a message of this peer's."""
+    tx.execute(
+        f"INSERT INTO uploads ({_COLUMNS}, peer, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (block.id, block.hash, block.name, block.media_type, block.bytes, block.tokens, peer, at),
+    )
+
+
+def room(tx: Tx, peer: str) -> tuple[int, int, int]:
+    """Files and bytes of this peer's that no message has taken, and bytes of everybody's."""
+    row = tx.one(
+        "SELECT count(*) FILTER (WHERE peer = ?1), coalesce(sum(bytes) FILTER (WHERE peer = ?1), 0),"
+        " coalesce(sum(bytes), 0) FROM uploads WHERE input = ''",
+        (peer,),
+    )
+    assert row is not None
+    return row[0], row[1], row[2]
+
+
+def full() -> Unavailable:
+    """What somebody is told who uploads without ever sending."""
+    return Unavailable(
+        "Too many files wait for a message already.", hint="Send or take off some; what nobody sends goes after a day."
+    )
+
+
+def take(tx: Tx, peer: str, ids: Sequence[str], input_id: str) -> list[Block]:
+    """Give these uploads of this peer's to an input, in this order.
+
+    Raises NotFound for one that is not there, not this peer's, or taken already, InvalidInput for too many or the same
+    one twice; nothing is taken then, if the transaction is taken back.
+    """
+    if len(ids) > MOST:
+        raise InvalidInput(f"A message takes {MOST} files at the most.", hint="Send the others with the next one.")
+    if len(set(ids)) != len(ids):
+        raise InvalidInput("The same upload is attached twice.", hint="Upload the file again to attach it twice.")
+    for place, id_ in enumerate(ids):
+        tx.execute(
+            "UPDATE uploads SET input = ?, place = ? WHERE id = ? AND peer = ? AND input = ''",
+            (input_id, place, id_, peer),
+        )
+        if not tx.changes():
+            raise NotFound("There is no such upload.", hint="Upload the file again.")
+    return of_input(tx, input_id)
+
+
+def of_input(tx: Tx, input_id: str) -> list[Block]:
+    """The files that an input brought and that have not become blocks yet."""
+    return [
+        Block(*row) for row in tx.all(f"SELECT {_COLUMNS} FROM uploads WHERE input = ? ORDER BY place", (input_id,))
+    ]
+
+
+def waiting_in(tx: Tx, thread: str) -> Mapping[str, list[Block]]:
+    """The same for every input of a thread that has such files, by input."""
+    columns = ", ".join(f"u.{column}" for column in _COLUMNS.split(", "))
+    query = "FROM inputs i JOIN uploads u ON u.input = i.id WHERE i.thread = ? ORDER BY i.seq, u.place"
+    return _grouped(tx.all(f"SELECT i.id, {columns} {query}", (thread,)))
+
+
+def adopt(tx: Tx, event: Event, input_id: str, *, at: float) -> Event:
+    """The files of an input become blocks of its event, with the event's layer as their holder; the event, which now
+    costs what they do too.
+
+    The new owner is set before the old one is cleared, in one transaction: each file always has exactly one (E50).
+    """
+    found = of_input(tx, input_id)
+    layer = "stable" if event.layer == "archived" else event.layer
+    tx.many(
+        f"INSERT INTO blocks ({_COLUMNS}, event, place, holder_layer, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (b.id, b.hash, b.name, b.media_type, b.bytes, b.tokens, event.id, place, layer, at)
+            for place, b in enumerate(found)
+        ],
+    )
+    tx.execute("DELETE FROM uploads WHERE input = ?", (input_id,))
+    tokens = event.tokens + sum(block.tokens for block in found)
+    tx.execute("UPDATE events SET tokens = ? WHERE id = ?", (tokens, event.id))
+    return replace(event, tokens=tokens)
+
+
+def of_events(tx: Tx, ids: Collection[str]) -> Mapping[str, list[Block]]:
+    """The blocks of these events, by event, each event's in their order."""
+    query = "FROM blocks WHERE event IN (SELECT value FROM json_each(?)) ORDER BY event, place"
+    return _grouped(tx.all(f"SELECT event, {_COLUMNS} {query}", (dumps(sorted(ids)),)))
+
+
+def visible(tx: Tx, id_: str, *, peer: str, scopes: Collection[str]) -> Block | None:
+    """A file of an event, or of an accepted input, in these scopes, or one that this peer has uploaded; else None."""
+    marks = ", ".join("?" * len(scopes))
+    columns = ", ".join(f"f.{column}" for column in _COLUMNS.split(", "))
+    row = tx.one(
+        f"SELECT {columns} FROM blocks f JOIN events e ON e.id = f.event WHERE f.id = ? AND e.scope IN ({marks})"
+        f" UNION ALL SELECT {columns} FROM uploads f LEFT JOIN inputs i ON i.id = f.input"
+        f" WHERE f.id = ? AND (i.scope IN ({marks}) OR (f.input = '' AND f.peer = ?))",
+        (id_, *scopes, id_, *scopes, peer),
+    )
+    return None if row is None else Block(*row)
+
+
+def drop(tx: Tx, peer: str, id_: str) -> bool:
+    """Forget an upload that no message has taken; False if there is none of this peer's."""
+    tx.execute("DELETE FROM uploads WHERE id = ? AND peer = ? AND input = ''", (id_, peer))
+    return tx.changes() > 0
+
+
+def drop_leftovers(tx: Tx, *, at: float) -> int:
+    """Forget uploads that no message took within a day, and those of an input that ended before it became an event."""
+    tx.execute("DELETE FROM uploads WHERE input = '' AND created_at < ?", (at - LEFTOVER,))
+    count = tx.changes()
+    tx.execute(
+        "DELETE FROM uploads WHERE input <> ''"
+        " AND NOT EXISTS (SELECT 1 FROM inputs WHERE inputs.id = uploads.input AND inputs.outcome IS NULL)"
+    )
+    return count + tx.changes()
+
+
+def loose(tx: Tx, limit: int) -> list[str]:
+    """Files that nothing names."""
+    rows = tx.all("SELECT hash FROM loose_files ORDER BY hash LIMIT ?", (limit,))
+    return [str(hash_) for (hash_,) in rows if not _named(tx, str(hash_))]
+
+
+def removed(tx: Tx, hashes: Collection[str]) -> None:
+    """These files are gone."""
+    tx.many("DELETE FROM loose_files WHERE hash = ?", [(hash_,) for hash_ in hashes])
+
+
+def _named(tx: Tx, hash_: str) -> bool:
+    return bool(
+        tx.value(
+            "SELECT EXISTS (SELECT 1 FROM blocks WHERE hash = ?1) OR EXISTS (SELECT 1 FROM uploads WHERE hash = ?1)",
+            (hash_,),
+        )
+    )
+
+
+def _grouped(rows: Sequence[Row]) -> dict[str, list[Block]]:
+    found: defaultdict[str, list[Block]] = defaultdict(list)
+    for owner, *row in rows:
+        found[owner].append(Block(*row))
+    return dict(found)
