@@ -33,10 +33,11 @@ from homed.identity.logins import Logins
 from homed.identity.peers import Directory
 from homed.identity.rules import Rules
 from homed.identity.tokens import CallTokens
-from homed.lifecycle import cause_of, follow_settings, greet, watch_signals
+from homed.lifecycle import cause_of, follow_settings, greet, local_ports, watch_signals
 from homed.log import logging_to, set_level
 from homed.paths import Paths
 from homed.proc import become_subreaper
+from homed.providers.local.models import LocalPorts
 from homed.providers.registry import Sources, open_sources
 from homed.redact import Redactor
 from homed.settings.plugin import definitions_of, plugin_settings
@@ -112,7 +113,7 @@ async def run(ground: Ground) -> None:
     async with (
         open_store(options.paths.db, failpoints=options.failpoints) as store,
         open_settings(store, ground.overrides, ground.secrets, wall=options.wall) as settings,
-        open_sources(settings, ground.secrets, ground.redactor.know) as sources,
+        open_sources(settings, ground.secrets, ground.redactor.know, _local(options, settings)) as sources,
     ):
         for plugin in found:
             settings.define(definitions_of(plugin.manifest) if isinstance(plugin, Installed) else ())
@@ -180,6 +181,10 @@ def _overrides(options: Options, environment: Environment) -> dict[str, Override
     socket = environment.socket or str(options.paths.socket)
     where = Override("plugin.cli.socket", socket, "flag", "the data folder")
     return {**environment.overrides, where.key: where}
+
+
+def _local(options: Options, settings: Settings) -> LocalPorts:
+    return local_ports(options.paths, settings, wall=options.wall, say=options.say, warm=True)
 
 
 def _plugins(options: Options) -> Sequence[Installed | Broken]:

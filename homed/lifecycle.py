@@ -9,12 +9,17 @@ from typing import Protocol
 
 import trio
 
+from homed.agent import prompt
 from homed.api.admin import PAGE
-from homed.config.definitions import LOG_LEVEL
+from homed.clock import WallClock
+from homed.config.definitions import LOG_LEVEL, PERSONA
+from homed.config.environment import child_environment
 from homed.events import PLUGIN_STATE, SYSTEM, Bus
 from homed.host.host import Host
 from homed.identity.logins import Logins
 from homed.log import set_level
+from homed.paths import Paths
+from homed.providers.local.models import LocalPorts
 from homed.settings.plugin import split_key
 from homed.settings.registry import Settings
 from homed.wire.stream import homed_error
@@ -44,6 +49,18 @@ async def watch_signals(stop: trio.Event, host: Host, *, task_status: trio.TaskS
                 raise KeyboardInterrupt
             _log.info("%s: stopping", name)
             stop.set()
+
+
+def local_ports(paths: Paths, settings: Settings, *, wall: WallClock, say: Say, warm: bool) -> LocalPorts:
+    """What the models of this machine need; a small one's prompts begin with its instructions and the persona."""
+    texts = prompt.load_texts().for_small()
+
+    def opening() -> str:
+        return prompt.system_text(texts, at=wall(), persona=settings.str(PERSONA), catalogue=())
+
+    return LocalPorts(
+        paths.data, paths.data / "models", paths.run_dir / "model", child_environment(), opening, warm=warm, say=say
+    )
 
 
 def cause_of(group: BaseExceptionGroup[BaseException]) -> BaseException:

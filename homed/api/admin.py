@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import PurePath
 
 from pydantic import Field
 
@@ -10,11 +11,15 @@ from homed.api.method import Method, PeerCall, PeerParams, administrative
 from homed.api.ports import SourcesPort
 from homed.config.definitions import LLM_SOURCES, WEB_PASSWORD
 from homed.errors import InvalidInput, Unavailable
-from homed.providers.base import Source
+from homed.providers.base import LOCAL, Source
 from homed.providers.registry import shown
 from homed.settings.registry import Applied, SettingView
 
 PAGE = "webui"
+
+REMOTE_WINDOW = 32_768
+GGUF_WINDOW = 4096
+"""Tokens of a source's window when nothing is said.  On this machine memory is taken for it and each is read slowly."""
 
 
 class Named(PeerParams):
@@ -50,12 +55,14 @@ class ConfigList(PeerParams):
 class ModelAdd(Named):
     """``admin.models_add``"""
 
-    base_url: str = Field(min_length=1, max_length=2048)
-    model: str = Field(min_length=1, max_length=256)
+    base_url: str = Field(default="", max_length=2048)
+    model: str = Field(default="", max_length=256)
+    gguf: str = Field(default="", max_length=4096)
     api_key: str | None = Field(default=None, max_length=4096)
     adapter: str = Field(default="openai", max_length=64)
-    context_window: int = Field(default=32_768, ge=1024, le=100_000_000)
+    context_window: int | None = Field(default=None, ge=1024, le=100_000_000)
     tools: bool = True
+    vision: bool = False
 
 
 async def status(call: PeerCall[PeerParams]) -> Mapping[str, object]:
@@ -117,16 +124,32 @@ def models_list(call: PeerCall[PeerParams]) -> Mapping[str, object]:
 
 async def models_add(call: PeerCall[ModelAdd]) -> Mapping[str, object]:
     """Add or replace a source."""
-    params, sources = call.params, call.ports.sources
-    source = Source(
+    sources = call.ports.sources
+    return source_to_wire(await sources.add(_source(call.params), call.params.api_key), sources)
+
+
+def _source(params: ModelAdd) -> Source:
+    if params.gguf:
+        return Source(
+            name=params.name,
+            base_url=params.base_url,
+            model=params.model or PurePath(params.gguf).stem,
+            adapter=LOCAL,
+            context_window=params.context_window or GGUF_WINDOW,
+            max_concurrent=1,
+            tools=params.tools,
+            vision=params.vision,
+            path=params.gguf,
+        )
+    return Source(
         name=params.name,
         base_url=params.base_url,
         model=params.model,
         adapter=params.adapter,
-        context_window=params.context_window,
+        context_window=params.context_window or REMOTE_WINDOW,
         tools=params.tools,
+        vision=params.vision,
     )
-    return source_to_wire(await sources.add(source, params.api_key), sources)
 
 
 async def models_remove(call: PeerCall[Named]) -> Mapping[str, object]:
@@ -194,6 +217,9 @@ def source_to_wire(source: Source, sources: SourcesPort) -> dict[str, object]:
         "adapter": source.adapter,
         "context_window": source.context_window,
         "tools": source.tools,
+        "vision": source.vision,
+        "kind": source.kind,
+        **({"path": source.path} if source.path else {}),
         "has_key": sources.has_key(source.name),
         "current": current is not None and current.name == source.name,
     }

@@ -52,8 +52,11 @@ class Overview:
     def _model(self) -> dict[str, object]:
         source = self.sources.current()
         if source is None:
-            return {"configured": False, "source": "", "model": "", "hint": NOTHING_SET_UP}
-        return {"configured": True, "source": source.name, "model": source.model, "hint": ""}
+            nothing = {"configured": False, "source": "", "model": "", "hint": NOTHING_SET_UP}
+            return {**nothing, "kind": "", "state": "", "note": ""}
+        standing = self.sources.standing(source)
+        named = {"configured": True, "source": source.name, "model": source.model, "hint": ""}
+        return {**named, "kind": source.kind, "state": standing.state, "note": standing.note}
 
 
 def _counts(tx: Tx) -> dict[str, int]:

@@ -17,6 +17,7 @@ from homed.memory.blocks import Block
 from homed.memory.records import Input
 from homed.providers.base import Source
 from homed.providers.local.models import Standing
+from homed.providers.local.models import Standing
 from homed.settings.registry import Applied, SettingView
 
 
@@ -227,6 +228,10 @@ class SourcesPort(Protocol):
 
     def has_key(self, name: str) -> bool:
         """True if a key is stored for it."""
+        ...
+
+    def standing(self, source: Source) -> Standing:
+        """How one on this machine is doing; empty for others."""
         ...
 
     def standing(self, source: Source) -> Standing:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import getpass
 import sys
+from pathlib import Path
 from typing import Any
 
 from homed.commands.actions import Actions
 from homed.commands.output import as_json, table
+from homed.commands.place import paths_of
 from homed.commands.reach import ask_or_open
+from homed.errors import InvalidInput
+from homed.providers.local.weights import MODEL, Telling, Weights
 
 
 def register(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -17,13 +21,25 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "models",
         parents=[common],
-        help="model sources: list, add, use, remove, test",
-        description="A source is an OpenAI-compatible endpoint with a model and, mostly, a key.",
+        help="model sources: list, add, use, remove, test, install",
+        description="A source is an OpenAI-compatible endpoint with a model and, mostly, a key, or a GGUF file that"
+        " runs on this machine. While there is none, the small built-in model answers (embedded).",
         epilog="Examples:\n  homed models add deepseek --base-url https://api.deepseek.com/v1 --model deepseek-chat\n"
-        "  homed models test deepseek\n  homed models use deepseek",
+        "  homed models test deepseek\n  homed models use deepseek\n  homed models add mine --gguf ~/models/mine.gguf",
     )
     actions = Actions(parser, common)
     actions.add("list", _list, "the sources; never a key")
+    _add_options(actions)
+    for name, handler, text in (
+        ("use", _use, "make it the one that answers"),
+        ("remove", _remove, "remove it and its key"),
+        ("test", _test, "ask it one short question: does it answer, stream, take tools, and how fast"),
+    ):
+        actions.add(name, handler, text, "deepseek").add_argument("name", metavar="NAME")
+    actions.add("install", _install, "put the built-in model's file in place, or right again; no network is used")
+
+
+def _add_options(actions: Actions) -> None:
     add = actions.add(
         "add",
         _add_source,
@@ -31,22 +47,22 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         "deepseek --base-url https://api.deepseek.com/v1 --model deepseek-chat",
     )
     add.add_argument("name", metavar="NAME")
-    add.add_argument("--base-url", required=True, metavar="URL", help="like https://api.openai.com/v1")
-    add.add_argument("--model", required=True, metavar="M", help="the model's name at that source")
+    add.add_argument("--base-url", metavar="URL", default="", help="like https://api.openai.com/v1")
+    add.add_argument("--model", metavar="M", default="", help="the model's name at that source")
+    add.add_argument(
+        "--gguf", metavar="FILE", default="", help="a model's file to run on this machine, with no address"
+    )
     add.add_argument(
         "--api-key",
         metavar="K",
         help="left out on a terminal it is asked for, which keeps it out of the shell's history",
     )
     add.add_argument("--adapter", metavar="A", default="openai", help="how it is spoken to (openai)")
-    add.add_argument("--context-window", type=int, metavar="N", help="tokens it can read; 32768 when left out")
+    add.add_argument(
+        "--context-window", type=int, metavar="N", help="tokens it can read; left out 32768, of a file 4096"
+    )
     add.add_argument("--no-tools", action="store_true", help="offer it no tools: better for very small models")
-    for name, handler, text in (
-        ("use", _use, "make it the one that answers"),
-        ("remove", _remove, "remove it and its key"),
-        ("test", _test, "ask it one short question: does it answer, stream, take tools, and how fast"),
-    ):
-        actions.add(name, handler, text, "deepseek").add_argument("name", metavar="NAME")
+    add.add_argument("--vision", action="store_true", help="it takes images: they are sent along")
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -54,24 +70,30 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         as_json(sources)
     elif not sources:
-        print("No model source yet.\n  Add one: homed models add NAME --base-url URL --model M")
+        print("No model source yet, and the built-in model is not installed or switched off.")
+        print("  Add one: homed models add NAME --base-url URL --model M")
     else:
         rows = [
-            ("→" if s["current"] else "", s["name"], s["model"], "yes" if s["has_key"] else "no", s["base_url"])
+            ("→" if s["current"] else "", s["name"], s["model"], "yes" if s["has_key"] else "no", _place(s))
             for s in sources
         ]
         table(rows, ("", "source", "model", "key", "where"))
     return 0
 
 
+def _place(source: dict[str, Any]) -> str:
+    return str(source["base_url"] or source.get("path") or "built in: small and slow")
+
+
 def _add_source(args: argparse.Namespace) -> int:
-    key = args.api_key
-    if key is None and sys.stdin.isatty():
-        key = getpass.getpass("API key (Enter for none): ") or None
-    given = {"base_url": args.base_url, "model": args.model, "adapter": args.adapter}
-    given |= {"api_key": key} if key is not None else {}
+    if bool(args.gguf) == bool(args.base_url and args.model):
+        raise InvalidInput(
+            "A source is an address with a model, or a file.", hint="Give --base-url and --model, or --gguf FILE."
+        )
+    given = _file(args) if args.gguf else _endpoint(args)
     given |= {"context_window": args.context_window} if args.context_window is not None else {}
-    source = ask_or_open(args, "admin.models_add", name=args.name, tools=not args.no_tools, **given)
+    given |= {"tools": not args.no_tools, "vision": args.vision}
+    source = ask_or_open(args, "admin.models_add", name=args.name, **given)
     if args.json:
         as_json(source)
     else:
@@ -80,6 +102,31 @@ def _add_source(args: argparse.Namespace) -> int:
             if source["current"]
             else f"{args.name} is added. To use it: homed models use {args.name}"
         )
+    return 0
+
+
+def _file(args: argparse.Namespace) -> dict[str, Any]:
+    # absolute: the daemon has another working folder
+    return {"gguf": str(Path(args.gguf).expanduser().absolute()), "base_url": args.base_url, "model": args.model}
+
+
+def _endpoint(args: argparse.Namespace) -> dict[str, Any]:
+    key = args.api_key
+    if key is None and sys.stdin.isatty():
+        key = getpass.getpass("API key (Enter for none): ") or None
+    given = {"base_url": args.base_url, "model": args.model, "adapter": args.adapter}
+    return given | ({"api_key": key} if key is not None else {})
+
+
+def _install(args: argparse.Namespace) -> int:
+    paths = paths_of(args)
+    paths.create()
+    # beside a running daemon too: the file's name holds a whole, checked file at every moment
+    path = Weights(paths.data / "models").ready(Telling(lambda line: print(line, file=sys.stderr)), thorough=True)
+    if args.json:
+        as_json({"path": str(path), "model": MODEL})
+    else:
+        print(f"{MODEL} is in place and whole: {path}")
     return 0
 
 

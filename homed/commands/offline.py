@@ -10,6 +10,7 @@ import trio
 from homed.api import admin, keys
 from homed.api.method import PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts
+from homed.clock import system_wall_clock
 from homed.config.environment import read_environment
 from homed.config.lock import data_lock
 from homed.config.secrets import Secrets
@@ -18,7 +19,9 @@ from homed.host.discover import Installed, discover, packaged_folder
 from homed.identity.logins import Logins
 from homed.identity.keys import ApiKeys
 from homed.identity.roles import Identity, Role, scope_of
+from homed.lifecycle import local_ports
 from homed.paths import Paths
+from homed.providers.local.models import LocalPorts
 from homed.providers.registry import Sources, open_sources
 from homed.settings.plugin import definitions_of
 from homed.settings.registry import Settings, open_settings
@@ -54,7 +57,7 @@ async def _answer(paths: Paths, method: str, params: dict[str, object]) -> objec
     async with (
         open_store(paths.db) as store,
         open_settings(store, environment.overrides, secrets) as settings,
-        open_sources(settings, secrets) as sources,
+        open_sources(settings, secrets, local=_local(paths, settings)) as sources,
     ):
         for found in discover(packaged_folder(), paths.plugins):
             settings.define(definitions_of(found.manifest) if isinstance(found, Installed) else ())
@@ -63,6 +66,11 @@ async def _answer(paths: Paths, method: str, params: dict[str, object]) -> objec
         who = Identity(PEER, "cli", "", Role.OWNER, scope_of(PEER, Role.OWNER, plugin="cli"))
         checked = cast(PeerParams, parse(method, entry.params, params))
         return await entry.handler(PeerCall(ports, cast(Any, NotRunning()), checked, "cli", who))
+
+
+def _local(paths: Paths, settings: Settings) -> LocalPorts:
+    """A model on this machine is started for a test of it alone."""
+    return local_ports(paths, settings, wall=system_wall_clock, say=lambda _: None, warm=False)
 
 
 def _ports(store: Store, settings: Settings, sources: Sources) -> ApiPorts:

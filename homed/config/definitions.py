@@ -52,6 +52,7 @@ RECALL_DEADLINE = "core.memory.recall_deadline"
 INJECT_MIN_SCORE = "core.memory.inject_min_score"
 LLM_SOURCES = "core.llm.sources"
 LLM_CURRENT = "core.llm.current"
+LLM_EMBEDDED = "core.llm.embedded"
 CONNECT_TIMEOUT = "core.llm.connect_timeout"
 FIRST_BYTE_TIMEOUT = "core.llm.first_byte_timeout"
 IDLE_TIMEOUT = "core.llm.idle_timeout"
@@ -117,6 +118,10 @@ CORE: tuple[Definition, ...] = (
     Definition(
         LLM_CURRENT, "string", "", "Name of the source in use; empty means the first one.",
         "Current source", _MODELS, hidden=True,
+    ),
+    Definition(
+        LLM_EMBEDDED, "bool", True, "Offer the small built-in model; it answers while no other source is set up.",
+        "Built-in model", _MODELS,
     ),
     Definition(
         CONNECT_TIMEOUT, "duration", 10, "Seconds a connection to a model source may take to open.",

@@ -1,7 +1,8 @@
 """The model sources a person has set up, and the one in use.
 
 Sources are a hidden setting, their keys are in the secrets file under ``llm.NAME.api_key``; the two meet only when a
-request is made.
+request is made.  The built-in model is a source that nobody sets up: it is there as long as its weights are and the
+setting allows it, and answers while there is no other.
 """
 
 from __future__ import annotations
@@ -9,18 +10,28 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
 import httpx2
 import trio
 
-from homed.config.definitions import CONNECT_TIMEOUT, FIRST_BYTE_TIMEOUT, IDLE_TIMEOUT, LLM_CURRENT, LLM_SOURCES
-from homed.errors import ConfigError, HomedError, InvalidInput, NotFound, Unavailable
-from homed.providers.base import Provider, Source
+from homed.config.definitions import (
+    CONNECT_TIMEOUT,
+    FIRST_BYTE_TIMEOUT,
+    IDLE_TIMEOUT,
+    LLM_CURRENT,
+    LLM_EMBEDDED,
+    LLM_SOURCES,
+)
+from homed.errors import ConfigError, Conflict, HomedError, InvalidInput, NotFound, Unavailable
+from homed.providers.base import LOCAL, Provider, Source
 from homed.providers.http import HttpPorts, Limits, open_http
+from homed.providers.local import gguf
+from homed.providers.local.models import EMBEDDED, LocalModels, LocalPorts, Standing
 from homed.providers.openai import openai
 from homed.providers.trial import Trial, try_out
 from homed.settings.registry import MASK
@@ -28,9 +39,11 @@ from homed.settings.registry import MASK
 log = logging.getLogger(__name__)
 
 ADAPTERS: Mapping[str, Callable[[Source, HttpPorts], Provider]] = {"openai": openai}
-"""Adapter name → how to make a provider of it."""
+"""Adapter name → how to make a provider of it; ``local`` besides."""
 
 NOTHING_SET_UP = "Add a source on the Models page, or: homed models add NAME --base-url URL --model M"
+
+_List = list[Source]  # the method named list hides the type's name in the signatures of the class
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -52,6 +65,10 @@ class SettingsPort(Protocol):
 
     async def set(self, key: str, value: object) -> object:
         """Check, store and announce a value."""
+        ...
+
+    def watch(self, prefix: str = "") -> AbstractContextManager[AsyncIterator[object]]:
+        """Follow changes of keys that begin with ``prefix``."""
         ...
 
 
@@ -77,14 +94,23 @@ def _no_one(_: Sequence[str]) -> None:
 
 @asynccontextmanager
 async def open_sources(
-    settings: SettingsPort, secrets: SecretsPort, know: Callable[[Sequence[str]], None] = _no_one
+    settings: SettingsPort,
+    secrets: SecretsPort,
+    know: Callable[[Sequence[str]], None] = _no_one,
+    local: LocalPorts | None = None,
 ) -> AsyncIterator[Sources]:
-    """The sources with an HTTP client of their own, for the length of the block.
+    """The sources with an HTTP client and, with ``local``, the models of this machine, for the length of the block.
 
-    ``know`` hears of every new key before it is used or stored, so that it is taken out of logs and texts.
+    ``know`` hears of every new key before it is used or stored, so that it is taken out of logs and texts.  What uses
+    a source ends before the block does: on leaving it, models on this machine are ended at once.
     """
-    async with open_http() as http:
-        yield Sources(settings, secrets, http, know)
+    async with open_http() as http, trio.open_nursery() as nursery:
+        models = None if local is None else LocalModels(local, nursery.start_soon)
+        sources = Sources(settings, secrets, http, know, models)
+        if local is not None and local.warm:
+            nursery.start_soon(sources.follow)
+        yield sources
+        nursery.cancel_scope.cancel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +130,10 @@ class Sources:
         secrets: SecretsPort,
         http: httpx2.AsyncClient,
         know: Callable[[Sequence[str]], None],
+        local: LocalModels | None = None,
     ) -> None:
         self._know = know
+        self._local = local
         self._settings = settings
         self._secrets = secrets
         self._http = http
@@ -113,7 +141,28 @@ class Sources:
         self._one_change = trio.Lock()
 
     def list(self) -> list[Source]:
-        """Every source, in the order they were added; one that cannot be read is left out and logged."""
+        """Every source, in the order they were added, the built-in one last."""
+        found = self._stored()
+        taken = any(source.name == EMBEDDED.name for source in found)
+        built_in = self._local is not None and self._local.built_in and bool(self._settings.get(LLM_EMBEDDED))
+        return [*found, EMBEDDED] if built_in and not taken else found
+
+    def standing(self, source: Source) -> Standing:
+        """How a source on this machine is doing; empty for others."""
+        if self._local is None or source.adapter != LOCAL:
+            return Standing()
+        return self._local.standing(source)
+
+    async def follow(self) -> None:
+        """Keep the current source ready if it runs on this machine, until cancelled."""
+        assert self._local is not None
+        with self._settings.watch("core.llm.") as changes:
+            self._local.follow(self.list(), self.current())
+            async for _ in changes:
+                self._local.follow(self.list(), self.current())
+
+    def _stored(self) -> _List:
+        """One that cannot be read is left out and logged."""
         found: list[Source] = []
         stored = self._settings.get(LLM_SOURCES)
         for entry in stored if isinstance(stored, list | tuple) else ():
@@ -141,6 +190,10 @@ class Sources:
         source = self.current() if name is None else self._named(name)
         if source is None:
             raise Unavailable("No model is set up yet.", hint=NOTHING_SET_UP)
+        if source.adapter == LOCAL:
+            if self._local is None:
+                raise Unavailable(f"{source.name} runs on this machine only inside homed.")
+            return self._local.provider(source)
         made = self._made.get(source.name)
         if made is None or made.source != source:
             made = _Made(source, ADAPTERS[source.adapter](source, self._ports(source.name)))
@@ -155,12 +208,16 @@ class Sources:
         not; adding it again puts that right.
         """
         source = checked(source)
+        if source.name == EMBEDDED.name:
+            raise InvalidInput(f"{source.name!r} is the built-in model.", hint="Give the source another name.")
         self._settings.changeable(LLM_SOURCES)
+        if source.path:
+            await trio.to_thread.run_sync(gguf.check, Path(source.path))
         if api_key is not None:
             self._know([api_key])
             await self._keep_key(source.name, api_key.strip())
         async with self._one_change:
-            kept = self.list()
+            kept = self._stored()
             if any(old.name == source.name for old in kept):
                 kept = [source if old.name == source.name else old for old in kept]
             else:
@@ -169,10 +226,14 @@ class Sources:
         return source
 
     async def remove(self, name: str) -> None:
-        """Forget a source and its key; NotFound if there is none of that name."""
+        """Forget a source and its key; NotFound if there is none of that name, Conflict for the built-in one."""
         async with self._one_change:
-            self._named(name)
-            await self._store([old for old in self.list() if old.name != name])
+            if self._named(name) == EMBEDDED:
+                raise Conflict(
+                    "The built-in model cannot be removed.",
+                    hint=f"Any other source replaces it; `homed config set {LLM_EMBEDDED} off` hides it.",
+                )
+            await self._store([old for old in self._stored() if old.name != name])
             if self._settings.get(LLM_CURRENT) == name:
                 await self._settings.set(LLM_CURRENT, "")
         self._made.pop(name, None)
@@ -221,8 +282,10 @@ def checked(source: Source) -> Source:
         raise InvalidInput(
             f"{source.name!r} cannot be the name of a source.", hint="Up to 64 letters, digits, dots, dashes."
         )
-    if source.adapter not in ADAPTERS:
-        raise InvalidInput(f"There is no adapter {source.adapter!r}.", hint=f"There is: {', '.join(ADAPTERS)}.")
+    if source.adapter not in (*ADAPTERS, LOCAL):
+        raise InvalidInput(
+            f"There is no adapter {source.adapter!r}.", hint=f"There is: {', '.join([*ADAPTERS, LOCAL])}."
+        )
     if not source.model.strip():
         raise InvalidInput(f"The source {source.name} names no model.", hint="Give the name the provider uses for it.")
     if source.context_window < 1024 or source.max_concurrent < 1:
@@ -230,10 +293,23 @@ def checked(source: Source) -> Source:
             f"The limits of the source {source.name} are too small.",
             hint="context_window is at least 1024 tokens, max_concurrent at least 1.",
         )
-    return replace(source, base_url=_address(source), model=source.model.strip())
+    address = _no_address(source) if source.adapter == LOCAL else _address(source)
+    return replace(source, base_url=address, model=source.model.strip())
+
+
+def _no_address(source: Source) -> str:
+    if source.base_url.strip():
+        raise InvalidInput(f"{source.name} runs on this machine: it has a file, no base URL.")
+    if source.vision:
+        raise InvalidInput(f"{source.name} runs on this machine: images are not shown to models here yet.")
+    if not Path(source.path).is_absolute():
+        raise InvalidInput(f"The source {source.name} needs the absolute path of its GGUF file.")
+    return ""
 
 
 def _address(source: Source) -> str:
+    if source.path:
+        raise InvalidInput(f"{source.name} has both a base URL and a file.", hint="A file goes with --gguf alone.")
     text = source.base_url.strip().rstrip("/").removesuffix("/chat/completions")
     hint = "Give one like https://api.example.com/v1."
     try:

@@ -23,6 +23,7 @@ from homed.identity.tokens import CallTokens
 from homed.memory.blocks import Block
 from homed.memory.records import Input, InputState, Outcome, Thread
 from homed.providers.base import Source
+from homed.providers.local.models import Standing
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import open_store
 from homed.wire.methods import CAPABILITIES
@@ -165,6 +166,7 @@ class FakeSources:
     def __init__(self) -> None:
         self.sources: dict[str, Source] = {}
         self.keys: dict[str, str] = {}
+        self.standings: dict[str, Standing] = {}
         self.used = ""
 
     def list(self) -> Sequence[Source]:
@@ -175,6 +177,9 @@ class FakeSources:
 
     def has_key(self, name: str) -> bool:
         return name in self.keys
+
+    def standing(self, source: Source) -> Standing:
+        return self.standings.get(source.name, Standing())
 
     async def add(self, source: Source, api_key: str | None) -> Source:
         self.sources[source.name] = source

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from homed.errors import Conflict, InvalidInput, NotFound, Unavailable
 from homed.providers.base import Source
 from homed.providers.http import HttpProvider
 from homed.providers.registry import Sources, checked, open_sources
+from homed.settings.watch import Watch
 from tests.homed.providers.kit import ask
 from tests.kit.fake_openai import FakeOpenAI, open_fake_openai
 
@@ -21,12 +23,14 @@ class Settings:
         self.values: dict[str, object] = {
             "core.llm.sources": [],
             "core.llm.current": "",
+            "core.llm.embedded": True,
             "core.llm.connect_timeout": 10,
             "core.llm.first_byte_timeout": 60,
             "core.llm.idle_timeout": 60,
         }
 
         self.given: set[str] = set()
+        self.watches: list[Watch] = []
 
     def get(self, key: str) -> object:
         return self.values[key]
@@ -44,7 +48,15 @@ class Settings:
         self.changeable(key)
         assert key in self.values
         self.values[key] = value
+        for watch in self.watches:
+            watch.offer(key, value)
         return None
+
+    @contextmanager
+    def watch(self, prefix: str = "") -> Iterator[Watch]:
+        watch = Watch(prefix)
+        self.watches.append(watch)
+        yield watch
 
 
 class Secrets:
