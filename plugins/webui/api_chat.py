@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from quart import Blueprint, Response, request
+from quart import Response, request
 
-from homed.errors import InvalidInput
-
-from .context import Site, body, number, reply, text, who
+from .context import Site, reply, who
 from .stream import EventStream
 from .view import ThreadView
 
-MAX_SAID = 100_000
-"""Characters of one message."""
+if TYPE_CHECKING:
+    from . import asked
+
 PAGE = 60
 """Events of history in one page."""
 
@@ -28,60 +27,42 @@ def whole_turns(history: dict[str, Any]) -> dict[str, Any]:
 
 
 class ChatApi:
-    """``/api/v1/chat/*``, ``/api/v1/approvals`` and ``/api/v1/threads``."""
+    """``chat/*``, ``approvals`` and ``threads``."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
 
-    def blueprint(self) -> Blueprint:
-        """These routes."""
-        made = Blueprint("chat", __name__, url_prefix="/api/v1")
-        made.add_url_rule("/chat", "say", self.say, methods=["POST"])
-        made.add_url_rule("/chat/events", "events", self.events)
-        made.add_url_rule("/chat/history", "history", self.history)
-        made.add_url_rule("/chat/stop", "stop", self.stop, methods=["POST"])
-        made.add_url_rule("/approvals", "approvals", self.approvals)
-        made.add_url_rule("/approvals/<approval>", "approve", self.approve, methods=["POST"])
-        made.add_url_rule("/threads", "threads", self.threads)
-        made.add_url_rule("/threads/<thread>", "rename", self.rename, methods=["POST"])
-        return made
-
-    async def say(self) -> Response:
-        """``{text, thread?, client_msg_id}``.  The same ``client_msg_id`` again gets the first one's input."""
-        given = await body()
+    async def say(self, body: asked.Say) -> Response:
+        """Say something.  The same ``client_msg_id`` again gets the first one's input."""
         result = await self._site.call(
             "io.inject",
-            text=text(given, "text", limit=MAX_SAID),
-            thread=text(given, "thread", required=False) or None,
-            client_msg_id=text(given, "client_msg_id", limit=100),
+            text=body.text,
+            thread=body.thread or None,
+            client_msg_id=body.client_msg_id,
+            attachments=body.attachments or None,
             can_ask=True,
         )
         return reply(result, status=200 if result.get("duplicate") else 202)
 
-    async def events(self) -> Response:
-        """Server-sent events of ``thread`` after the cursor in Last-Event-ID or ``after``."""
-        thread = request.args.get("thread", "")
-        cursor = request.headers.get("Last-Event-ID") or request.args.get("after", "")
-        if thread:
-            await self._site.call("io.history", thread=thread, limit=1)  # not theirs to see: an error before the stream
-        view = ThreadView(self._site.fragments(), thread)
-        stream = EventStream(self._site, who(), view, thread=thread, cursor=cursor)
+    async def events(self, query: asked.EventsQuery) -> Response:
+        """Server-sent events of a thread after the cursor in Last-Event-ID or ``after``."""
+        cursor = request.headers.get("Last-Event-ID") or query.after
+        if query.thread:  # not theirs to see: an error before the stream
+            await self._site.call("io.history", thread=query.thread, limit=1)
+        view = ThreadView(self._site.fragments(), query.thread)
+        stream = EventStream(self._site, who(), view, thread=query.thread, cursor=cursor)
         response = Response(stream, content_type="text/event-stream; charset=utf-8")
         response.headers["Cache-Control"] = "no-store"
         response.headers["X-Accel-Buffering"] = "no"
         response.timeout = None
         return response
 
-    async def history(self) -> Response:
-        """A page of ``thread`` before ``before``; ``view=html`` gives it as the pieces of page it is shown with."""
-        thread = request.args.get("thread", "")
-        if not thread:
-            raise InvalidInput("'thread' is missing.")
-        limit = number("limit", PAGE, least=1, most=500)
-        before = number("before", 0, least=0, most=1 << 62) or None
-        history = await self._site.call("io.history", thread=thread, before=before, limit=limit)
+    async def history(self, query: asked.HistoryQuery) -> Response:
+        """A page of a thread before ``before``; ``view=html`` gives it as the pieces of page it is shown with."""
+        before = query.before or None
+        history = await self._site.call("io.history", thread=query.thread, before=before, limit=query.limit)
         history = {**history, "cursor": self._site.hub.cursor(history["seq"])}
-        if request.args.get("view") != "html":
+        if query.view != "html":
             return reply(history)
         return reply(self.shown(history, earlier=before is not None))
 
@@ -102,34 +83,32 @@ class ChatApi:
             "cursor": history["cursor"],
         }
 
-    async def stop(self) -> Response:
-        """``{thread}``: stop what it is doing, now."""
-        return reply(await self._site.call("io.stop", thread=text(await body(), "thread")))
+    async def stop(self, body: asked.ThreadOnly) -> Response:
+        """Stop what the thread is doing, now."""
+        return reply(await self._site.call("io.stop", thread=body.thread))
 
     async def approvals(self) -> Response:
         """What waits for an answer."""
         return reply(await self._site.call("io.approvals"))
 
-    async def approve(self, approval: str) -> Response:
-        """``{decision: allow|deny, remember: once|thread}``."""
-        given = await body()
-        decision, remember = text(given, "decision"), text(given, "remember", required=False) or "once"
-        if decision not in ("allow", "deny") or remember not in ("once", "thread"):
-            raise InvalidInput("'decision' must be allow or deny, and 'remember' once or thread.")
-        return reply(await self._site.call("io.approve", approval=approval, decision=decision, remember=remember))
+    async def approve(self, approval: str, body: asked.Decision) -> Response:
+        """Answer it."""
+        given = {"approval": approval, "decision": body.decision, "remember": body.remember}
+        return reply(await self._site.call("io.approve", **given))
 
-    async def threads(self) -> Response:
+    async def threads(self, query: asked.ThreadsQuery) -> Response:
         """The threads, newest first; ``query`` searches, ``before`` pages."""
-        before = request.args.get("before", "")
-        try:
-            at = float(before) if before else None
-        except ValueError:
-            raise InvalidInput("'before' must be a number.") from None
-        limit = number("limit", 50, least=1, most=200)
-        query = request.args.get("query", "")[:200] or None
-        return reply(await self._site.call("io.threads", query=query, limit=limit, before=at))
+        given = {"query": query.query or None, "limit": query.limit, "before": query.before}
+        return reply(await self._site.call("io.threads", **given))
 
-    async def rename(self, thread: str) -> Response:
-        """``{title}``."""
-        title = text(await body(), "title", limit=200)
-        return reply(await self._site.call("io.thread_rename", thread=thread, title=title))
+    async def rename(self, thread: str, body: asked.Title) -> Response:
+        """Give a thread a title."""
+        return reply(await self._site.call("io.thread_rename", thread=thread, title=body.title))
+
+    async def forget(self, thread: str) -> Response:
+        """Delete a thread, its events and its files."""
+        return reply(await self._site.call("io.thread_delete", thread=thread))
+
+    async def explain(self, turn: str) -> Response:
+        """What went into a turn's window and why."""
+        return reply(await self._site.call("memory.explain", turn=turn))

@@ -7,42 +7,37 @@ cookie that scripts cannot read.
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
-from quart import Blueprint, Response, request
+from quart import Response, request
 
 from homed.errors import Denied
 
-from .context import Site, body, problem, reply, text, who
+from .context import Site, problem, reply, who
+
+if TYPE_CHECKING:
+    from . import asked
 
 
 class LoginApi:
-    """``/login``, ``/api/v1/login`` and ``/api/v1/logout``."""
+    """``login`` and ``logout``; and the page where people come in."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
-
-    def blueprint(self) -> Blueprint:
-        """These routes."""
-        made = Blueprint("login", __name__)
-        made.add_url_rule("/login", "page", self.page)
-        made.add_url_rule("/api/v1/login", "login", self.login, methods=["POST"])
-        made.add_url_rule("/api/v1/logout", "logout", self.logout, methods=["POST"])
-        return made
 
     async def page(self) -> Response:
         """The page that takes a link's secret or a password."""
         return await self._site.door()
 
-    async def login(self) -> Response:
+    async def login(self, body: asked.Login) -> Response:
         """``{secret}`` of a link or ``{password}`` → the session cookie."""
-        given = await body()
-        secret = text(given, "secret", required=False)
         try:
-            if secret:
-                session = await self._site.kernel.call("auth.redeem", {"secret": secret})
+            if body.secret:
+                session = await self._site.kernel.call("auth.redeem", {"secret": body.secret})
             else:
-                session = await self._site.kernel.call("auth.login", {"password": text(given, "password")})
+                session = await self._site.kernel.call("auth.login", {"password": body.password})
         except Denied as error:
+            self._site.limits.guesses.take(request.remote_addr or "")
             return problem(401, error.code, error.message, error.hint)
         response = reply({"expires_at": session["expires_at"]})
         response.set_cookie(
@@ -52,7 +47,7 @@ class LoginApi:
             path="/",
             httponly=True,
             samesite="Lax",
-            secure=request.scheme == "https",
+            secure=_encrypted(),
         )
         return response
 
@@ -62,3 +57,8 @@ class LoginApi:
         response = reply({})
         response.delete_cookie(self._site.cookie, path="/")
         return response
+
+
+def _encrypted() -> bool:
+    """Whether the person's browser speaks TLS: to this server, or to a proxy before it, which its Origin shows."""
+    return request.scheme == "https" or request.headers.get("Origin", "").startswith("https://")

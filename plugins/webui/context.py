@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -17,6 +17,8 @@ from homed.errors import Denied, HomedError, InvalidInput
 from .fragments import Fragments, environment
 from .guard import Guard
 from .hub import Hub
+from .limits import Limits
+from .schemas import Schemas
 from .words import LANGUAGES, Words, choose, load
 
 FOLDER = Path(__file__).parent
@@ -24,7 +26,7 @@ Data = Mapping[str, Any]
 
 STATUS: Mapping[str, int] = {
     "invalid": 400, "config": 400, "denied": 403, "not_found": 404, "conflict": 409, "stopped": 409, "unavailable": 503,
-    "timeout": 504, "plugin": 502, "storage": 507,
+    "timeout": 504, "plugin": 502, "storage": 507, "too_many": 429,
 }  # fmt: skip
 """HTTP status of an error by its code; any other is 500."""
 
@@ -38,16 +40,33 @@ class KernelPort(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """The person behind a session."""
+    """The person behind a session or an API key.  ``scopes`` are the key's; None: a session, which may everything."""
 
     peer: str
     role: str
     session: str
+    key: str = field(default="", repr=False)
+    name: str = ""
+    scopes: frozenset[str] | None = None
 
     @property
     def owner(self) -> bool:
         """True for the owner of this daemon."""
         return self.role == "owner"
+
+    @property
+    def hears_daemon(self) -> bool:
+        """Whether notices of no thread (plugin states, the system's) are theirs."""
+        return self.owner and (self.scopes is None or "admin" in self.scopes)
+
+    @property
+    def account(self) -> str:
+        """Whose limits count: the peer's, or this key's own."""
+        return f"key:{self.name}" if self.key else self.peer
+
+    def may(self, scope: str) -> bool:
+        """Whether a key's scopes let a route of this scope pass (``any``: all of them do, ``session``: none does)."""
+        return self.scopes is None or scope == "any" or scope in self.scopes
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +80,8 @@ class Site:
     templates: Environment
     cookie: str = "homed_session"
     heartbeat: float = 15.0
+    limits: Limits = field(default_factory=Limits)
+    schemas: Schemas = field(default_factory=Schemas)
 
     @classmethod
     def build(cls, kernel: KernelPort, hub: Hub, guard: Guard, *, port: int) -> Site:
@@ -72,6 +93,19 @@ class Site:
         """Call a kernel method for the person of this request; raises HomedError."""
         given = {key: value for key, value in params.items() if value is not None}
         return await self.kernel.call(method, {"peer": who().peer, **given})
+
+    def person(self) -> Who:
+        """The person of this request.  Raises Denied where nobody is logged in."""
+        return who()
+
+    async def known(self, session: str, key: str) -> Who:
+        """The person behind a session's secret or, if there is one, an API key.  Raises Denied."""
+        if key:
+            found = await self.kernel.call("auth.key", {"key": key})
+            scopes = frozenset(str(scope) for scope in found["scopes"])
+            return Who(str(found["peer"]), str(found["role"]), "", key, str(found["name"]), scopes)
+        found = await self.kernel.call("auth.check", {"session": session})
+        return Who(str(found["peer"]), str(found["role"]), session)
 
     def lang(self) -> Words:
         """The words for this request."""
@@ -127,38 +161,12 @@ def problem_of(error: HomedError, words: Words) -> Response:
     return problem(STATUS.get(error.code, 500), error.code, said(error.message), said(error.hint))
 
 
-async def body() -> Data:
-    """The JSON object sent with this request.  Raises InvalidInput."""
-    given: object = None
-    with suppress(ValueError, RecursionError):  # no UTF-8, no JSON, or nested without end
-        given = json.loads(bytes(await request.body).decode())
-    if not isinstance(given, Mapping):
-        raise InvalidInput("The body must be a JSON object.")
-    return given
+def parsed(data: bytes) -> object:
+    """The JSON value of these bytes.  Raises InvalidInput: no UTF-8, no JSON (NaN is none), or nested without end."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(data.decode(), parse_constant=_refused)
+    raise InvalidInput("The body must be a JSON object.")
 
 
-def text(given: Data, key: str, *, limit: int = 2_000, required: bool = True) -> str:
-    """A string of ``given``, at most ``limit`` characters.  Raises InvalidInput naming the field."""
-    value = given.get(key, "")
-    if not isinstance(value, str):
-        raise InvalidInput(f"{key!r} must be a string.")
-    if len(value) > limit:
-        raise InvalidInput(f"{key!r} is too long: {len(value)} characters, at most {limit}.")
-    if required and not value.strip():
-        raise InvalidInput(f"{key!r} is missing.")
-    return value
-
-
-def number(key: str, default: int, *, least: int, most: int) -> int:
-    """A whole number from the query, kept between ``least`` and ``most``.  Raises InvalidInput."""
-    given = request.args.get(key, "")
-    if not given:
-        return default
-    if not given.isdecimal():
-        raise InvalidInput(f"{key!r} must be a whole number.")
-    return min(max(whole(given), least), most)
-
-
-def whole(digits: str) -> int:
-    """The number that these digits are, as far as 64 bits hold it: Python reads no more than 4300 of them."""
-    return int(digits) if len(digits) < 19 else (1 << 63) - 1
+def _refused(name: str) -> object:
+    raise ValueError(name)

@@ -1,8 +1,9 @@
 """Which requests are let in before any session is looked at.
 
-Pure: decides from headers alone.  Against DNS rebinding the Host must be a name this page answers to; against requests
-forged by another page every one that changes something must come from this page and be JSON, which a form cannot send.
-``localhost`` pages on other ports count as *same site* to a browser, so SameSite cookies alone would not do.
+Pure: decides from headers alone.  Against DNS rebinding the Host must be a name this page answers to.  Against requests
+forged by another page none may come from elsewhere, and one that changes something must have what a form cannot send:
+JSON, or for a file a header of its own, or a method other than POST.  ``localhost`` pages on other ports count as *same
+site* to a browser, so SameSite cookies alone would not do.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import ipaddress
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+
+from .files import FORMS
 
 Header = Callable[[str, str], str]
 """Looks up a header by its name, whatever its case, with a default."""
@@ -59,17 +62,26 @@ class Guard:
         """A guard for these names, however they are written."""
         return cls(wide, frozenset(name.strip().lower().rstrip(".") for name in names if name.strip()))
 
-    def check(self, method: str, path: str, header: Header) -> Refused | None:
-        """None if the request may go on."""
+    def check(self, method: str, path: str, header: Header, *, takes: str = "json") -> Refused | None:
+        """None if the request may go on.  ``takes``: what the route's body is: json, file or nothing."""
         host = header("Host", "")
         if not self.knows(host):
             message = f"This page does not answer to the name {host[:80]!r}."
             return Refused(421, message, "Add it to plugin.webui.hosts if it is yours.")
+        origin, site = header("Origin", ""), header("Sec-Fetch-Site", "")
+        if origin and _place(origin) != host.lower():
+            return _ELSEWHERE
         if method not in SAFE_METHODS:
-            return _check_change(host, header)
-        if path.startswith("/api/") and header("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+            return _ELSEWHERE if site not in ("", "same-origin", "none") else _check_body(takes, header)
+        if path.startswith("/api/") and site not in ("", "same-origin", "none"):
             return Refused(403, "Another page may not read this.")
         return None
+
+    def from_page(self, header: Header) -> Refused | None:
+        """None if a browser says that this page sent the request; a session's changes need that, a key's do not."""
+        if header("Origin", "") or header("Sec-Fetch-Site", "") == "same-origin":  # a foreign one is refused already
+            return None
+        return Refused(403, "This request does not say which page it comes from.", "Send Origin, or use an API key.")
 
     def knows(self, host: str) -> bool:
         """True if ``host`` (a Host header) is a name of this page."""
@@ -86,14 +98,17 @@ class Guard:
         return self.wide and _is_address(name)
 
 
-def _check_change(host: str, header: Header) -> Refused | None:
-    origin = header("Origin", "")
-    if origin and _place(origin) != host.lower():
-        return Refused(403, "This request comes from another page.", "Open the page by its own address.")
-    if header("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
-        return Refused(403, "This request comes from another page.", "Open the page by its own address.")
-    if header("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
+_ELSEWHERE = Refused(403, "This request comes from another page.", "Open the page by its own address.")
+
+
+def _check_body(takes: str, header: Header) -> Refused | None:
+    kind = header("Content-Type", "").partition(";")[0].strip().lower()
+    if takes == "json" and kind != "application/json":
         return Refused(415, "Changes are sent as JSON.", "Set Content-Type: application/json.")
+    if takes == "file" and (not kind or kind in FORMS):
+        return Refused(415, "A file is sent as it is.", "Set Content-Type to its media type.")
+    if takes == "file" and not header("X-File-Name", ""):
+        return Refused(400, "'X-File-Name' is missing.", "Set it to the file's name, percent-encoded.")
     return None
 
 

@@ -1,76 +1,77 @@
-"""The web application: who is let in, and which routes there are."""
+"""The web application: made from the table of routes, with the door before it."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 import trio
-from quart import Response, g, request
+from quart import Blueprint, Response, request
 from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
-from homed.errors import Denied, HomedError
+from homed.errors import HomedError
+from homed.sdk.clients import Clients
 
 from .api_admin import AdminApi
 from .api_chat import ChatApi
+from .api_files import FilesApi
 from .api_login import LoginApi
-from .context import FOLDER, Site, Who, problem, problem_of
-from .guard import HEADERS
+from .bodies import Body, BoundedConnection, BoundedRequest
+from .context import FOLDER, Site, parsed, problem, reply
+from .door import Door
 from .pages import Pages
+from .routes import PREFIX, ROUTES, Route
+from .websocket import SocketApi
 
 log = logging.getLogger(__name__)
 
-MAX_BODY = 512 * 1024
-"""Bytes of a request's body; a message fits with room to spare, and a line of the wire holds 1 MiB."""
-OPEN = frozenset({"static", "login.page", "login.login"})
-"""The routes that need no session."""
+CODES = {404: "not_found", 408: "timeout", 413: "too_large"}
+"""Statuses of the application's own errors → the codes that go with them; any other is ``invalid``."""
+
+Handler = Callable[..., Awaitable[Response]]
 
 
-class Door:
-    """Runs before every request: the guard, then the session."""
+@dataclass(frozen=True, slots=True)
+class View:
+    """One route at work: reads what is asked, checks it, and has it answered."""
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    site: Site
+    route: Route
+    handler: Handler
 
-    async def enter(self) -> Response | None:
-        """None to go on; otherwise the response that ends the request here."""
-        refused = self._site.guard.check(request.method, request.path, request.headers.get)
-        if refused is not None:
-            return problem(refused.status, "denied", refused.message, refused.hint)
-        if request.endpoint in OPEN:
-            return None
-        session = request.cookies.get(self._site.cookie, "")
-        if session:
-            try:
-                found = await self._site.kernel.call("auth.check", {"session": session})
-            except Denied:
-                return await self._stranger()
-            g.who = Who(str(found["peer"]), str(found["role"]), session)
-            return None
-        return await self._stranger()
+    async def __call__(self, **path: str) -> Response:
+        """Answer a request.  Raises InvalidInput for what is not as the route's models say."""
+        given: dict[str, object] = dict(path)
+        if self.route.query or self.route.body:
+            asked = await self.site.schemas.asked()
+            if self.route.query:
+                given["query"] = asked.read(getattr(asked, self.route.query), request.args.to_dict())
+            if self.route.body:
+                body = request.body
+                assert isinstance(body, Body)
+                value = parsed(await body.whole(self.route.limit))
+                body_ = asked.read(getattr(asked, self.route.body), value)
+                given |= {"body": body_} if self.route.body != "Empty" else {}
+        return await self.handler(**given)
 
-    async def _stranger(self) -> Response:
-        if request.path.startswith("/api/"):
-            return problem(401, "denied", "Not logged in.", "Open the link that homed printed, or run: homed link")
-        return await self._site.door(status=401)
 
-    async def ours(self, error: HomedError) -> Response:
-        """An error of ours, in the person's language."""
-        await trio.lowlevel.checkpoint()
-        return problem_of(error, self._site.lang())
+class App(QuartTrio):
+    """Quart on Trio, with bodies that are bounded as they come."""
 
-    async def leave(self, response: Response) -> Response:
-        """Put the security headers on every answer."""
-        for name, value in HEADERS.items():
-            response.headers[name] = value
-        if request.endpoint == "static":
-            response.headers["Cache-Control"] = "no-cache"
-        return response
+    asgi_http_class = BoundedConnection
+    request_class = BoundedRequest
 
 
 async def _http(error: HTTPException) -> Response:
     await trio.lowlevel.checkpoint()
-    return problem(error.code or 500, "invalid", error.description or error.name)
+    status = error.code or 500
+    made = problem(status, CODES.get(status, "invalid"), error.description or error.name)
+    for name, value in error.get_headers():
+        if name.lower() == "allow":
+            made.headers["Allow"] = value
+    return made
 
 
 async def _unforeseen(error: Exception) -> Response:
@@ -79,17 +80,40 @@ async def _unforeseen(error: Exception) -> Response:
     return problem(500, "internal", "Something went wrong in the page's own code.", "Its log has the details.")
 
 
-def create_app(site: Site) -> QuartTrio:
+def handlers(site: Site, socket: SocketApi) -> dict[str, Handler]:
+    """Endpoint name → what answers it, for every route of the table."""
+
+    async def openapi() -> Response:
+        return reply(await site.schemas.document())
+
+    found: dict[str, Handler] = {"openapi": openapi, "socket": socket.upgrade}
+    for part in (LoginApi(site), ChatApi(site), FilesApi(site), AdminApi(site)):
+        names = {route.name for route in ROUTES} - found.keys()
+        found |= {name: getattr(part, name) for name in names if hasattr(part, name)}
+    return found
+
+
+def create_app(site: Site, clients: Clients | None = None) -> QuartTrio:
     """The application for this site.  Serves nothing by itself."""
-    app = QuartTrio("webui", root_path=str(FOLDER), static_folder=str(FOLDER / "static"), static_url_path="/static")
-    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
+    app = App("webui", root_path=str(FOLDER), static_folder=str(FOLDER / "static"), static_url_path="/static")
+    app.config["MAX_CONTENT_LENGTH"] = None  # each route has its own limit
     app.config["PROPAGATE_EXCEPTIONS"] = False
     door = Door(site)
     app.before_request(door.enter)
+    app.before_websocket(door.enter_socket)
     app.after_request(door.leave)
     app.register_error_handler(HomedError, door.ours)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _unforeseen)
-    for part in (LoginApi(site), Pages(site), ChatApi(site), AdminApi(site)):
-        app.register_blueprint(part.blueprint())
+    socket = SocketApi(site, clients or Clients(site.kernel))
+    api, answering = Blueprint("api", __name__, url_prefix=PREFIX), handlers(site, socket)
+    for route in ROUTES:
+        view = View(site, route, answering[route.name])
+        api.add_url_rule(route.rule, route.name, view.__call__, methods=[route.method], provide_automatic_options=False)
+    api.add_websocket("/socket", "line", socket.serve)
+    app.register_blueprint(api)
+    login = Blueprint("login", __name__)
+    login.add_url_rule("/login", "page", LoginApi(site).page)
+    app.register_blueprint(login)
+    app.register_blueprint(Pages(site).blueprint())
     return app

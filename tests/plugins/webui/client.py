@@ -47,6 +47,10 @@ class Browser:
     async def send(self, method: str, path: str, data: bytes | None, **headers: str) -> Answer:
         """One request with these bytes as its body."""
         given = {"Host": "localhost:8080", **{name.replace("_", "-"): value for name, value in headers.items()}}
+        if method not in ("GET", "HEAD") and "Authorization" not in given:
+            given.setdefault("Origin", "http://localhost:8080")
+            if not given["Origin"]:
+                del given["Origin"]
         if self.session:
             given["Cookie"] = f"{COOKIE}={self.session}" + (f"; {given['Cookie']}" if "Cookie" in given else "")
         client = self.app.test_client(use_cookies=False)

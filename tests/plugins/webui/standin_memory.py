@@ -6,7 +6,7 @@ import base64
 import time
 from typing import Any
 
-from homed.errors import Conflict, InvalidInput, NotFound
+from homed.errors import Conflict, Denied, InvalidInput, NotFound
 
 FAR = 1_700_000_000.0
 
@@ -99,21 +99,29 @@ class Keys:
         ]
 
     def admin_keys_list(self, peer: str) -> dict[str, Any]:
-        return {"keys": self.api_keys}
+        shown = ("name", "scopes", "created_at", "used_at")
+        return {"keys": [{field: key[field] for field in shown} for key in self.api_keys]}
 
     def admin_keys_add(self, peer: str, name: str, scopes: list[str]) -> dict[str, Any]:
         if any(key["name"] == name for key in self.api_keys):
             raise Conflict(f"There is a key {name!r} already.")
         if not scopes:
             raise InvalidInput("A key needs at least one scope.")
-        self.api_keys.append({"name": name, "scopes": scopes, "created_at": time.time(), "used_at": None})
-        return {"name": name, "key": f"hk_{'k' * 43}", "scopes": scopes}
+        key = f"hk_{'k' * 33}{len(self.api_keys):010}"
+        self.api_keys.append({"name": name, "scopes": scopes, "created_at": time.time(), "used_at": None, "key": key})
+        return {"name": name, "key": key, "scopes": scopes}
 
     def admin_keys_remove(self, peer: str, name: str) -> dict[str, Any]:
         if all(key["name"] != name for key in self.api_keys):
             raise NotFound(f"There is no key {name!r}.")
         self.api_keys = [key for key in self.api_keys if key["name"] != name]
         return {}
+
+    def auth_key(self, key: str) -> dict[str, Any]:
+        for known in self.api_keys:
+            if known["key"] == key:
+                return {"peer": "webui:owner", "role": "owner", "name": known["name"], "scopes": known["scopes"]}
+        raise Denied("This key does not hold.")
 
     def admin_doctor(self, peer: str) -> dict[str, Any]:
         return {"checks": self.checks}

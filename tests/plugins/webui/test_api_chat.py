@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import trio.testing
 
-from plugins.webui.api_chat import MAX_SAID, whole_turns
+from plugins.webui.api_chat import whole_turns
+from plugins.webui.asked import MAX_SAID
 
 from .client import Browser, browsing
 from .standin import OWNER, StandIn, Turn

@@ -1,0 +1,327 @@
+"""What the REST interface answers: one model for each answer that is JSON (``routes.py`` names them).
+
+They are for the OpenAPI document and the tests; answers are the kernel's and pass as they are, so there may be more fields
+than these.  Slow to load, so only ``openapi.py`` imports it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel
+
+
+class Answer(BaseModel):
+    """An answer; more fields may come."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Fault(Answer):
+    """``code`` is what to branch on, ``message`` and ``hint`` are for a person."""
+
+    code: str
+    message: str
+    hint: str
+
+
+class Problem(Answer):
+    """Why it was not done."""
+
+    error: Fault
+
+
+class Nothing(Answer):
+    """Done; there is nothing to tell."""
+
+
+class Document(RootModel[dict[str, Any]]):
+    """An OpenAPI 3.1 document."""
+
+
+class Session(Answer):
+    """A session has begun; its cookie came with this answer."""
+
+    expires_at: float
+
+
+class Accepted(Answer):
+    """A message is durable, and where it went."""
+
+    input: str
+    thread: str
+    state: str
+    duplicate: bool
+    outcome: dict[str, Any] | None
+
+
+class Thread(Answer):
+    """A thread in a list."""
+
+    id: str
+    title: str
+    channel: str
+    scope: str
+    created_at: float
+    updated_at: float
+    busy: bool
+
+
+class Threads(Answer):
+    """Threads, newest first."""
+
+    threads: list[Thread]
+    more: bool
+
+
+class Event(Answer):
+    """One event; an over-long text as head and tail."""
+
+    seq: int
+    id: str
+    turn: str
+    kind: str
+    peer: str
+    text: str
+    data: dict[str, Any]
+    created_at: float
+
+
+class Approval(Answer):
+    """A question that waits for a yes or no."""
+
+    approval: str
+    thread: str
+    turn: str
+    tool: str
+    plugin: str
+    args: Any
+    reason: str
+    expires_at: float
+
+
+class History(Answer):
+    """A page of a thread, and what runs in it now."""
+
+    thread: Thread
+    events: list[Event]
+    more: bool
+    ended: list[dict[str, Any]]
+    live: dict[str, Any] | None
+    queued: list[dict[str, Any]]
+    approvals: list[Approval]
+    seq: int
+    cursor: str
+
+
+class HistoryHtml(Answer):
+    """The same as a piece of page (``view=html``)."""
+
+    thread: Thread
+    html: str
+    more: bool
+    before: int
+    busy: bool
+    cursor: str
+
+
+class HistoryAnswer(RootModel[History | HistoryHtml]):
+    """A page of a thread, in the form that was asked for."""
+
+
+class Stopped(Answer):
+    """Whether anything ran."""
+
+    stopped: bool
+
+
+class Approvals(Answer):
+    """What waits for an answer."""
+
+    approvals: list[Approval]
+
+
+class Deleted(Answer):
+    """How much went."""
+
+    events: int
+    files: int
+
+
+class Uploaded(Answer):
+    """A file that waits for its message."""
+
+    upload: str
+    name: str
+    bytes: int
+    media_type: str
+
+
+class Evidence(Answer):
+    """An event as it was stored."""
+
+    id: str
+    seq: int
+    thread: str
+    turn: str
+    kind: str
+    peer: str
+    created_at: float
+    layer: str
+    data: dict[str, Any]
+
+
+class EventAnswer(Answer):
+    """An event, and ``text`` from character ``offset`` of ``of``."""
+
+    event: Evidence
+    text: str
+    offset: int
+    of: int
+
+
+class Explained(Answer):
+    """The ledger's entries of a turn, and the events that they name."""
+
+    turn: str
+    thread: str
+    at: float
+    entries: list[dict[str, Any]]
+    events: dict[str, dict[str, Any]]
+
+
+class Model(Answer):
+    """Which model answers."""
+
+    configured: bool
+    source: str
+    model: str
+    hint: str
+
+
+class Status(Answer):
+    """The daemon as it stands."""
+
+    version: str
+    pid: int
+    started_at: float
+    data_dir: str
+    safe: bool
+    model: Model
+    plugins: list[dict[str, Any]]
+    threads: dict[str, int]
+    counts: dict[str, int]
+
+
+class Plugin(Answer):
+    """A plugin, its state and why."""
+
+    name: str
+    version: str
+    description: str
+    state: str
+    reason: str
+    pid: int | None
+    tools: list[str]
+    crashes: list[dict[str, Any]]
+
+
+class Plugins(Answer):
+    """Every plugin."""
+
+    plugins: list[Plugin]
+
+
+class Lines(Answer):
+    """Lines of a log, oldest first."""
+
+    lines: list[str]
+
+
+class SourceAnswer(Answer):
+    """A model source; of its key only whether there is one."""
+
+    name: str
+    model: str
+    has_key: bool
+    current: bool
+
+
+class Models(Answer):
+    """The model sources."""
+
+    sources: list[SourceAnswer]
+
+
+class Tested(Answer):
+    """Nothing, or how a test went."""
+
+    ok: bool = True
+    latency_ms: float | None = None
+    error: str = ""
+    hint: str = ""
+
+
+class SettingAnswer(Answer):
+    """A setting; a password is masked."""
+
+    key: str
+    value: Any
+    source: str
+    type: str
+    name: str
+    description: str
+    category: str
+    masked: bool
+
+
+class Settings(Answer):
+    """The settings."""
+
+    settings: list[SettingAnswer]
+
+
+class Applied(Answer):
+    """Whether a new value counts now or after a restart."""
+
+    key: str
+    applied: Literal["now", "restart"]
+    note: str
+
+
+class Key(Answer):
+    """An API key, without the key."""
+
+    name: str
+    scopes: list[str]
+    created_at: float
+    used_at: float | None
+
+
+class Keys(Answer):
+    """The API keys."""
+
+    keys: list[Key]
+
+
+class KeyMade(Answer):
+    """A new API key.  ``key`` stands here and nowhere else, ever."""
+
+    name: str
+    key: str
+    scopes: list[str]
+
+
+class Check(Answer):
+    """One thing that was looked at."""
+
+    name: str
+    state: Literal["ok", "warn", "bad"]
+    what: str
+    hint: str = Field(description="What to do; empty where there is nothing to do.")
+
+
+class Checks(Answer):
+    """What the daemon found when it looked at itself."""
+
+    checks: list[Check]

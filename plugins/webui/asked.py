@@ -1,0 +1,212 @@
+"""What may be asked of the REST interface: one model for each body and each query (``routes.py`` names them).
+
+Slow to load, so only `schemas` imports it.  A body is strict and knows its fields; a query's values are text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from homed.errors import InvalidInput
+
+Asked = TypeVar("Asked", bound=BaseModel)
+
+MAX_SAID = 100_000
+"""Characters of one message."""
+MAX_ATTACHED = 10
+"""Files with one message."""
+NEWEST = (1 << 63) - 1
+
+
+class Body(BaseModel):
+    """A JSON body."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", regex_engine="python-re", allow_inf_nan=False)
+
+
+class Query(BaseModel):
+    """The part of the address after ``?``; what is not known there is ignored."""
+
+    model_config = ConfigDict(extra="ignore", regex_engine="python-re", allow_inf_nan=False)
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, str):
+        if not (value.isascii() and value.isdigit()):
+            raise ValueError("must be a whole number")
+        return int(value) if len(value) < 20 else NEWEST + 1  # Python reads no more than 4300 digits
+    return value
+
+
+def _decimal(value: object) -> object:
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            raise ValueError("must be a number") from None
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Decimal = Annotated[float, BeforeValidator(_decimal)]
+Said = Annotated[str, Field(min_length=1, pattern=r"\S")]
+Name = Annotated[Said, Field(max_length=100)]
+Scope = Literal["chat", "memory", "admin"]
+
+
+class Empty(Body):
+    """``{}``: the route says it all."""
+
+
+class Login(Body):
+    """The secret of a login link, or the password."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["secret"]}, {"required": ["password"]}]},
+    )
+    secret: Annotated[str, Field(min_length=1, max_length=2_000)] = ""
+    password: Annotated[str, Field(min_length=1, max_length=2_000)] = ""
+
+    @model_validator(mode="after")
+    def _one(self) -> Login:
+        if bool(self.secret) == bool(self.password):
+            raise ValueError("either 'secret' or 'password' is needed")
+        return self
+
+
+class Say(Body):
+    """A message.  The same ``client_msg_id`` again gets the first one's input."""
+
+    text: Annotated[Said, Field(max_length=MAX_SAID)]
+    client_msg_id: Name
+    thread: Annotated[str, Field(max_length=200)] = ""
+    attachments: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(
+        default_factory=list, max_length=MAX_ATTACHED
+    )
+
+
+class ThreadOnly(Body):
+    """Which thread."""
+
+    thread: Annotated[Said, Field(max_length=200)]
+
+
+class Title(Body):
+    """A thread's new title."""
+
+    title: Annotated[Said, Field(max_length=200)]
+
+
+class Decision(Body):
+    """A person's answer to what a tool wants to do."""
+
+    decision: Literal["allow", "deny"]
+    remember: Literal["once", "thread"] = "once"
+
+
+class Source(Body):
+    """A model source: a service at ``base_url``, or a ``gguf`` file here.  Without ``api_key`` a stored key stays."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["base_url", "model"]}, {"required": ["gguf"]}]},
+    )
+    name: Name
+    base_url: Annotated[str, Field(pattern=r"^https?://\S", max_length=2_000)] = ""
+    model: Annotated[Said, Field(max_length=200)] = ""
+    gguf: Annotated[str, Field(pattern=r"^/", max_length=4_000)] = ""
+    api_key: Annotated[str, Field(max_length=2_000)] = ""
+    adapter: Annotated[str, Field(max_length=100)] = ""
+    context_window: Annotated[int, Field(ge=1024, le=1 << 31)] | None = None
+    tools: bool | None = None
+    vision: bool | None = None
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> Source:
+        if not self.gguf and not (self.base_url and self.model):
+            raise ValueError(f"{'model' if self.base_url else 'base_url'!r} is missing")
+        return self
+
+
+class Setting(Body):
+    """A setting's new value."""
+
+    key: Annotated[Said, Field(max_length=200)]
+    value: Any
+
+
+class NewKey(Body):
+    """An API key to be made, and what it may do."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=3)]
+
+
+class EventsQuery(Query):
+    """The thread to follow, and where to go on (the header Last-Event-ID goes before ``after``)."""
+
+    thread: Annotated[str, Field(max_length=200)] = ""
+    after: Annotated[str, Field(max_length=100)] = ""
+
+
+class HistoryQuery(Query):
+    """A page of a thread; ``view=html`` gives it as the pieces of page it is shown with."""
+
+    thread: Annotated[Said, Field(max_length=200)]
+    before: Annotated[Whole, Field(ge=0, le=NEWEST)] | None = None
+    limit: Annotated[Whole, Field(ge=1, le=500)] = 60
+    view: Literal["", "html"] = ""
+
+
+class ThreadsQuery(Query):
+    """Which threads: ``query`` searches, ``before`` (the last one's ``updated_at``) pages."""
+
+    query: Annotated[str, Field(max_length=200)] = ""
+    before: Decimal | None = None
+    limit: Annotated[Whole, Field(ge=1, le=200)] = 50
+
+
+class ExportQuery(Query):
+    """The form of the file."""
+
+    format: Literal["md", "json"] = "md"
+
+
+class PartQuery(Query):
+    """Which part of an event's text, in characters."""
+
+    offset: Annotated[Whole, Field(ge=0, le=NEWEST)] = 0
+    length: Annotated[Whole, Field(ge=1, le=200_000)] | None = None
+
+
+class LogsQuery(Query):
+    """How many of the last lines."""
+
+    limit: Annotated[Whole, Field(ge=1, le=1000)] = 200
+
+
+class SettingsQuery(Query):
+    """Only keys that begin so."""
+
+    prefix: Annotated[str, Field(max_length=200)] = ""
+
+
+def read(model: type[Asked], given: object) -> Asked:
+    """What was given, checked.  Raises InvalidInput naming the field; never repeats a value."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput("The body must be a JSON object.")
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise InvalidInput(_told(error)) from None
+
+
+def _told(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"])[:100]
+    why = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "missing":
+        why = "is missing"
+    return f"{place!r}: {why}." if place else f"{why[:1].upper()}{why[1:]}."

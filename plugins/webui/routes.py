@@ -1,0 +1,138 @@
+"""The REST interface as one table: what there is, who may ask, what is asked and what is answered.
+
+The application, the door and the OpenAPI document are all made from it.  Models are named here and not imported: they
+are slow to load.  ``asked.py`` holds those of ``query`` and ``body``, ``answered.py`` those of ``answer``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .bodies import MAX_BODY
+
+PREFIX = "/api/v1"
+MAX_UPLOAD = 20 << 20
+"""Bytes of one file."""
+
+JSON = "application/json"
+Scope = Literal["open", "session", "any", "chat", "memory", "admin"]
+Kind = Literal["json", "file", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One method of one path, relative to `PREFIX`.
+
+    ``name``: the endpoint, the method that answers it, and the operation's id.  ``scope``: of an API key; ``any`` key
+    may, only a ``session`` may, or everybody (``open``).  ``takes``: a body of JSON, the bytes of a file, or nothing.
+    ``limit``: bytes of the body.  ``statuses``: of success, with what they mean.  ``kinds``: media types of the answer.
+    ``refusals``: statuses of errors beyond those that any route may answer.
+    """
+
+    method: str
+    path: str
+    name: str
+    scope: Scope
+    summary: str
+    answer: str = ""
+    query: str = ""
+    body: str = ""
+    takes: Kind = "nothing"
+    limit: int = MAX_BODY
+    statuses: Mapping[int, str] = field(default_factory=lambda: {200: "Done."})
+    kinds: tuple[str, ...] = (JSON,)
+    refusals: tuple[int, ...] = ()
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Parameters of the path that can only be one of these."""
+
+    @property
+    def endpoint(self) -> str:
+        """Its name in the application."""
+        return f"api.{self.name}"
+
+    @property
+    def rule(self) -> str:
+        """Its path as the application's router writes it."""
+        return self.path.replace("{", "<").replace("}", ">")
+
+
+def _get(path: str, name: str, scope: Scope, summary: str, answer: str, query: str = "") -> Route:
+    return Route("GET", path, name, scope, summary, answer, query)
+
+
+def _post(path: str, name: str, scope: Scope, summary: str, answer: str, body: str = "Empty") -> Route:
+    return Route("POST", path, name, scope, summary, answer, body=body, takes="json")
+
+
+def _delete(path: str, name: str, scope: Scope, summary: str, answer: str) -> Route:
+    return Route("DELETE", path, name, scope, summary, answer)
+
+
+BLOCK_KINDS = ("image/png", "image/jpeg", "image/gif", "image/webp", "application/octet-stream")
+"""What `GET /blocks/ID` answers with: pictures as such, everything else as bytes to save."""
+
+ROUTES: tuple[Route, ...] = (
+    _post("/login", "login", "open", "Begin a session with a login link's secret or the password.", "Session", "Login"),
+    _post("/logout", "logout", "session", "End this session.", "Nothing"),
+    _get("/status", "status", "any", "The daemon as it stands.", "Status"),
+    Route(
+        "POST", "/chat", "say", "chat", "Say something; a new thread begins where none is named.", "Accepted",
+        body="Say", takes="json", statuses={202: "Accepted and durable.", 200: "Said before; this is that input."},
+    ),
+    Route(
+        "GET", "/chat/events", "events", "chat", "Follow a thread as server-sent events.", query="EventsQuery",
+        kinds=("text/event-stream",), statuses={200: "The stream."},
+    ),
+    _get("/chat/history", "history", "chat", "A page of a thread.", "HistoryAnswer", "HistoryQuery"),
+    _post("/chat/stop", "stop", "chat", "Stop what a thread is doing.", "Stopped", "ThreadOnly"),
+    _get("/approvals", "approvals", "chat", "What waits for a yes or no.", "Approvals"),
+    _post("/approvals/{approval}", "approve", "chat", "Answer a question.", "Nothing", "Decision"),
+    _get("/threads", "threads", "chat", "The threads, newest first.", "Threads", "ThreadsQuery"),
+    _post("/threads/{thread}", "rename", "chat", "Give a thread a title.", "Nothing", "Title"),
+    _delete("/threads/{thread}", "forget", "chat", "Delete a thread with its files.", "Deleted"),
+    Route(
+        "GET", "/threads/{thread}/export", "export", "chat", "A whole thread as a file.", query="ExportQuery",
+        kinds=("text/markdown", JSON), statuses={200: "The file."},
+    ),
+    Route(
+        "POST", "/uploads", "upload", "chat", "Send a file, to go with a message.", "Uploaded",
+        takes="file", limit=MAX_UPLOAD, statuses={201: "Kept until a message takes it along."},
+    ),
+    Route(
+        "GET", "/blocks/{block}", "block", "chat", "A file of a conversation.", kinds=BLOCK_KINDS,
+        statuses={200: "The file."},
+    ),
+    _get("/events/{event}", "event", "chat", "An event, verbatim.", "EventAnswer", "PartQuery"),
+    _get("/turns/{turn}/explain", "explain", "memory", "What went into a turn, and why.", "Explained"),
+    _get("/plugins", "plugins", "admin", "Every plugin with its state and crash reports.", "Plugins"),
+    _get("/plugins/{name}/logs", "plugin_logs", "admin", "The last lines a plugin wrote.", "Lines", "LogsQuery"),
+    Route(
+        "POST", "/plugins/{name}/{action}", "plugin_do", "admin", "Start or stop a plugin.", "Plugin",
+        body="Empty", takes="json", choices={"action": ("start", "stop")},
+    ),
+    _get("/models", "models", "admin", "The model sources, without keys.", "Models"),
+    _post("/models", "model_add", "admin", "Add a source, or replace the one of that name.", "SourceAnswer", "Source"),
+    Route(
+        "POST", "/models/{name}/{action}", "model_do", "admin", "Use, test or remove a source.", "Tested",
+        body="Empty", takes="json", choices={"action": ("use", "test", "remove")},
+    ),
+    _get("/settings", "settings", "admin", "The settings, passwords masked.", "Settings", "SettingsQuery"),
+    _post("/settings", "setting_set", "admin", "Set a setting.", "Applied", "Setting"),
+    _get("/keys", "keys", "admin", "The API keys, without the keys themselves.", "Keys"),
+    Route(
+        "POST", "/keys", "key_add", "admin", "Make an API key; it is shown this once.", "KeyMade",
+        body="NewKey", takes="json", statuses={201: "Made."},
+    ),
+    _delete("/keys/{name}", "key_remove", "admin", "Remove an API key; it stops working at once.", "Nothing"),
+    _get("/doctor", "doctor", "admin", "What the daemon finds when it looks at itself.", "Checks"),
+    _get("/openapi.json", "openapi", "any", "This document.", "Document"),
+    Route(
+        "GET", "/socket", "socket", "any", "A WebSocket that speaks the terminal socket's JSON-RPC lines.",
+        statuses={101: "Switching to WebSocket."}, refusals=(426,),
+    ),
+)  # fmt: skip
+"""Every route under `PREFIX`."""
+
+BY_ENDPOINT: Mapping[str, Route] = {route.endpoint: route for route in ROUTES}
