@@ -34,7 +34,8 @@ export function clear() {
 async function begin(file) {
   const off = make("button", { type: "button", class: "quiet icon", "aria-label": word("attach_remove", { name: file.name }), text: "✕" });
   const bar = make("progress", { max: 1, value: 0, "aria-label": word("attach_going", { name: file.name }) });
-  const item = make("li", { class: "attachment" }, make("b", { text: file.name, dir: "auto", title: file.name }), make("small", { text: size(file.size) }), bar, off);
+  const ending = file.name.match(/\.([A-Za-z0-9]{1,4})$/)?.[1] ?? "";
+  const item = make("li", { class: "attachment" }, make("span", { class: "ending", "aria-hidden": "true", text: ending.toUpperCase() || "·" }), make("b", { text: file.name, dir: "auto", title: file.name }), make("small", { text: size(file.size) }), bar, off);
   const one = { file, upload: "", abort: new AbortController() };
   off.addEventListener("click", () => {
     one.abort.abort();
@@ -74,7 +75,7 @@ async function thumbnail(file, item) {
     const [width, height] = [picture.width * scale, picture.height * scale];
     canvas.getContext("2d").drawImage(picture, (THUMB - width) / 2, (THUMB - height) / 2, width, height);
     picture.close();
-    item.prepend(canvas);
+    $(".ending", item).replaceWith(canvas);
   } catch {
     return; // no picture after all: its name must do
   }

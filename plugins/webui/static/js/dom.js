@@ -26,13 +26,15 @@ export function make(tag, { text, ...properties } = {}, ...children) {
   return element;
 }
 
-const lang = document.documentElement.lang;
+// The page's language, in the person's own manner of it: 24 hours or 12, day or month first.
+const page = document.documentElement.lang;
+export const locale = navigator.languages.find((one) => one.split("-")[0] === page.split("-")[0]) ?? page;
 
 // Seconds since 1970 in words, short: the time of today, else the day too.
 export function when(seconds) {
   const at = new Date(seconds * 1000);
   const today = at.toDateString() === new Date().toDateString();
-  return today ? at.toLocaleTimeString(lang, { timeStyle: "short" }) : at.toLocaleString(lang, { dateStyle: "medium", timeStyle: "short" });
+  return today ? at.toLocaleTimeString(locale, { timeStyle: "short" }) : at.toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });
 }
 
 export function size(bytes) {
@@ -57,7 +59,7 @@ export function dress(root) {
   for (const time of $$("time[datetime]:not([data-done])", root)) {
     const at = new Date(time.dateTime);
     time.dataset.done = "";
-    time.title = at.toLocaleString(lang);
+    time.title = at.toLocaleString(locale);
     time.textContent = when(at.getTime() / 1000);
   }
 }

@@ -1,5 +1,5 @@
 // An event as it was stored, word for word: who said it, when, and in which conversation.
-import { $, copy, make, size, toast, when, word, wordOr } from "./dom.js";
+import { copy, locale, make, size, toast, when, word, wordOr } from "./dom.js";
 import { get } from "./api.js";
 import { show } from "./dialogs.js";
 
@@ -40,7 +40,7 @@ function shown({ event, text, offset, of }, known) {
   const link = make("a", { href: `/t/${encodeURIComponent(event.thread)}`, text: known.title || word("this_talk"), dir: "auto" });
   const facts = [
     [word("fact_who"), speaker(event)],
-    [word("fact_when"), new Date(event.created_at * 1000).toLocaleString(document.documentElement.lang, { dateStyle: "full", timeStyle: "medium" })],
+    [word("fact_when"), new Date(event.created_at * 1000).toLocaleString(locale, { dateStyle: "full", timeStyle: "medium" })],
     [word("fact_thread"), link],
     [word("fact_layer"), wordOr(`layer_${event.layer}`, event.layer)],
     [word("fact_id"), make("code", { text: event.id })],
@@ -59,11 +59,11 @@ function files(event) {
 }
 
 // A row that opens its event: who, when and where over the words, and what goes with it (a score, a reason).
-export function eventRow(id, event, known = {}, ...more) {
+export function eventRow(id, event, ...more) {
   const about = [event ? speaker(event) : "", event?.title, event?.created_at ? when(event.created_at) : ""].filter(Boolean).join(" · ");
   const text = event ? event.excerpt : word("gone_event");
   const row = make("button", { type: "button", class: "event" },
     make("span", { class: "about", text: about || id, dir: "auto" }), make("span", { class: "excerpt", text, dir: "auto" }), ...more);
-  row.addEventListener("click", () => openEvent(id, { ...event, ...known }));
+  row.addEventListener("click", () => openEvent(id, event));
   return row;
 }

@@ -8,12 +8,41 @@ const explain = (turn) => get(`/turns/${encodeURIComponent(turn)}/explain`);
 const list = (value) => (Array.isArray(value) ? value : []);
 const LONG = 12; // rows of a group shown at once
 
-// A list in the record holds ids, or objects with an id, a score and a reason; both become {id, score, why}.
-function rowsOf(data, key) {
-  return list(data[key]).map((one) => (typeof one === "string" ? { id: one } : one)).filter((one) => one?.id).map(({ id, score, why }) => ({
-    id, score: score ?? data.scores?.[id], why: why ?? data.why?.[id],
-  }));
+// A list of the record holds ids, or objects with an id and a score; both become rows.
+function rows(data, ids, why = "") {
+  return list(ids).map((one) => (typeof one === "string" ? { id: one } : one)).filter((one) => one?.id).map(({ id, score }) => ({ id, score: score ?? data.scores?.[id], why }));
 }
+
+const size = ({ events = 0, tokens = 0 } = {}) => word("why_size", { events, tokens });
+
+// Each kind of record: sentences, and groups of events under a name.  `more` events are not listed any more.
+const kinds = {
+  select(data) {
+    const kept = Object.entries(data.kept ?? {}).flatMap(([why, ids]) => rows(data, ids, wordOr(`why_is_${why}`, why)));
+    const left = rows(data, data.left_out);
+    const lines = [word("why_select_says", { kept: kept.length, of: data.of ?? kept.length, left: left.length + (data.more ?? 0) })];
+    if (data.window) lines.push(word("why_budget", { window: data.window, fixed: data.fixed, context: data.context, memory: data.memory }));
+    return { lines, groups: [["why_kept", kept], ["why_left_out", left, data.more]] };
+  },
+  recall(data) {
+    const scored = { scores: Object.fromEntries(list(data.hits).map(({ id, score }) => [id, score])) };
+    const lines = [word("why_recall_says", { shown: list(data.shown).length, cold: list(data.cold).length, chars: data.chars ?? 0 })];
+    if (data.below) lines.push(word("why_below", { n: data.below, gate: data.gate }));
+    if (list(data.late).length) lines.push(word("why_late", { what: data.late.join(", ") }));
+    const untold = list(data.hits).filter(({ told }) => told === false);
+    return { lines, groups: [["why_cold", rows(scored, data.cold)], ["why_shown", rows(scored, data.shown)], ["why_untold", rows(scored, untold)]] };
+  },
+  guard: (data) => ({
+    lines: [wordOr(`why_guard_${data.why}`, data.why ?? ""), word("why_before_after", { before: size(data.before), after: size(data.after) })],
+    groups: [["why_dropped", rows(data, data.dropped)], ["why_left_out", rows(data, data.left_out)], ["why_sunk", rows(data, data.sunk)]],
+  }),
+  sink: (data) => ({
+    lines: [word("why_before_after", { before: size(data.before), after: size(data.after) })],
+    groups: [["why_sunk", rows(data, data.events)]],
+  }),
+  peek: (data) => ({ lines: [], groups: [["why_peeked", rows(data, data.events ?? data.ids)]] }),
+  confirm: (data) => ({ lines: [], groups: [["why_back", rows(data, data.back)]] }),
+};
 
 function bar(score) {
   const fill = make("i");
@@ -23,35 +52,32 @@ function bar(score) {
 
 function row({ id, score, why }, events) {
   const more = make("span", { class: "because" });
-  if (typeof score === "number") more.append(bar(score));
-  if (why) more.append(make("span", { text: wordOr(`why_is_${why}`, why) }));
-  return make("li", {}, eventRow(id, events[id], {}, ...(more.childNodes.length ? [more] : [])));
+  if (score > 0) more.append(bar(score));
+  if (why) more.append(make("span", { text: why }));
+  return make("li", {}, eventRow(id, events[id], ...(more.childNodes.length ? [more] : [])));
 }
 
-function group(name, rows, events) {
-  const items = make("ul", { class: "events" }, ...rows.slice(0, LONG).map((one) => row(one, events)));
-  const section = make("details", { class: "group" }, make("summary", {}, make("b", { text: name }), make("span", { class: "count", text: rows.length })), items);
-  if (rows.length > LONG) {
-    const more = make("button", { type: "button", class: "quiet", text: word("show_all", { n: rows.length }) });
+function group([name, found, unlisted = 0], events) {
+  if (!found.length) return [];
+  const items = make("ul", { class: "events" }, ...found.slice(0, LONG).map((one) => row(one, events)));
+  const count = make("span", { class: "count", text: found.length + unlisted });
+  const section = make("details", { class: "group" }, make("summary", {}, make("b", { text: word(name) }), count), items);
+  if (found.length > LONG) {
+    const more = make("button", { type: "button", class: "quiet", text: word("show_all", { n: found.length }) });
     more.addEventListener("click", () => {
-      items.append(...rows.slice(LONG).map((one) => row(one, events)));
+      items.append(...found.slice(LONG).map((one) => row(one, events)));
       more.remove();
     });
     section.append(more);
   }
-  return section;
+  return [section];
 }
 
-function entry({ kind, data = {} }, events) {
-  const found = [];
-  for (const key of Object.keys(data)) {
-    const rows = rowsOf(data, key);
-    if (rows.length) found.push(group(wordOr(`why_${kind}_${key}`, wordOr(`why_${key}`, key)), rows, events));
-  }
-  const facts = Object.entries(data).filter(([key, value]) => ["number", "string", "boolean"].includes(typeof value) && wordOr(`why_${key}`, "") && value !== "");
-  const line = facts.map(([key, value]) => `${wordOr(`why_${key}`, key)} ${value}`).join(" · ");
-  if (!found.length && !line) return [];
-  return [make("section", { class: "entry" }, make("h3", { text: wordOr(`why_${kind}`, kind) }), ...(line ? [make("p", { class: "quiet", text: line })] : []), ...found)];
+function entry({ kind, data }, events) {
+  const { lines, groups } = kinds[kind]?.(data ?? {}) ?? { lines: [], groups: [] };
+  const made = groups.flatMap((one) => group(one, events));
+  if (!made.length && !lines.length) return [];
+  return [make("section", { class: "entry" }, make("h3", { text: wordOr(`why_${kind}`, kind) }), ...lines.filter(Boolean).map((text) => make("p", { class: "quiet", text })), ...made)];
 }
 
 export async function openWhy(turn) {
@@ -74,11 +100,10 @@ export async function fillRecall(details, turn) {
   home.append(make("li", { class: "quiet", text: "…" }));
   try {
     const { entries, events } = await explain(turn);
-    const said = list(entries).filter((one) => one.kind === "recall" || one.kind === "select").map((one) => one.data ?? {});
-    const rows = ["shown", "cold"].flatMap((key) => said.flatMap((data) => rowsOf(data, key)));
-    const unique = [...new Map(rows.map((one) => [one.id, one])).values()];
-    home.replaceChildren(...unique.map((one) => row(one, events ?? {})));
-    if (!unique.length) home.append(make("li", { class: "quiet", text: word("why_nothing") }));
+    const groups = list(entries).filter((one) => one.kind === "recall").flatMap((one) => kinds.recall(one.data ?? {}).groups.slice(0, 2));
+    const found = [...new Map(groups.flatMap(([, named]) => named).map((one) => [one.id, one])).values()];
+    home.replaceChildren(...found.map((one) => row(one, events ?? {})));
+    if (!found.length) home.append(make("li", { class: "quiet", text: word("why_nothing") }));
   } catch (error) {
     home.replaceChildren(make("li", { class: "bad", text: error.message }));
   }
