@@ -105,12 +105,18 @@ class Uploads:
         self._files_gate = trio.Lock()
 
     async def prepare(self) -> None:
-        """At a start: forget what was never sent, remove what a crash left without a name."""
-        await self._files.prepare()
+        """At a start: forget what was never sent, remove what a crash left without a name.
+
+        What the disk or a damaged database refuses is logged: homed starts all the same.
+        """
         at = self._wall()
-        if count := await self._store.write(lambda tx: blocks.drop_leftovers(tx, at=at)):
-            log.info("%d uploads that no message took were forgotten", count)
-        await self.collect()
+        try:
+            await self._files.prepare()
+            if count := await self._store.write(lambda tx: blocks.drop_leftovers(tx, at=at)):
+                log.info("%d uploads that no message took were forgotten", count)
+            await self.collect()
+        except StorageError as error:
+            log.warning("attachments were not looked through: %s", error)
 
     # -- in --------------------------------------------------------------------------------------------------------
 
@@ -211,8 +217,10 @@ class Uploads:
         coming = self._coming.get(upload)
         if coming is not None and coming.peer == who.peer:
             async with coming.one_piece:
-                await self._give_up(coming)
-        if not await self._store.write(lambda tx: blocks.drop(tx, who.peer, upload)) and coming is None:
+                if coming.id in self._coming:
+                    await self._give_up(coming)
+                    return
+        if not await self._store.write(lambda tx: blocks.drop(tx, who.peer, upload)):
             raise NotFound("There is no such upload.", hint="It may have been sent already.")
         await self.collect()
 
