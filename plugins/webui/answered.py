@@ -1,7 +1,7 @@
 """What the REST interface answers: one model for each answer that is JSON (``routes.py`` names them).
 
-They are for the OpenAPI document and the tests; answers are the kernel's and pass as they are, so there may be more fields
-than these.  Slow to load, so only ``openapi.py`` imports it.
+They are for the OpenAPI document and the tests; answers are the kernel's and pass as they are, so they may have more
+fields than these.  Slow to load, so only ``openapi.py`` imports it.
 """
 
 from __future__ import annotations

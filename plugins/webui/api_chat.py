@@ -46,6 +46,7 @@ class ChatApi:
 
     async def events(self, query: asked.EventsQuery) -> Response:
         """Server-sent events of a thread after the cursor in Last-Event-ID or ``after``."""
+        self._site.limits.streams.check(who().account)
         cursor = request.headers.get("Last-Event-ID") or query.after
         if query.thread:  # not theirs to see: an error before the stream
             await self._site.call("io.history", thread=query.thread, limit=1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,48 @@ if TYPE_CHECKING:
 
 PIECE = 384 * 1024
 """Bytes of a file in one call: as base64 half a line of the wire, and whole groups of three."""
+CANCEL_SECONDS = 1.0
+"""How long telling the kernel that an upload broke off may take."""
+
+
+class Sending:
+    """A file on its way to the kernel.  Holds one piece."""
+
+    def __init__(self, site: Site, person: Who, name: str, media_type: str) -> None:
+        self._site, self._account, self._upload = site, person.account, ""
+        self._given = {"peer": person.peer, "name": name, "media_type": media_type}
+        self._waiting = bytearray()
+        self._sent = 0
+
+    async def more(self, data: bytes) -> None:
+        """Take what came; who sends more than their share is taken from slowly."""
+        await trio.sleep(self._site.limits.uploaded.wait(self._account, len(data)))
+        self._waiting += data
+        while len(self._waiting) > PIECE:  # so that the last piece is never empty
+            await self._send(bytes(self._waiting[:PIECE]), last=False)
+            del self._waiting[:PIECE]
+
+    async def end(self) -> dict[str, Any]:
+        """The kernel's answer to the last piece.  Raises InvalidInput if there was nothing at all."""
+        if not self._waiting:
+            raise InvalidInput("The file is empty.")
+        return await self._send(bytes(self._waiting), last=True)
+
+    async def cancel(self) -> None:
+        """It will not be whole: the kernel can forget it."""
+        if self._upload:
+            with trio.move_on_after(CANCEL_SECONDS, shield=True), suppress(HomedError):
+                params = {"peer": self._given["peer"], "upload": self._upload}
+                await self._site.kernel.call("io.upload_cancel", params)
+
+    async def _send(self, data: bytes, *, last: bool) -> dict[str, Any]:
+        params = {**self._given, "data": base64.b64encode(data).decode(), "offset": self._sent, "last": last}
+        answer: dict[str, Any] = await self._site.kernel.call(
+            "io.upload", {**params, "upload": self._upload} if self._upload else params
+        )
+        self._upload = str(answer["upload"])
+        self._sent += len(data)
+        return answer
 
 
 class FilesApi:
@@ -42,31 +85,15 @@ class FilesApi:
         body, person = request.body, who()
         assert isinstance(body, Body)
         with self._site.limits.uploads.slot(person.account):
-            upload, total = await self._received(body, person, {"name": name, "media_type": media_type})
-        return reply({"name": name, "media_type": media_type, **upload, "bytes": total}, status=201)
-
-    async def _received(self, body: Body, person: Who, given: dict[str, str]) -> tuple[dict[str, Any], int]:
-        """Pass the body on; the kernel's last answer, and how many bytes there were."""
-        waiting, total, answer = bytearray(), 0, {"upload": ""}
-        async for piece in body.pieces(MAX_UPLOAD):
-            total += len(piece)
-            await trio.sleep(self._site.limits.uploaded.wait(person.account, len(piece)))
-            waiting += piece
-            while len(waiting) > PIECE:  # the last piece is sent below, and is never empty
-                answer = await self._passed(bytes(waiting[:PIECE]), person, given, answer, last=False)
-                del waiting[:PIECE]
-        if not total:
-            raise InvalidInput("The file is empty.")
-        return await self._passed(bytes(waiting), person, given, answer, last=True), total
-
-    async def _passed(
-        self, data: bytes, person: Who, given: dict[str, str], before: dict[str, Any], *, last: bool
-    ) -> dict[str, Any]:
-        params = {"peer": person.peer, **given, "data": base64.b64encode(data).decode(), "last": last}
-        if before["upload"]:
-            params["upload"] = before["upload"]
-        answer: dict[str, Any] = await self._site.kernel.call("io.upload", params)
-        return answer
+            sending = Sending(self._site, person, name, media_type)
+            try:
+                async for piece in body.pieces(MAX_UPLOAD):
+                    await sending.more(piece)
+                answer = await sending.end()
+            except BaseException:
+                await sending.cancel()
+                raise
+        return reply({**answer, "name": name, "media_type": media_type}, status=201)
 
     async def block(self, block: str) -> Response:
         """A picture to be shown, or anything else to be saved."""

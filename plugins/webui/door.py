@@ -104,7 +104,7 @@ class Door:
         await trio.lowlevel.checkpoint()
         response = problem_of(error, self._site.lang())
         if isinstance(error, TooMany):
-            response.headers["Retry-After"] = str(error.wait)
+            response.headers["Retry-After"] = str(error.detail.get("wait", 1))
         return response
 
     async def leave(self, response: Response) -> Response:

@@ -14,7 +14,7 @@ from typing import Protocol
 import trio
 
 RING = 1024
-"""Notices kept for pages that come back: minutes of an ordinary turn, as deltas are not kept."""
+"""Notices kept for pages that come back: minutes of an ordinary turn, as deltas and progress are not kept."""
 QUEUE = 1024
 """Notices that may wait for one page: some 20 s of a fast stream."""
 
@@ -22,6 +22,8 @@ LONGEST_SEQ = 18
 """Digits of a notice's number; a cursor with more was not made here."""
 
 DELTAS = frozenset({"content_delta", "reasoning_delta"})
+PASSING = DELTAS | {"progress"}
+"""Types that say where something stands just now: the next one makes up for it, so none is kept."""
 LISTED = frozenset({"thread", "turn", "raw_input", "approval"})
 """Types that change what a list of threads shows."""
 OWNERS = frozenset({"plugin_state", "system"})
@@ -42,6 +44,13 @@ class Notice(Protocol):
     def data(self) -> Mapping[str, object]: ...
 
 
+def concerns(notice: Notice, thread: str, *, owner: bool) -> bool:
+    """Whether a page hears of it: its own thread's, what changes the list of threads, and for an owner the daemon's."""
+    if notice.type in OWNERS and not notice.thread:
+        return owner
+    return notice.type in LISTED or (bool(thread) and notice.thread == thread)
+
+
 class Watcher:
     """One page's place in the stream.  ``overrun`` says that it was too slow and must load afresh."""
 
@@ -54,15 +63,9 @@ class Watcher:
         self._waiting: deque[Notice] = deque()
         self._wake = trio.Event()
 
-    def wants(self, notice: Notice) -> bool:
-        """Its own thread's notices, those that change the list of threads, and for an owner the daemon's."""
-        if notice.type in OWNERS and not notice.thread:
-            return self.owner
-        return notice.type in LISTED or (bool(self.thread) and notice.thread == self.thread)
-
     def offer(self, notice: Notice) -> None:
         """Queue a notice; never waits."""
-        if self.overrun or not self.wants(notice):
+        if self.overrun or not concerns(notice, self.thread, owner=self.owner):
             return
         if len(self._waiting) >= self._size:
             self.overtake()
@@ -112,8 +115,8 @@ class Hub:
 
     def publish(self, notice: Notice) -> None:
         """Hand a notice to everybody it is for.  Never waits."""
-        self._latest = notice.seq
-        if notice.type not in DELTAS:
+        self._latest = max(self._latest, notice.seq)
+        if notice.type not in PASSING:
             self._ring.append(notice)
             if len(self._ring) > self._ring_size:
                 self._floor = self._ring.popleft().seq
@@ -142,12 +145,13 @@ class Hub:
         """A place in this hub's stream, for a page to come back with."""
         return f"{self.epoch}-{seq}"
 
-    def missed(self, cursor: str, thread: str) -> list[Notice] | None:
-        """This thread's kept notices after ``cursor``; None if the gap is too big, or the cursor another daemon's."""
+    def missed(self, cursor: str, thread: str, *, owner: bool = False) -> list[Notice] | None:
+        """What a page would have heard after ``cursor``; None if the gap is too big, or the cursor another daemon's."""
         epoch, _, number = cursor.partition("-")
         if epoch != self.epoch or not number.isdecimal() or len(number) > LONGEST_SEQ or int(number) < self._floor:
             return None
-        return [notice for notice in self._ring if notice.seq > int(number) and notice.thread == thread]
+        after = int(number)
+        return [one for one in self._ring if one.seq > after and concerns(one, thread, owner=owner)]
 
     def close(self) -> None:
         """End every stream."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,13 +17,15 @@ KNOWN = 1024
 
 
 class TooMany(HomedError):
-    """This peer has asked for too much; ``wait``: seconds after which it may ask again."""
+    """This peer has asked for too much; ``detail["wait"]``: whole seconds after which it may ask again."""
 
     code = "too_many"
 
-    def __init__(self, wait: float) -> None:
-        super().__init__("That is too much at once.", hint="Wait a moment and try again.")
-        self.wait = max(1, round(wait + 0.5))
+
+def too_many(wait: float) -> TooMany:
+    """The error for a peer that may ask again after ``wait`` seconds."""
+    detail = {"wait": max(1, math.ceil(wait))}
+    return TooMany("That is too much at once.", hint="Wait a moment and try again.", detail=detail)
 
 
 class Buckets:
@@ -46,7 +49,7 @@ class Buckets:
     def take(self, key: str, amount: float = 1.0) -> None:
         """Take it, or raise TooMany."""
         if (wait := self.wait(key, amount)) > 0:
-            raise TooMany(wait)
+            raise too_many(wait)
 
 
 class Slots:
@@ -56,10 +59,13 @@ class Slots:
         self._most = most
         self._taken: Counter[str] = Counter()
 
-    def enter(self, key: str) -> None:
-        """Take a slot, or raise TooMany."""
+    def check(self, key: str) -> None:
+        """Raise TooMany if there is no slot left."""
         if self._taken[key] >= self._most:
-            raise TooMany(5)
+            raise too_many(5)
+
+    def count(self, key: str) -> None:
+        """Take a slot, whether there is one or not."""
         self._taken[key] += 1
 
     def leave(self, key: str) -> None:
@@ -70,8 +76,9 @@ class Slots:
 
     @contextmanager
     def slot(self, key: str) -> Iterator[None]:
-        """A slot for the length of the block."""
-        self.enter(key)
+        """A slot for the length of the block.  Raises TooMany."""
+        self.check(key)
+        self.count(key)
         try:
             yield
         finally:

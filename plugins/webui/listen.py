@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import ipaddress
 import socket
+import ssl
 from dataclasses import dataclass
 
 from homed.errors import ConfigError
@@ -32,10 +33,19 @@ class Address:
         except ValueError:
             return False
 
-    def url(self) -> str:
+    def url(self, *, encrypted: bool = False) -> str:
         """The address as a link for a person on this machine; a wildcard becomes loopback."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        scheme = "https" if encrypted else "http"
+        return f"{scheme}://[{host}]:{self.port}" if ":" in host else f"{scheme}://{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Files of a certificate (with its chain) and its key, both PEM."""
+
+    cert: str
+    key: str
 
 
 def parse(text: str) -> Address:
@@ -54,6 +64,29 @@ def check(address: Address, *, password_set: bool) -> None:
             f"The page would be open to others on {address.host}:{address.port}, and there is no password.",
             hint=f"Set one (homed config set core.web.password), or set {SETTING} to {EXAMPLE}.",
         )
+
+
+def certificate(cert: str, key: str) -> Certificate | None:
+    """The certificate to serve with; None for plain HTTP.  Reads both files.  Raises ConfigError with what to do."""
+    cert, key = cert.strip(), key.strip()
+    if not cert and not key:
+        return None
+    if not cert or not key:
+        raise ConfigError(
+            "TLS needs a certificate and its key.",
+            hint="Set plugin.webui.tls_cert and plugin.webui.tls_key, or neither.",
+        )
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+            cert, key, lambda: ""
+        )  # or OpenSSL would ask a terminal
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        why = getattr(error, "strerror", None) or getattr(error, "reason", None) or type(error).__name__
+        raise ConfigError(
+            f"The certificate {cert} cannot be used with the key {key}: {why}.",
+            hint="Both must be PEM files that homed may read, belong together, and need no passphrase.",
+        ) from error
+    return Certificate(cert, key)
 
 
 def open_socket(address: Address) -> socket.socket:

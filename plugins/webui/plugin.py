@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import asdict
+
+import trio
 
 from homed import sdk
+from homed.sdk.clients import Clients
 
 from .context import Site
 from .guard import Guard
 from .hub import Hub
-from .listen import Address, check, open_socket, parse
+from .listen import Address, Certificate, certificate, check, open_socket, parse
 from .server import serve_until_cancelled
 from .web import create_app
 
@@ -21,12 +25,16 @@ class Page:
         self._hub = Hub()
         self._address = Address("127.0.0.1", 0)
         self._socket: socket.socket | None = None
+        self._certificate: Certificate | None = None
+        self._clients: Clients | None = None
 
     async def start(self, kernel: sdk.Kernel) -> None:
         """Open the socket.  Raises ConfigError, which a person sees as the reason why this plugin does not run."""
         address = parse(str(kernel.settings["listen"]))
         state = await kernel.call("auth.state", {})
         check(address, password_set=bool(state["password_set"]))
+        settings = kernel.settings
+        self._certificate = certificate(str(settings.get("tls_cert") or ""), str(settings.get("tls_key") or ""))
         self._socket = open_socket(address)
         self._address = Address(address.host, self._socket.getsockname()[1])
 
@@ -44,17 +52,25 @@ class Page:
         guard = Guard.of(wide=not self._address.loopback, names=[*names, self._address.host])
         self._hub.begin(await kernel.subscribe(content=True))
         site = Site.build(kernel, self._hub, guard, port=self._address.port)
-        await kernel.announce("url", self._address.url())
-        await serve_until_cancelled(create_app(site), self._hub, self._socket)
+        self._clients = Clients(kernel)
+        app = create_app(site, self._clients)
+        await kernel.announce("url", self._address.url(encrypted=self._certificate is not None))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(site.schemas.asked)  # slow to load: beside the first page, before the first answer
+            await serve_until_cancelled(app, self._hub, self._socket, self._certificate)
 
     async def notice(self, notice: sdk.Notice) -> None:
         """Pass a notice on."""
         self._hub.publish(notice)
+        if self._clients is not None:
+            self._clients.offer(asdict(notice))
 
     async def lost(self, count: int) -> None:
         """The kernel dropped notices that this process was too slow for."""
         if count:
             self._hub.lost()
+            if self._clients is not None:
+                self._clients.lose(count)
 
 
 def build() -> sdk.Plugin:

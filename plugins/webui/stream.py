@@ -15,7 +15,7 @@ import trio
 from homed.errors import Denied, HomedError
 
 from .context import Data, Site, Who
-from .hub import DELTAS, Notice, Watcher
+from .hub import DELTAS, PASSING, Notice, Watcher
 from .pieces import Op
 from .view import Gap, ThreadView
 
@@ -64,6 +64,8 @@ class EventStream:
         """Leave the hub."""
         if self._watcher is not None:
             self._site.hub.leave(self._watcher)
+            self._watcher, self._ended = None, True
+            self._site.limits.streams.leave(self._who.account)
         await trio.lowlevel.checkpoint()
 
     async def __anext__(self) -> bytes:
@@ -72,7 +74,8 @@ class EventStream:
             raise StopAsyncIteration
         try:
             if self._watcher is None:
-                self._watcher = self._site.hub.join(self._thread, owner=self._who.owner)
+                self._site.limits.streams.count(self._who.account)  # whether there is one was asked before it began
+                self._watcher = self._site.hub.join(self._thread, owner=self._who.hears_daemon)
                 return OPENING + await self._join()
             return await self._next(self._watcher)
         except Gap:
@@ -84,18 +87,25 @@ class EventStream:
             return self._end(SYNC)
 
     async def _join(self) -> bytes:
-        if not self._thread:
-            return b""
-        if self._site.hub.missed(self._cursor, self._thread) is None:
+        missed = self._missed()
+        if not self._thread and not self._cursor:
+            return b""  # a new page, which knows of nothing yet
+        if missed is None:
             return self._end(SYNC)  # no need to ask for anything
+        if not self._thread:
+            self._upto = self._had = self._site.hub.latest
+            return self._frames([op for notice in missed for op in self._view.feed(notice)], self._upto)
         history = await self._history()
         # only now: what came in the meantime is in the history, and only the live step of that is shown whole
-        missed = self._site.hub.missed(self._cursor, self._thread)
+        missed = self._missed()
         if missed is None:
             return self._end(SYNC)
         self._upto = int(history["seq"])
         self._had = min(self._upto, self._site.hub.latest)
         return self._frames(self._view.resume(history, missed), self._had)
+
+    def _missed(self) -> list[Notice] | None:
+        return self._site.hub.missed(self._cursor, self._thread, owner=self._who.hears_daemon)
 
     async def _next(self, watcher: Watcher) -> bytes:
         deadline = trio.current_time() + self._site.heartbeat
@@ -107,7 +117,7 @@ class EventStream:
                 return self._end(SYNC)
             if (out := await self._batch(watcher)) is not None:
                 return out
-        await self._site.kernel.call("auth.check", {"session": self._who.session})
+        await self._site.known(self._who.session, self._who.key)
         return HEARTBEAT
 
     async def _batch(self, watcher: Watcher) -> bytes | None:
@@ -129,7 +139,7 @@ class EventStream:
 
     def _is_news(self, notice: Notice) -> bool:
         """After the history; or before it, but still on its way when the history came, and so not told by `resume`."""
-        return notice.seq > self._upto or (notice.seq > self._had and notice.type not in DELTAS)
+        return notice.seq > self._upto or (notice.seq > self._had and notice.type not in PASSING)
 
     async def _history(self) -> Data:
         asked = {"peer": self._who.peer, "thread": self._thread, "limit": JOIN_EVENTS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homed.errors import HomedError, InvalidInput, from_code
-from plugins.webui.context import STATUS, text
+from plugins.webui.context import STATUS, Who, parsed
 
 
 def codes() -> set[str]:
@@ -20,11 +20,25 @@ def codes() -> set[str]:
 def test_every_error_code_of_ours_has_a_status_but_the_unforeseen() -> None:
     assert codes() - STATUS.keys() <= {"internal", "protocol"}
     assert all(isinstance(from_code(code, ""), HomedError) for code in STATUS)
+    assert codes() - {"too_many"} >= STATUS.keys() - {"too_many"}
 
 
-def test_a_field_is_a_string_of_bounded_length() -> None:
-    assert text({"a": " x "}, "a") == " x "
-    assert text({}, "a", required=False) == ""
-    for wrong in ({}, {"a": " "}, {"a": 5}, {"a": "x" * 11}):
-        with pytest.raises(InvalidInput, match="'a'"):
-            text(wrong, "a", limit=10)
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"\xff", b'{"a":NaN}', b'{"a":-Infinity}', b"[" * 200_000, b'{"n":' + b"9" * 5000]
+)
+def test_what_is_no_json_is_refused(data: bytes) -> None:
+    with pytest.raises(InvalidInput, match="JSON object"):
+        parsed(data)
+
+
+def test_what_a_key_may_is_in_its_scopes_and_a_session_may_everything() -> None:
+    session, key = (
+        Who("webui:owner", "owner", "s"),
+        Who("webui:owner", "owner", "", "hk_x", "phone", frozenset({"chat"})),
+    )
+    assert all(session.may(scope) for scope in ("any", "session", "chat", "memory", "admin"))
+    assert [scope for scope in ("any", "session", "chat", "memory", "admin") if key.may(scope)] == ["any", "chat"]
+    assert session.hears_daemon
+    assert not key.hears_daemon
+    assert (session.account, key.account) == ("webui:owner", "key:phone")
+    assert "hk_x" not in repr(key)

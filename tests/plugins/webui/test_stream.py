@@ -51,12 +51,13 @@ class Browser:
     def stream(self) -> EventStream:
         return EventStream(self.site, ME, self._view(), thread=self.thread, cursor=self.page.cursor)
 
-    async def follow(self, *, drop_after: int = 1_000_000) -> None:
-        """Read until the turn is over; lose the line after every ``drop_after`` reads and come back."""
+    async def follow(self, *, drop_after: int = 1_000_000, drops: int = 1_000_000) -> None:
+        """Read until the turn is over; lose the line ``drops`` times after ``drop_after`` reads and come back."""
         while True:
             stream = self.stream()
+            drops -= 1
             try:
-                for _ in range(drop_after):
+                for _ in range(drop_after if drops >= 0 else 1_000_000):
                     self.page.read(await anext(stream))
                     self.frames += 1
                     if "sync_required" in self.page.other:
@@ -113,6 +114,120 @@ async def test_however_often_the_line_is_lost_nothing_is_lost_or_twice(
         assert words(browser.page) == await fresh(kernel, thread)
         assert browser.loads == 1, "no reload was needed"
         assert kernel.hub.watchers == 0
+
+
+async def uninterrupted() -> int:
+    """How many reads a page needs for the scripted turn if nothing goes wrong."""
+    kernel = StandIn(script)
+    async with talking(kernel) as thread:
+        browser = Browser(site_on(kernel), kernel, thread)
+        browser.load()
+        await browser.follow()
+        return browser.frames
+
+
+async def test_wherever_the_line_is_lost_once_nothing_is_lost_or_twice(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """D4: after k events, for every k of a turn, and back by Last-Event-ID."""
+    reads = await uninterrupted()
+    assert reads > 8
+    for k in range(1, reads + 1):
+        kernel = StandIn(script)
+        async with talking(kernel) as thread:
+            browser = Browser(site_on(kernel), kernel, thread)
+            browser.load()
+            await browser.follow(drop_after=k, drops=1)
+            assert words(browser.page) == await fresh(kernel, thread), k
+            assert browser.loads == 1, k
+            assert kernel.hub.watchers == 0
+
+
+async def test_a_finished_turn_stays_finished_however_often_the_page_comes_back(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """D4: no false "connection lost", no turn that runs again."""
+    kernel = StandIn(script)
+    async with talking(kernel) as thread:
+        browser = Browser(site_on(kernel), kernel, thread)
+        browser.load()
+        await browser.follow()
+        before = browser.page.shown()
+        for _ in range(3):
+            stream = browser.stream()
+            with trio.move_on_after(20):
+                for _ in range(2):
+                    browser.page.read(await anext(stream))
+            await stream.aclose()
+            assert browser.over
+            assert browser.page.shown() == before
+            assert "sync_required" not in browser.page.other
+
+
+async def test_a_page_that_comes_back_hears_that_other_threads_changed(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    kernel = StandIn()
+    talk = kernel.open_talk("mine")
+    browser = Browser(site_on(kernel), kernel, talk.id)
+    browser.load()
+    kernel.open_talk("another")
+    kernel.post("plugin_state", "", "", plugin="shell", state="backoff")
+    stream = browser.stream()
+    got = await anext(stream)
+    assert got.count(b"event: threads") == 1
+    assert b'"shell"' in got
+    await stream.aclose()
+
+
+async def test_a_page_without_a_thread_comes_back_by_its_cursor_too(autojump_clock: trio.testing.MockClock) -> None:
+    kernel = StandIn()
+    browser = Browser(site_on(kernel), kernel, "")
+    browser.page.cursor = kernel.hub.cursor(kernel.seq)
+    kernel.open_talk("another")
+    stream = browser.stream()
+    assert b"event: threads" in await anext(stream)
+    await stream.aclose()
+    browser.page.cursor = "0badbeef-1"
+    stream = browser.stream()
+    assert b"sync_required" in await anext(stream)
+    await stream.aclose()
+
+
+async def test_progress_passes_and_is_not_kept(autojump_clock: trio.testing.MockClock) -> None:
+    kernel = StandIn()
+    talk = kernel.open_talk("t")
+    browser = Browser(site_on(kernel), kernel, talk.id)
+    browser.load()
+    stream = browser.stream()
+    await anext(stream)
+    for done in range(2_000):
+        kernel.post("progress", talk.id, "turn1", what="reading", done=done, total=2_000)
+        if done % 500 == 0:
+            assert b"event: progress" in await anext(stream)
+    await stream.aclose()
+    cursor = kernel.hub.cursor(1)
+    missed = kernel.hub.missed(cursor, talk.id)
+    assert missed == [], "two thousand of them did not push anything out of the ring"
+
+
+async def test_a_key_that_is_removed_hears_no_more_and_one_without_admin_nothing_of_the_daemon(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    kernel = StandIn()
+    key = kernel.admin_keys_add(OWNER, "phone", ["chat"])["key"]
+    talk = kernel.open_talk("t")
+    browser = Browser(site_on(kernel), kernel, talk.id)
+    browser.load()
+    person = Who(OWNER, "owner", "", key, "phone", frozenset({"chat"}))
+    stream = EventStream(browser.site, person, browser._view(), thread=talk.id, cursor=browser.page.cursor)
+    await anext(stream)
+    kernel.post("plugin_state", "", "", plugin="shell", state="backoff")
+    assert b"event: beat" in await anext(stream)
+    kernel.admin_keys_remove(OWNER, "phone")
+    assert b"logged_out" in await anext(stream)
+    await stream.aclose()
+    assert browser.site.limits.streams._taken == {}
 
 
 @pytest.mark.parametrize("wait", [0.0, 0.05, 0.1, 0.2, 0.3, 0.4])
