@@ -25,8 +25,8 @@ def peek(tx: Tx, ids: Iterable[str], turn: str, at: float) -> list[str]:
     """
     wanted = list(dict.fromkeys(ids))
     found = tx.all(
-        f"SELECT id FROM events WHERE id IN {_AMONG} AND layer = 'cold'"
-        " AND scope = (SELECT scope FROM inputs WHERE turn = ? ORDER BY seq LIMIT 1)",
+        f"SELECT id FROM events WHERE id IN {_AMONG} AND +layer = 'cold'"
+        " AND +scope = (SELECT i.scope FROM turns t JOIN inputs i ON i.id = t.input WHERE t.id = ?)",
         (dumps(wanted), turn),
     )
     cold = {row[0] for row in found}
@@ -54,11 +54,12 @@ def sink(tx: Tx, scope: str, ids: Collection[str]) -> int:
 
     What belongs to a running turn stays, and so does what is no_memory, whatever was asked.  Returns how many moved.
     """
-    asked = [row[0] for row in tx.all(
-        f"SELECT id FROM events WHERE id IN {_AMONG} AND scope = ? AND layer = 'context' AND no_memory = 0"
-        " AND turn NOT IN (SELECT id FROM turns WHERE ended_at IS NULL)",
+    rows = tx.all(
+        f"SELECT id FROM events WHERE id IN {_AMONG} AND +scope = ? AND +layer = 'context' AND +no_memory = 0"
+        " AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = events.turn AND t.ended_at IS NULL)",
         (dumps(list(ids)), scope),
-    )]  # fmt: skip
+    )
+    asked = [row[0] for row in rows]
     moved = _in_whole_units(tx, asked, "context")
     tx.execute(f"UPDATE events SET layer = 'cold', source = '' WHERE id IN {_AMONG}", (dumps(moved),))
     return len(moved)

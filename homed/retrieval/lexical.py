@@ -31,7 +31,7 @@ COMMON = 10
 """A term that more than one in so many events has is left out where the query has a rarer one: it costs most and
 says least."""
 
-POOL = 128
+POOL = 64
 """The best of those by their own words, whose neighbours are looked at."""
 
 NEIGHBOURS = (0.3, 0.15)
@@ -91,9 +91,10 @@ def search(tx: Tx, *, scope: str, layer: str, query: str, limit: int) -> list[Hi
     """
     asked = _query(tx, scope, query)
     matched = _candidates(tx, asked)
-    best = sorted(matched, key=lambda seq: (-sum(t.weight for t in matched[seq]), -seq))
-    places = _places(tx, scope, best)
-    around = {seq: _around(tx, places[seq]) for seq in best[:POOL] if seq in places}
+    own = {seq: sum(term.weight for term in terms) for seq, terms in matched.items()}
+    ranked = sorted(own, key=lambda seq: (-own[seq], -seq))
+    places = _enough_places(tx, scope, layer, ranked, max(POOL, limit))
+    around = {seq: _around(tx, places[seq]) for seq in ranked[:POOL] if seq in places}
     near = {seq for sides in around.values() for side in sides for seq in side}
     places |= _places(tx, scope, near - places.keys())
     scores = _scores(asked, {seq: matched.get(seq, []) for seq in places}, places, around)
@@ -174,10 +175,22 @@ def _match(term: _Term) -> str:
 def _places(tx: Tx, scope: str, seqs: Iterable[int]) -> dict[int, _Place]:
     rows = tx.all(
         "SELECT seq, id, thread, layer, tokens FROM events WHERE seq IN (SELECT value FROM json_each(?))"
-        " AND scope = ? AND no_memory = 0",
+        " AND +scope = ? AND +no_memory = 0",
         (dumps(list(seqs)), scope),
     )
     return {row[0]: _Place(*row) for row in rows}
+
+
+def _enough_places(tx: Tx, scope: str, layer: str, ranked: Sequence[int], count: int) -> dict[int, _Place]:
+    """The places of the first of these, so many that ``count`` of them are in the layer."""
+    places: dict[int, _Place] = {}
+    inside = at = 0
+    while inside < count and at < len(ranked):
+        more = _places(tx, scope, ranked[at : at + count + POOL])
+        inside += sum(place.layer == layer for place in more.values())
+        places |= more
+        at += count + POOL
+    return places
 
 
 _Sides = tuple[list[int], list[int]]
@@ -187,12 +200,14 @@ _TALK = "kind IN ('user', 'assistant') AND text <> ''"
 
 
 def _around(tx: Tx, place: _Place) -> _Sides:
-    at, far = (place.thread, place.seq), len(NEIGHBOURS)
-    before = tx.all(
-        f"SELECT seq FROM events WHERE thread = ? AND seq < ? AND {_TALK} ORDER BY seq DESC LIMIT {far}", at
+    where, far = f"FROM events WHERE thread = ?1 AND {_TALK}", len(NEIGHBOURS)
+    rows = tx.all(
+        f"SELECT * FROM (SELECT seq {where} AND seq < ?2 ORDER BY seq DESC LIMIT {far})"
+        f" UNION ALL SELECT * FROM (SELECT seq {where} AND seq > ?2 ORDER BY seq LIMIT {far})",
+        (place.thread, place.seq),
     )
-    after = tx.all(f"SELECT seq FROM events WHERE thread = ? AND seq > ? AND {_TALK} ORDER BY seq LIMIT {far}", at)
-    return [row[0] for row in before], [row[0] for row in after]
+    found = [row[0] for row in rows]
+    return [seq for seq in found if seq < place.seq], [seq for seq in found if seq > place.seq]
 
 
 def _around_within(places: Mapping[int, _Place]) -> dict[int, _Sides]:
