@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, TypedDict, Unpack
+
+PIECE = 512 * 1024
+"""Bytes of a file that go over the wire at once."""
 
 Json = dict[str, Any]
 """A result as ``docs/wire.md`` describes it."""
@@ -46,6 +50,7 @@ class InjectOptions(TypedDict, total=False):
     no_memory: bool
     can_ask: bool
     wait: bool
+    attachments: list[str]
 
 
 class Kernel:
@@ -73,6 +78,33 @@ class Kernel:
         result: Json = await self.call("io.inject", {"peer": peer, "text": text, **options})
         return result
 
+    async def upload(self, peer: Peer, name: str, data: bytes, *, media_type: str = "") -> str:
+        """Hand over a file for a person's next message; its id is for ``inject``'s ``attachments``.
+
+        Cancelled in the middle, it is as if it had never begun, after a while.
+        """
+        upload, at = "", 0
+        while True:
+            piece = data[at : at + PIECE]
+            params: Json = {"peer": peer, "data": base64.b64encode(piece).decode("ascii"), "offset": at}
+            params |= {"upload": upload} if upload else {"name": name, "media_type": media_type}
+            at += len(piece)
+            result: Json = await self.call("io.upload", {**params, "last": at >= len(data)})
+            upload = str(result["upload"])
+            if at >= len(data):
+                return upload
+
+    async def block(self, peer: Peer, block: str, *, offset: int = 0, length: int = PIECE) -> Json:
+        """Bytes of an attachment (``data``, decoded) with its name, type and size."""
+        params: Json = {"peer": peer, "block": block, "offset": offset, "length": length}
+        result: Json = await self.call("io.block", params)
+        return {**result, "data": base64.b64decode(result["data"])}
+
+    async def event(self, peer: Peer, event: str, *, offset: int = 0) -> Json:
+        """One event word for word, its text from ``offset`` on as far as one answer holds it."""
+        result: Json = await self.call("io.event", {"peer": peer, "event": event, "offset": offset})
+        return result
+
     async def wait(self, peer: Peer, input: str) -> Json:
         """The input once its outcome is there.  Cancelling only ends the waiting."""
         result: Json = await self.call("io.wait", {"peer": peer, "input": input})
@@ -98,6 +130,11 @@ class Kernel:
     async def rename(self, peer: Peer, thread: str, title: str) -> None:
         """Give a thread a title."""
         await self.call("io.thread_rename", {"peer": peer, "thread": thread, "title": title})
+
+    async def delete(self, peer: Peer, thread: str) -> Json:
+        """Delete a thread for good: ``{"events", "files"}``, how many of each are gone."""
+        result: Json = await self.call("io.thread_delete", {"peer": peer, "thread": thread})
+        return result
 
     async def approvals(self, peer: Peer) -> list[Json]:
         """What waits for this person's yes or no."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 import trio
 
-from homed.sdk.client import Context, Invocation, Kernel
+from homed.sdk.client import PIECE, Context, Invocation, Kernel
 from homed.wire.methods import TO_KERNEL
 
 
@@ -48,6 +49,10 @@ Step = Callable[[Kernel], Awaitable[Any]]
         (lambda k: k.threads({"id": "a:1", "name": "Ada"}, query="x"), "io.threads",
          {"peer": {"id": "a:1", "name": "Ada"}, "query": "x", "limit": 50}),
         (lambda k: k.rename("a:1", "t", "T"), "io.thread_rename", {"peer": "a:1", "thread": "t", "title": "T"}),
+        (lambda k: k.inject("a:1", "", attachments=["blk_1"]), "io.inject",
+         {"peer": "a:1", "text": "", "attachments": ["blk_1"]}),
+        (lambda k: k.event("a:1", "ev_1", offset=9), "io.event", {"peer": "a:1", "event": "ev_1", "offset": 9}),
+        (lambda k: k.delete("a:1", "t"), "io.thread_delete", {"peer": "a:1", "thread": "t"}),
         (lambda k: k.approve("a:1", "ap", "allow", remember="thread"), "io.approve",
          {"peer": "a:1", "approval": "ap", "decision": "allow", "remember": "thread"}),
         (lambda k: k.announce("url", "http://x"), "core.announce", {"kind": "url", "address": "http://x"}),
@@ -67,6 +72,41 @@ async def test_answers_are_unwrapped_where_there_is_one_thing_in_them() -> None:
     link = Recorder({"seq": 7})
     assert await kernel_on(link).subscribe({"turn", "approval"}, content=False) == 7
     assert link.calls == [("events.subscribe", {"content": False, "types": ["approval", "turn"]})]
+
+
+class Keeper:
+    """A link to something that takes files and gives them out, as ``io.upload`` and ``io.block`` do."""
+
+    def __init__(self) -> None:
+        self.pieces: list[Mapping[str, object]] = []
+        self.data = b""
+
+    async def request(
+        self, method: str, params: Mapping[str, object] | None = None, *, timeout: float | None = None
+    ) -> Any:
+        await trio.lowlevel.checkpoint()
+        given: dict[str, Any] = dict(params or {})
+        if method == "io.upload":
+            self.pieces.append(given)
+            assert given["offset"] == len(self.data)
+            self.data += base64.b64decode(given["data"])
+            return {"upload": "blk_1", "bytes": len(self.data)}
+        data = self.data[given["offset"] :][: given["length"]]
+        return {"name": "x", "bytes": len(self.data), "data": base64.b64encode(data).decode()}
+
+
+@pytest.mark.parametrize("size", [1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 3 * PIECE + 5])
+async def test_a_file_goes_in_pieces_and_comes_back(size: int) -> None:
+    link = Keeper()
+    kernel = Kernel(link, settings={}, data_dir=Path("/d"))
+    data = bytes(n % 251 for n in range(size))
+    assert await kernel.upload("a:1", "x.bin", data, media_type="a/b") == "blk_1"
+    assert link.data == data
+    first, *more = link.pieces
+    assert (first["name"], first["media_type"], "upload" in first) == ("x.bin", "a/b", False)
+    assert all(piece["upload"] == "blk_1" for piece in more)
+    assert [piece["last"] for piece in link.pieces] == [False] * len(more) + [True]
+    assert (await kernel.block("a:1", "blk_1", offset=3, length=7))["data"] == data[3:10]
 
 
 async def test_only_a_context_presents_its_token_and_only_where_it_counts() -> None:

@@ -44,3 +44,21 @@ async def test_a_role_taken_away_is_gone_from_the_running_session(house: House) 
     await house.directory.identify("cli", "cli:owner")
     await house.directory.set_role("webui:owner", Role.GUEST)
     assert (await call(house, "auth.check", session=session["session"]))["role"] == "guest"
+
+
+async def test_a_key_tells_whose_it_is_and_what_for_and_nothing_once_it_is_removed(house: House) -> None:
+    made = await call(house, "admin.keys_add", peer="webui:owner", name="phone", scopes=["chat"])
+    assert made == {"name": "phone", "key": made["key"], "scopes": ["chat"]}
+    told = await call(house, "auth.key", key=made["key"])
+    assert told == {"peer": "webui:owner", "role": "owner", "name": "phone", "scopes": ["chat"]}
+    await house.directory.identify("cli", "cli:owner")
+    await house.directory.set_role("webui:owner", Role.TRUSTED)
+    assert (await call(house, "auth.key", key=made["key"]))["role"] == "trusted", "looked up each time"
+    listed = await call(house, "admin.keys_list", peer="cli:owner")
+    ((key),) = listed["keys"]  # type: ignore[misc]
+    assert key["name"] == "phone"
+    assert key["used_at"] >= key["created_at"]
+    assert made["key"] not in str(listed)
+    await call(house, "admin.keys_remove", peer="cli:owner", name="phone")
+    with pytest.raises(Denied, match="not valid"):
+        await call(house, "auth.key", key=made["key"])

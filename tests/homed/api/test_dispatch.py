@@ -128,15 +128,17 @@ class TestCallTokens:
         ):
             await house.api.dispatch(FakeCaller(), "admin.status", {"call": token})
 
-    async def test_a_tool_cannot_approve_itself_with_it(self, house: House) -> None:
+    @pytest.mark.parametrize("method", ["io.approve", "io.thread_delete", "admin.keys_add", "admin.keys_remove"])
+    async def test_a_tool_cannot_approve_itself_destroy_a_conversation_or_let_anybody_in_with_it(
+        self, house: House, method: str
+    ) -> None:
         with (
             house.tokens.lent("timer", OWNER, turn="turn_1", thread="t", channel="webui") as token,
             pytest.raises(Denied, match="for a person to say"),
         ):
-            await house.api.dispatch(
-                FakeCaller("timer"), "io.approve", {"call": token, "approval": "a", "decision": "allow"}
-            )
+            await house.api.dispatch(FakeCaller("timer"), method, {"call": token, **ENOUGH[method]})
         assert house.conversations.calls == []
+        assert await house.keys.list_() == []
 
 
 @pytest.mark.parametrize(
@@ -152,6 +154,12 @@ class TestCallTokens:
         ("io.history", {"peer": "webui:owner", "thread": "t", "limit": 501}, "limit: "),
         ("io.history", {"peer": "webui:owner", "thread": "t", "limit": True}, "limit: "),
         ("io.approve", {"peer": "webui:owner", "approval": "a", "decision": "maybe"}, "decision: "),
+        ("io.upload", {"peer": "webui:owner", "data": "x" * 700_000}, "data: "),
+        ("io.upload", {"peer": "webui:owner", "data": "", "offset": -1}, "offset: "),
+        ("io.inject", {"peer": "webui:owner", "text": "hi", "attachments": [""]}, "attachments.0: "),
+        ("io.inject", {"peer": "webui:owner", "text": "hi", "attachments": ["a"] * 65}, "attachments: "),
+        ("io.block", {"peer": "webui:owner", "block": "b", "length": 1 << 20}, "length: "),
+        ("io.event", {"peer": "webui:owner", "event": "e", "offset": -1}, "offset: "),
         ("core.log", {"level": "loud", "message": "x"}, "level: "),
         ("core.announce", {"kind": "port", "address": "x"}, "kind: "),
         ("auth.login", {"password": "x" * 1025}, "password: "),
@@ -175,7 +183,12 @@ ENOUGH: dict[str, dict[str, object]] = {
     "io.wait": {"input": "input_1"},
     "io.stop": {"thread": "t"},
     "io.history": {"thread": "t"},
+    "io.upload": {"data": ""},
+    "io.upload_cancel": {"upload": "blk_1"},
+    "io.block": {"block": "blk_1"},
+    "io.event": {"event": "ev_1"},
     "io.thread_rename": {"thread": "t", "title": "x"},
+    "io.thread_delete": {"thread": "t"},
     "io.approve": {"approval": "a", "decision": "allow"},
     "admin.plugin_start": {"name": "shell"},
     "admin.plugin_stop": {"name": "shell"},
@@ -186,5 +199,7 @@ ENOUGH: dict[str, dict[str, object]] = {
     "admin.models_remove": {"name": "a"},
     "admin.models_use": {"name": "a"},
     "admin.models_test": {"name": "a"},
+    "admin.keys_add": {"name": "a", "scopes": ["chat"]},
+    "admin.keys_remove": {"name": "a"},
 }
 """The parameters besides ``peer`` with which a method gets as far as its checks of who asks."""

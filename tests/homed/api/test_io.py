@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 
 from homed.agent.conversations import Message
+from homed.agent.uploads import PIECE, Piece
+from homed.api.io import BASE64
+from homed.errors import InvalidInput
 from homed.identity.roles import Identity, Role
 from homed.wire.rpc import encode
 from tests.homed.api.fakes import FakeCaller, House
@@ -54,6 +59,8 @@ async def test_inject_passes_on_everything_with_the_plugin_as_channel(house: Hou
         ("io.threads", {"query": "x", "before": 5}, ("threads", "x", 50, 5), {"threads": [], "more": False}),
         ("io.history", {"thread": "t", "limit": 500}, ("history", "t", None, 500), {"events": []}),
         ("io.thread_rename", {"thread": "t", "title": "x"}, ("rename", "t", "x"), {}),
+        ("io.thread_delete", {"thread": "t"}, ("delete", "t"), {"events": 2, "files": 1}),
+        ("io.event", {"event": "e", "offset": 5, "length": 9}, ("event", "e", 5, 9), {"text": "verbatim"}),
         ("io.approvals", {}, ("approvals",), {"approvals": [{"approval": "approval_1"}]}),
         ("io.approve", {"approval": "a", "decision": "allow"}, ("approve", "a", True, "once"), {}),
         (
@@ -89,3 +96,43 @@ async def test_an_answer_longer_than_a_line_comes_as_head_and_tail(house: House,
     shown = answer["outcome"]["text"]
     assert len(encode({"jsonrpc": "2.0", "id": 1, "result": answer})) < 1024 * 1024
     assert (shown[:100], shown[-100:]) == (text[:100], text[-100:])
+
+
+async def test_a_piece_of_a_file_is_passed_on_decoded(house: House) -> None:
+    params = {"peer": PEER, "upload": "blk_1", "name": "a.txt", "media_type": "text/plain", "offset": 3, "last": True}
+    data = base64.b64encode(b"caf\xe9 \x00").decode()
+    assert await house.api.dispatch(FakeCaller(), "io.upload", {**params, "data": data}) == {
+        "upload": "blk_1", "bytes": 6,
+    }  # fmt: skip
+    ((_, who, piece),) = house.uploads.calls
+    assert getattr(who, "peer", "") == PEER
+    assert piece == Piece(
+        data=b"caf\xe9 \x00", upload="blk_1", name="a.txt", media_type="text/plain", offset=3, last=True
+    )
+    full = base64.b64encode(b"x" * PIECE).decode()
+    assert len(full) == BASE64
+    await house.api.dispatch(FakeCaller(), "io.upload", {"peer": PEER, "data": full})
+    await house.api.dispatch(FakeCaller(), "io.upload_cancel", {"peer": PEER, "upload": "blk_1"})
+    assert house.uploads.calls[-1][::2] == ("cancel", "blk_1")
+
+
+@pytest.mark.parametrize("data", ["@@@@", "YWJj\n", "YQ", "YQ=", "Y W J j", "é===", "YWJj====", "\x00"])
+async def test_wrong_base64_is_refused(house: House, data: str) -> None:
+    with pytest.raises(InvalidInput, match="base64"):
+        await house.api.dispatch(FakeCaller(), "io.upload", {"peer": PEER, "data": data})
+    assert house.uploads.calls == []
+
+
+async def test_an_attachment_is_given_out_in_pieces_that_fit_a_line(house: House) -> None:
+    answer = await house.api.dispatch(FakeCaller(), "io.block", {"peer": PEER, "block": "blk_7", "offset": 1})
+    assert answer == {
+        "name": "猫.png", "media_type": "image/png", "bytes": 5, "offset": 1,
+        "data": base64.b64encode(b"PNG\n").decode(),
+    }  # fmt: skip
+    assert house.uploads.calls[0][2:] == ("blk_7", 1, PIECE)
+
+
+async def test_inject_passes_attachments_on_and_a_text_may_be_empty_then(house: House) -> None:
+    await house.api.dispatch(FakeCaller(), "io.inject", {"peer": PEER, "text": "", "attachments": ["blk_1", "blk_2"]})
+    ((_, _, message),) = house.conversations.calls
+    assert message == Message(text="", channel="webui", attachments=("blk_1", "blk_2"))

@@ -1,4 +1,4 @@
-"""Uploads and blocks in their tables: one occurrence each, one owner at any time, no file forgotten or taken too early."""
+"""Uploads and blocks in their tables: one occurrence and one owner each, no file forgotten or taken too early."""
 
 from __future__ import annotations
 
