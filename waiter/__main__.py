@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 
 from homed.errors import HomedError, InvalidInput
@@ -14,7 +14,7 @@ from . import show
 from .asking import Asking, Left, Message, Outcome
 from .endpoint import places
 from .keyboard import Interrupts, Keyboard
-from .link import dial
+from .link import Link, dial
 from .options import Options, parse
 from .session import Session
 from .terminal import Terminal, json_line, wants_colour
@@ -25,6 +25,10 @@ ANSWERED, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run waiter and return its exit status."""
     words = sys.argv[1:] if argv is None else argv
+    if argv is None and any(word.startswith("--api-key") for word in words):
+        from .whole import without_key
+
+        without_key(sys.orig_argv, os.environ)
     as_json = "--json" in words  # known before the words are: that they are wrong is told as an object too
     # With --json the object is all that stands on stdout.
     out = io.BytesIO() if as_json else sys.stdout.buffer
@@ -59,10 +63,12 @@ def _guarded(words: Sequence[str], terminal: Terminal, *, as_json: bool) -> int:
 def _run(options: Options, terminal: Terminal) -> int:
     typed = sys.stdin is not None and sys.stdin.isatty()
     text = _message(options, typed=typed)
-    where = places(os.environ, socket=options.socket, data=options.data)
+    if text is None and _whole_screen(options):
+        return _full_screen(options)
+    reach = _reach(options, typed=typed)
     with Interrupts() as interrupts:
         session = Session(
-            lambda: dial(where),
+            reach,
             terminal,
             interrupts,
             Keyboard(sys.stdin.fileno()) if typed and sys.stderr.isatty() else None,
@@ -79,6 +85,28 @@ def _run(options: Options, terminal: Terminal) -> int:
             return INTERRUPTED if interrupts.count and outcome.state == "stopped" else status
         finally:
             session.close()
+
+
+def _whole_screen(options: Options) -> bool:
+    """Whether to talk on the whole screen: on a terminal that can, unless lines are asked for."""
+    able = sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("", "dumb", "unknown")
+    return able and not (options.lines or options.json)
+
+
+def _full_screen(options: Options) -> int:
+    from .whole import show  # a single question does not pay for importing it
+
+    return show(options, os.environ)
+
+
+def _reach(options: Options, *, typed: bool) -> Callable[[], Link]:
+    """How homed is dialled."""
+    if options.remote or options.connect:
+        from .whole import reach
+
+        return reach(options, os.environ, typed=typed)
+    where = places(os.environ, socket=options.socket, data=options.data)
+    return lambda: dial(where)
 
 
 def _message(options: Options, *, typed: bool) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 SOCKET = Path("run/cli.sock")
@@ -43,3 +43,19 @@ def there(path: Path) -> bool:
         return stat.S_ISSOCK(path.stat().st_mode)
     except OSError:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A homed: sockets to try on this machine, or with ``url`` the page of one elsewhere, and the key for it.
+
+    ``insecure``: a plain http address that is not this machine is allowed.  ``ca``: a file of certificates to trust
+    instead of the system's.
+    """
+
+    name: str = ""
+    places: Places | None = None
+    url: str = ""
+    key: str = field(default="", repr=False)
+    insecure: bool = False
+    ca: str = ""

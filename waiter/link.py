@@ -103,7 +103,7 @@ def dial(where: Places) -> Link:
         if not where.named and not there(path):
             continue
         try:
-            return _greet(connect(path))
+            return greet(connect(path))
         except OSError as error:
             problem = problem or f"{path}: {error.strerror or error}"
     looked = ", ".join(map(str, where.paths))
@@ -113,7 +113,8 @@ def dial(where: Places) -> Link:
     )
 
 
-def _greet(sock: socket.socket) -> Link:
+def greet(sock: socket.socket) -> Link:
+    """A link over a connected socket.  Raises ProtocolError when homed speaks another protocol."""
     link = Link(sock)
     try:
         answer = link.call("hello", {"client": f"waiter/{CORE}", "protocol": PROTOCOL})

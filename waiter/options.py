@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from homed.errors import InvalidInput
 
 EXAMPLES = """\
 examples:
-  waiter                                talk, line by line
+  waiter                                talk, on the whole screen
+  waiter --lines                        talk, line by line
   waiter -chat "What is due today?"     one question; the answer on stdout
   git diff | waiter -chat -             the message comes from stdin
   waiter -chat "and then?" --continue   go on with the last conversation
   waiter -chat "list my notes" --json   one JSON object instead of text
+  waiter --remote https://home:8080     a homed elsewhere; its key from HOMED_API_KEY, waiter.yaml or typed in
+  waiter --connect work                 a homed that waiter.yaml names
 
 exit status: 0 answered, 1 failed, 2 wrong usage, 130 interrupted
 """
@@ -33,6 +36,13 @@ class Options:
     go_on: bool
     stream: bool | None
     quiet: bool
+    lines: bool
+    remote: str
+    api_key: str = field(repr=False)
+    connect: str
+    insecure: bool
+    lang: str
+    theme: str
 
 
 class _Parser(argparse.ArgumentParser):
@@ -65,6 +75,13 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--quiet", action="store_true", help="do not tell which tools run")
     made.add_argument("--socket", default="", metavar="PATH", help="the socket of homed")
     made.add_argument("-data", "--data", default="", metavar="DIR", help="the data folder of homed")
+    made.add_argument("--lines", action="store_true", help="talk line by line, not on the whole screen")
+    made.add_argument("--remote", default="", metavar="URL", help="the page of a homed elsewhere")
+    made.add_argument("--api-key", default="", metavar="KEY", help="the key for --remote; better HOMED_API_KEY")
+    made.add_argument("--connect", default="", metavar="NAME", help="a homed that waiter.yaml names")
+    made.add_argument("--insecure", action="store_true", help="allow --remote without TLS to another machine")
+    made.add_argument("--lang", default="", choices=("", "en", "zh"), metavar="LANG", help="en or zh (default: LANG)")
+    made.add_argument("--theme", default="auto", choices=("auto", "dark", "light"), help="colours (default: auto)")
     return made
 
 
@@ -74,4 +91,8 @@ def parse(argv: Sequence[str]) -> Options:
     found = Options(**vars(made.parse_args(argv)))
     if found.thread and found.go_on:
         made.error("--thread and --continue exclude each other")
+    if sum(map(bool, (found.remote, found.connect, found.socket or found.data))) > 1:
+        made.error("--remote, --connect and --socket or --data exclude each other")
+    if found.api_key and not found.remote:
+        made.error("--api-key goes with --remote")
     return found

@@ -51,7 +51,7 @@ def waiter(daemon: Daemon, *words: str, stdin: str | None = None) -> Ran:
 
 
 def on_terminal(daemon: Daemon, *words: str) -> Pty:
-    return Pty([*WAITER, "--data", str(daemon.data), *words], env={**daemon.env, "NO_COLOR": "1"})
+    return Pty([*WAITER, "--lines", "--data", str(daemon.data), *words], env={**daemon.env, "NO_COLOR": "1"})
 
 
 def calls(model: FakeOpenAI, question: str, tool: str, args: dict[str, object], *, then: str) -> None:

@@ -26,7 +26,7 @@ def talk(homed: FakeHomed) -> Iterator[Talk]:
     with ExitStack() as stack:
 
         def start(*words: str, env: dict[str, str] | None = None) -> Pty:
-            argv = [sys.executable, "-m", "waiter", "--socket", str(homed.path), *words]
+            argv = [sys.executable, "-m", "waiter", "--lines", "--socket", str(homed.path), *words]
             return stack.enter_context(Pty(argv, env={"NO_COLOR": "1", **(env or {})}))
 
         yield start

@@ -1,0 +1,110 @@
+"""The full screen: prompt-toolkit on asyncio, Trio as its guest in the same thread, and the terminal put right again
+whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import outcome
+import trio
+
+from homed.errors import HomedError
+
+from .cells import Glyphs
+from .connections import Directory
+from .follow import put
+from .inputs import Inputs, history_path
+from .messages import Dial
+from .model import Following, Line, Names, Note, State
+from .output import GlyphOutput
+from .screen import Screen
+from .view import Painter
+from .words import Words
+from .worker import Worker
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How the full screen begins: the homed to dial, the conversation to open, language and colours."""
+
+    dial: Dial
+    thread: str = ""
+    go_on: bool = False
+    language: str = "en"
+    theme: str = "auto"
+
+
+def run(start: Start, directory: Directory, environment: Mapping[str, str]) -> int:
+    """Show the full screen until the person leaves; returns the exit status (128 + n after signal n)."""
+    # whatever a library has to say would be written across the screen
+    logging.basicConfig(handlers=[logging.NullHandler()], force=True)
+    return asyncio.run(_run(start, directory, environment))
+
+
+def _screen(start: Start, directory: Directory, environment: Mapping[str, str], words: Words) -> Screen:
+    glyphs = Glyphs()
+    note = Note("w:hello", words("hello"))
+    try:
+        connections = directory.names()
+    except HomedError as error:
+        connections, note = (), Note("w:hello", f"{error.message}\n{error.hint}".rstrip(), "error")
+    state = State(
+        Line(""), start.thread, follow=Following(put((), note)), names=Names(connections=connections),
+        theme=start.theme, go_on=start.go_on, notes=1,
+    )  # fmt: skip
+    where = start.dial.url or start.dial.name or directory.place
+    inputs = Inputs(history_path(environment, where))
+    output = GlyphOutput.over(sys.stdout, glyphs)
+    return Screen(state, words, Painter(glyphs, words), inputs, output=output, environment=environment)
+
+
+async def _run(start: Start, directory: Directory, environment: Mapping[str, str]) -> int:
+    words = Words(start.language)
+    screen = _screen(start, directory, environment, words)
+    worker = Worker(screen.dispatch, directory, words)
+    screen.submit = worker.submit
+    application = screen.application
+    loop = asyncio.get_running_loop()
+    guest: asyncio.Future[outcome.Outcome[None]] = loop.create_future()
+
+    def leave(status: int = 0, problem: BaseException | None = None) -> None:
+        if application.is_running and not application.is_done:
+            if problem is not None:
+                application.exit(exception=problem)
+            else:
+                application.exit(result=status)
+
+    def ended(result: outcome.Outcome[None]) -> None:
+        guest.set_result(result)
+        leave(problem=result.error if isinstance(result, outcome.Error) else None)
+
+    def broken(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        problem = context.get("exception")
+        leave(problem=problem if isinstance(problem, BaseException) else RuntimeError(str(context.get("message"))))
+
+    loop.set_exception_handler(broken)
+    for number in ENDING:
+        loop.add_signal_handler(number, leave, 128 + number)
+    worker.submit(start.dial)
+    trio.lowlevel.start_guest_run(
+        worker.run,
+        run_sync_soon_threadsafe=loop.call_soon_threadsafe,
+        done_callback=ended,
+        host_uses_signal_set_wakeup_fd=True,
+    )
+    try:
+        with suppress(EOFError):  # the terminal went away
+            return await application.run_async(set_exception_handler=False)
+        return 1
+    finally:
+        worker.leave()
+        (await guest).unwrap()

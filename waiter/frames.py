@@ -1,0 +1,86 @@
+"""Pieces of a conversation from frames of the wire, which may hold anything.  Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from .model import Asked, End, Recall, Tool
+
+Data = Mapping[str, Any]
+
+
+def tool(turn: str, data: Data, step: int) -> Tool:
+    """A tool call of a notice, of a running turn or of an event; ``step`` unless the frame names one."""
+    ms = data.get("ms")
+    return Tool(
+        f"t:{turn}:{data.get('call')}", turn, number(data, "step") if isinstance(data.get("step"), int) else step,
+        str(data.get("tool") or "?"), compact(data.get("args")), str(data.get("status") or "?"),
+        compact(data.get("result")), ms if isinstance(ms, int) else -1,
+    )  # fmt: skip
+
+
+def asked(turn: str, data: Data) -> Asked:
+    """An approval."""
+    id_ = text(data, "approval")
+    args = json.dumps(data.get("args"), ensure_ascii=False, indent=2)
+    tool, plugin, class_, reason = (text(data, key) for key in ("tool", "plugin", "class", "reason"))
+    return Asked(f"p:{id_}", id_, turn, tool, plugin, class_, args, reason, text(data, "status") or "asked")
+
+
+def recall(turn: str, data: Data) -> Recall:
+    """What was brought into a turn."""
+    shown, cold = (tuple(str(id_) for id_ in data.get(key) or ()) for key in ("shown", "cold"))
+    return Recall(f"r:{turn}", turn, shown, cold, number(data, "kept"), number(data, "chars"))
+
+
+def end(turn: str, data: Data) -> End:
+    """How a turn ended."""
+    usage = mapping(data.get("usage"))
+    return End(
+        f"e:{turn}", turn, text(data, "state"), text(data, "error"), text(data, "hint"), number(data, "ms"),
+        number(usage, "prompt"), number(usage, "completion"),
+    )  # fmt: skip
+
+
+def label_of(peer: str, own: str) -> str:
+    """Who said it, if not whoever sits here: the channel of the owner's other places, the name of anybody else."""
+    if not peer or peer == own:
+        return ""
+    channel, _, name = peer.partition(":")
+    return channel if name in ("owner", "local", "") else peer
+
+
+def files_of(data: Data) -> tuple[str, ...]:
+    """Names of what was attached."""
+    return tuple(text(block, "name") for block in mappings(data.get("blocks")))
+
+
+def compact(value: object) -> str:
+    """A value as text: text as it is, nothing as nothing, anything else as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def text(data: Data, key: str) -> str:
+    """A string of a frame; empty if it is something else."""
+    value = data.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def number(data: Data, key: str) -> int:
+    """A whole number of a frame; 0 if it is something else."""
+    value = data.get(key)
+    return value if isinstance(value, int) else 0
+
+
+def mapping(value: object) -> Data:
+    """An object of a frame; empty if it is something else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def mappings(value: object) -> list[Data]:
+    """A list of objects of a frame, without what is none."""
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list | tuple) else []

@@ -1,0 +1,35 @@
+"""The words of the interface in one language; the catalogues are the files in ``strings/``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+
+LANGUAGES = ("en", "zh")
+
+
+class Words:
+    """Looks texts up by key; what a language lacks is said in English, an unknown key raises KeyError."""
+
+    def __init__(self, language: str = "en") -> None:
+        self.language = language if language in LANGUAGES else "en"
+        self._texts = _texts(self.language)
+        self._english = self._texts if self.language == "en" else _texts("en")
+
+    def __call__(self, key: str, /, **values: object) -> str:
+        """The text, with ``{name}`` replaced by the value of that name."""
+        text = self._texts.get(key) or self._english[key]
+        return text.format_map({name: str(value) for name, value in values.items()}) if values else text
+
+
+def _texts(language: str) -> dict[str, str]:
+    found: dict[str, str] = json.loads((files("waiter") / "strings" / f"{language}.json").read_text("utf-8"))
+    return found
+
+
+def language_of(environment: Mapping[str, str], chosen: str = "") -> str:
+    """``chosen``, else what LC_ALL, LC_MESSAGES or LANG say, in this order; English for anything else."""
+    said = chosen or next((environment[k] for k in ("LC_ALL", "LC_MESSAGES", "LANG") if environment.get(k)), "")
+    language = said.lower().replace("_", "-").partition("-")[0].partition(".")[0]
+    return language if language in LANGUAGES else "en"
