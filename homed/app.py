@@ -33,7 +33,7 @@ from homed.identity.logins import Logins
 from homed.identity.peers import Directory
 from homed.identity.rules import Rules
 from homed.identity.tokens import CallTokens
-from homed.lifecycle import cause_of, follow_settings, greet, local_ports, watch_signals
+from homed.lifecycle import cause_of, follow_settings, greet, local_ports, report_damage, watch_signals
 from homed.log import logging_to, set_level
 from homed.paths import Paths
 from homed.proc import become_subreaper
@@ -43,8 +43,8 @@ from homed.redact import Redactor
 from homed.settings.plugin import definitions_of, plugin_settings
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import Store, open_store
-
 from homed.store.files import MediaFiles
+
 _log = logging.getLogger(__name__)
 
 TURNS_SECONDS = 5.0
@@ -124,6 +124,7 @@ async def run(ground: Ground) -> None:
         async with trio.open_nursery() as services:
             await services.start(watch_signals, stop, kernel.host)
             services.start_soon(follow_settings, settings, kernel.host, ground.redactor, ground.secrets.known)
+            services.start_soon(report_damage, store, ground.bus, options.say)
             services.start_soon(greet, ground.bus, kernel.logins, options.say)
             async with trio.open_nursery() as plugins:
                 await plugins.start(kernel.host.run)
@@ -154,13 +155,14 @@ def build(
         ),
     )  # fmt: skip
     tokens, logins = CallTokens(), Logins(store, settings, wall)
-    conversations = Conversations(
-        AgentPorts(
     files = MediaFiles(options.paths.media)
     uploads = Uploads(store, files, ground.redactor, wall=wall, failpoints=options.failpoints)
+    conversations = Conversations(
+        AgentPorts(
             store=store, bus=bus, settings=settings, host=host, sources=sources, rules=Rules(store, wall),
             tokens=tokens, redactor=ground.redactor, wall=wall, failpoints=options.failpoints,
-            builtins=builtin_tools(store, host.registry), media=Media(store, files, ground.redactor),
+            builtins=builtin_tools(store, host.registry, wall, options.failpoints),
+            media=Media(store, files, ground.redactor),
         ),
         uploads,
     )  # fmt: skip

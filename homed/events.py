@@ -30,11 +30,12 @@ PROGRESS = "progress"
 THREAD = "thread"
 PLUGIN_STATE = "plugin_state"
 SYSTEM = "system"
+RECALL = "recall"
 
 TYPES = frozenset(
     {
         RAW_INPUT, TURN, CONTENT_DELTA, REASONING_DELTA, TOOL_CALL, APPROVAL, AGENT_OUTPUT, AGENT_LLM_CHAIN,
-        AGENT_ERROR, STAGE, PROGRESS, THREAD, PLUGIN_STATE, SYSTEM,
+        AGENT_ERROR, STAGE, PROGRESS, THREAD, PLUGIN_STATE, SYSTEM, RECALL,
     }
 )  # fmt: skip
 """Every notice type; `docs/wire.md` says what ``data`` holds for each."""

@@ -1,29 +1,37 @@
-"""What of the conversation a turn shows the model: selected once, sent with every call of the turn."""
+"""What a turn shows the model: the view, selected once, and its own events; sent with every call of the turn."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from homed.agent import prompt
+from homed.agent import notes, prompt
+from homed.agent.attached import Attached
 from homed.agent.catalogue import Catalogue
 from homed.agent.ports import AgentPorts
+from homed.agent.recall import Recall
 from homed.agent.stages import Staged
 from homed.agent.turn import Turn
-from homed.config.definitions import MAX_CONTEXT_SIZE, PERSONA, PROTECTED_EVENTS, RESULT_LIMIT
+from homed.agent.weight import Sizes, last_unit, own_tokens, piece
+from homed.config.definitions import PERSONA, PROTECTED_EVENTS, RECALL_PERCENT, RESULT_LIMIT
 from homed.errors import HomedError
 from homed.memory import window
+from homed.memory.budget import UNKNOWN_WINDOW, Budget, budget
 from homed.memory.records import Event, EventKind
+from homed.memory.shorten import shorten
 from homed.prompts.loader import fill
 from homed.providers import pairing
 from homed.providers.base import ChatRequest, Message, Provider, System, ToolSpec, User
-from homed.store.rows import Tx
 
 log = logging.getLogger(__name__)
 
 OLDER_SHARE = 4
 """Results older than the protected events are shown at this fraction of the limit: they are read already."""
+
+MARK_TOKENS = 24
+"""What the mark of an event of another conversation costs."""
 
 FIELD_LIMIT = 4_000
 """Characters of one event shown to stage handlers at the most."""
@@ -32,28 +40,60 @@ FIELDS_LIMIT = 120_000
 """Characters of all of them together: at four bytes each they fit one wire line, beside a message of full length."""
 
 
-class Context:
-    """Selects the window and builds requests.  What is selected lives in the turn (``turn.window``)."""
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands round the timeline in a model call, and what room it leaves."""
 
-    def __init__(self, ports: AgentPorts, catalogue: Catalogue, texts: prompt.Texts) -> None:
+    system: str
+    specs: tuple[ToolSpec, ...]
+    budget: Budget
+    small: bool
+
+
+class Context:
+    """Builds requests.  What is selected lives in the turn (``turn.view``)."""
+
+    def __init__(self, ports: AgentPorts, catalogue: Catalogue, texts: prompt.Texts, recall: Recall) -> None:
         self._ports = ports
         self._catalogue = catalogue
         self._texts = texts
+        self._recall = recall
+        self._sizes = Sizes()
 
-    async def select(self, turn: Turn) -> None:
-        """Read the recent events of the thread; those of this turn are kept apart in ``turn.events``."""
-        given = turn.input
-        limit = self._ports.settings.int(MAX_CONTEXT_SIZE)
+    async def select(self, turn: Turn, frame: Frame) -> None:
+        """Choose what of the scope's events this turn shows, and what it is told besides."""
+        own = own_tokens([event for event in turn.events if event.id not in turn.view.dropped], turn.view.room)
+        await self._recall.select(turn, frame.budget, small=frame.small, spoken_for=min(own, frame.budget.context))
 
-        def read(tx: Tx) -> list[Event]:
-            return window.recent(tx, scope=given.scope, thread=given.thread, limit=limit)
+    async def frame(self, turn: Turn, *, last: bool = False) -> Frame:
+        """The instructions and tools of the next model call.  ``last``: no tools, the model must answer in text.
 
-        recent = await self._ports.store.read(read)
-        turn.window = [event for event in recent if event.turn != turn.id]
+        Without a source it is that of an unknown window: what comes before the model works all the same.
+        """
+        settings, provider = self._ports.settings, self._provider()
+        tools = provider is None or provider.source.tools
+        offered = await self._catalogue.offered(turn) if tools else []
+        specs = () if last else tuple(ToolSpec(e.name, e.description, e.parameters) for e in offered)
+        system = prompt.system_text(
+            self._texts if tools else self._texts.for_small(),
+            at=self._ports.wall(),
+            persona=settings.str(PERSONA),
+            catalogue=self._catalogue.lines(offered),
+            memory=_text(turn.fields.get("memory")),
+        )
+        fixed = self._sizes.of(system) + sum(self._sizes.of(prompt.spec_text(spec)) for spec in specs)
+        size = provider.source.context_window if provider else UNKNOWN_WINDOW
+        return Frame(system, specs, budget(size, fixed, settings.int(RECALL_PERCENT)), not tools)
+
+    def _provider(self) -> Provider | None:
+        try:
+            return self._ports.sources.provider()
+        except HomedError:
+            return None
 
     def as_fields(self, turn: Turn) -> list[dict[str, object]]:
         """The window as the field ``context_msgs``: ``{id, role, text}`` each, long texts shortened."""
-        said = [event for event in turn.window if event.kind in (EventKind.USER, EventKind.ASSISTANT)]
+        said = [event for event in turn.view.window if event.kind in (EventKind.USER, EventKind.ASSISTANT)]
         limit = min(FIELD_LIMIT, FIELDS_LIMIT // max(1, len(said)))
         return [{"id": e.id, "role": e.kind.value, "text": e.text[:limit]} for e in said]
 
@@ -67,38 +107,65 @@ class Context:
         turn.reworded = {id_: text for id_, text in left.items() if id_ in offered and offered[id_] != text}
         turn.injected = [text for id_, text in left.items() if id_ not in offered and text.strip()]
 
-    async def request(self, turn: Turn, provider: Provider, note: str, *, last: bool) -> ChatRequest:
-        """The next model call; a ``note`` stands at its end.  ``last``: no tools, the model must answer in text."""
-        settings = self._ports.settings
-        offered = await self._catalogue.offered(turn) if provider.source.tools else []
-        specs = () if last else tuple(ToolSpec(e.name, e.description, e.parameters) for e in offered)
-        system = prompt.system_text(
-            self._texts if provider.source.tools else self._texts.for_small(),
-            at=self._ports.wall(),
-            persona=settings.str(PERSONA),
-            catalogue=self._catalogue.lines(offered),
-            memory=_text(turn.fields.get("memory")),
-        )
-        budget = prompt.budget(provider.source.context_window, system, specs) >> turn.counters.context_full
-        messages: list[Message] = [System(system), *self._timeline(turn, budget)]
+    async def request(self, turn: Turn, provider: Provider, frame: Frame, note: str) -> ChatRequest:
+        """The next model call; a ``note`` stands at its end."""
+        attached = await self._ports.media.load([*turn.view.window, *turn.events], provider.source)
+        messages: list[Message] = [System(frame.system), *self._timeline(turn, frame, attached)]
+        if turn.view.left:
+            messages.append(User(fill(self._texts.overflow, count=str(turn.view.left))))
         if note:
             messages.append(User(note))
-        return ChatRequest(paired(messages), specs)
+        return ChatRequest(paired(messages), frame.specs)
 
-    def _timeline(self, turn: Turn, budget: int) -> list[Message]:
-        """The window and this turn's own events, the newest that fit; what ``pre_action`` put in stands between."""
+    def _timeline(self, turn: Turn, frame: Frame, attached: Attached) -> Iterator[Message]:
+        """The window, what is remembered, and this turn's own events; the newest of all of it that fits."""
+        view = turn.view
+        earlier = [self._as_left(turn, e) for e in view.window if e.id not in turn.hidden]
+        seen = [attached.on(event) for event in self._seen([*earlier, *self._own(turn)])]
+        others = sum(1 for event in earlier if event.thread != turn.input.thread)
+        room = (view.room or frame.budget.available) - view.told - others * MARK_TOKENS
+        kept = window.plan(seen, budget_tokens=max(1, room), estimate=self._sizes.of)
+        yield from self._before(turn, [e for e in kept if e.turn != turn.id], attached)
+        for text in turn.injected:
+            yield User(notes.fenced("pre_action", text))
+        if view.snapshot:
+            yield User(view.snapshot)
+        now = prompt.render((e for e in kept if e.turn == turn.id), attached.images)
+        gone = prompt.not_shown([e for e in turn.events if e.id in view.dropped])
+        yield from [*now[:1], User(gone), *now[1:]] if gone else now
+
+    def _before(self, turn: Turn, kept: Sequence[Event], attached: Attached) -> Iterator[Message]:
+        """The window in time order; where another conversation speaks, it says which."""
+        speaking = turn.input.thread
+        for event in kept:
+            mine = event.thread == turn.input.thread
+            if mine and event.kind is EventKind.USER and (told := turn.view.earlier.get(event.turn)):
+                yield User(told)
+            starts = event.thread != speaking or event.kind is EventKind.USER
+            place = turn.view.places.get(event.thread, notes.Place("", event.channel))
+            shown = event if mine or not starts else _marked(event, place)
+            speaking = event.thread
+            yield from prompt.render([shown], attached.images)
+
+    def _own(self, turn: Turn) -> list[Event]:
+        """This turn's events; once it had to make room, those before the last step as head and tail."""
+        left = [event for event in turn.events if event.id not in turn.view.dropped]
+        if not turn.view.room:
+            return left
+        last, limit = {event.id for event in last_unit(left)}, piece(turn.view.room)
+        whole = (e.id in last or e.kind is EventKind.USER for e in left)
+        return [
+            event if stays else shorten(event, limit, self._sizes.of) or event
+            for event, stays in zip(left, whole, strict=True)
+        ]
+
+    def _seen(self, shown: Sequence[Event]) -> list[Event]:
         limit = self._ports.settings.int(RESULT_LIMIT)
-        whole = self._ports.settings.int(PROTECTED_EVENTS)
-        shown = [self._as_left(turn, e) for e in turn.window if e.id not in turn.hidden] + turn.events
-        older = len(shown) - whole
-        seen = [
+        older = len(shown) - self._ports.settings.int(PROTECTED_EVENTS)
+        return [
             prompt.as_seen(event, result_limit=limit // OLDER_SHARE if at < older else limit)
             for at, event in enumerate(shown)
         ]
-        kept = window.plan(seen, budget_tokens=max(1, budget))
-        before = prompt.render(e for e in kept if e.turn != turn.id)
-        injected: list[Message] = [User(prompt.fenced("pre_action", text)) for text in turn.injected]
-        return [*before, *injected, *prompt.render(e for e in kept if e.turn == turn.id)]
 
     def _as_left(self, turn: Turn, event: Event) -> Event:
         text = turn.reworded.get(event.id)
@@ -128,6 +195,10 @@ def paired(messages: Sequence[Message]) -> tuple[Message, ...]:
     if problems := pairing.check(repaired.messages):
         raise HomedError("The conversation could not be put into a form the model accepts.", hint=problems[0])
     return repaired.messages
+
+
+def _marked(event: Event, place: notes.Place) -> Event:
+    return replace(event, text=f"{notes.mark(event, place)}\n{event.text}")
 
 
 def _text(value: object) -> str:

@@ -12,6 +12,7 @@ import trio
 from homed import events as notices
 from homed.agent.archive import Archive, visible
 from homed.agent.deletion import Deletion
+from homed.agent.indexing import fill_index
 from homed.agent.lanes import Lanes
 from homed.agent.loop import Loop
 from homed.agent.ports import AgentPorts
@@ -107,6 +108,7 @@ class Conversations:
             for input_ in reported:
                 self.wake(input_.id)
             self._ready.set()
+            await fill_index(self._ports.store)
             await trio.sleep_forever()
 
     def close_intake(self) -> None:

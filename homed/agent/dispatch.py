@@ -18,7 +18,7 @@ from homed.agent.catalogue import Catalogue
 from homed.agent.fitting import fitted_text
 from homed.agent.journal import Journal
 from homed.agent.outputs import Outputs
-from homed.agent.ports import AgentPorts
+from homed.agent.ports import AgentPorts, FromOutside
 from homed.agent.results import EMPTY, as_text, error_text, refusal, shown_arguments
 from homed.agent.stages import Stages
 from homed.agent.turn import LiveCall, Turn
@@ -45,10 +45,11 @@ OK, ERROR, DENIED = "ok", "error", "denied"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How one call ended."""
+    """How one call ended.  ``untrusted``: its text is not ours or the person's."""
 
     status: str
     text: str
+    untrusted: bool = False
 
 
 class Refused(Exception):
@@ -118,7 +119,7 @@ class Dispatch:
         text = self._ports.redactor.redact(result.text) or EMPTY
         data = {
             "call_id": call.id, "name": call.name, "status": result.status, "args": shown.args, "ms": took,
-            "untrusted": bool(entry and entry.untrusted),
+            "untrusted": result.untrusted or bool(entry and entry.untrusted),
         }  # fmt: skip
         no_memory = bool(entry and entry.no_memory)
         said_before = result.status == DENIED and self._again_denied(turn)
@@ -194,7 +195,10 @@ class Dispatch:
     async def _invoke(self, turn: Turn, entry: ToolEntry, arguments: Mapping[str, object]) -> Result:
         turn.tainted = turn.tainted or entry.untrusted
         if builtin := self._catalogue.builtin(entry.name):
-            return Result(OK, as_text(await builtin.run(turn.context, arguments)) or EMPTY)
+            answer = await builtin.run(turn.context, arguments)
+            outside = isinstance(answer, FromOutside)
+            turn.tainted = turn.tainted or outside
+            return Result(OK, as_text(answer.content if isinstance(answer, FromOutside) else answer) or EMPTY, outside)
         if self._outputs.owns(entry.name):
             done, text = await self._outputs.run(turn, entry.name, arguments)
             return Result(OK if done else ERROR, text)

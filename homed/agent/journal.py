@@ -19,6 +19,7 @@ from homed.agent.views import ending_view
 from homed.errors import StorageError
 from homed.memory import blocks, events, inputs, ledger, threads
 from homed.memory.records import Event, EventKind, Input, NewEvent
+from homed.retrieval import index
 from homed.store.rows import Tx
 
 T = TypeVar("T")
@@ -39,9 +40,9 @@ class Heard:
 
     text: str
     title: str
-
     withheld: bool = False
     """A plugin that must check the message first could not: the text only says so, and its files are not shown."""
+
 
 class Journal:
     """Writes a turn's events and tells the watchers."""
@@ -64,10 +65,20 @@ class Journal:
         """Write, then run ``after`` (sync, no failing), both under the gate.  Raises StorageError past the limit."""
         with trio.move_on_after(COMMIT_LIMIT, shield=True):
             async with turn.gate:
-                result = await self._ports.store.write(fn)
+                result = await self._ports.store.write(lambda tx: self._indexed(turn, tx, fn))
+                turn.ledger.clear()
                 after(result)
                 return result
         raise StorageError("The database did not answer in time.", hint="Is the disk full or hanging?")
+
+    def _indexed(self, turn: Turn, tx: Tx, fn: Callable[[Tx], T]) -> T:
+        """What is stored can be found at once; and what the turn was shown is recorded with what came of it."""
+        result = fn(tx)
+        at = self._ports.wall()
+        for kind, data in turn.ledger:
+            ledger.record(tx, turn.input, kind, data, at=at)
+        index.catch_up(tx)
+        return result
 
     async def begin(self, turn: Turn, heard: Heard | None = None) -> bool:
         """Mark the input as running and close calls that a crash left open.  False if it already has its outcome.
@@ -86,6 +97,7 @@ class Journal:
             stored, named = events.of_turn(tx, begun.turn), ""
             if heard is not None and not any(event.kind is EventKind.USER for event in stored):
                 event, named = _put_in(tx, begun, heard, at=at, no_memory=begun.no_memory)
+                begun = replace(begun, text=heard.text)
                 stored.append(event)
             return begun, stored, named
 
@@ -113,6 +125,7 @@ class Journal:
             return _put_in(tx, turn.input, heard, at=at, no_memory=turn.no_memory)
 
         def after(result: tuple[Event, str]) -> None:
+            turn.input = replace(turn.input, text=heard.text)
             turn.events.append(result[0])
             if result[1]:
                 self._tell_title(turn, result[1])

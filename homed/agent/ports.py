@@ -125,7 +125,10 @@ class MediaPort(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """On whose behalf a tool runs; what ``tool.invoke`` carries as ``context``."""
+    """On whose behalf a tool runs; what ``tool.invoke`` carries as ``context``.
+
+    ``in_view``: ids of the earlier events that the turn shows the model; not for plugins.
+    """
 
     thread: str
     channel: str
@@ -133,6 +136,7 @@ class CallContext:
     role: str
     scope: str
     turn: str
+    in_view: frozenset[str] = frozenset()
 
     def as_params(self) -> dict[str, object]:
         """As it goes over the wire."""
@@ -143,8 +147,16 @@ class CallContext:
 
 
 @dataclass(frozen=True, slots=True)
+class FromOutside:
+    """A result that holds words of strangers: it taints the turn, as the result of an untrusted tool does."""
+
+    content: object
+
+
+@dataclass(frozen=True, slots=True)
 class BuiltinTool:
-    """A tool of the kernel's own.  ``run`` gets checked arguments and returns a string or a JSON value."""
+    """A tool of the kernel's own.  ``run`` gets checked arguments and returns a string or a JSON value, which may be
+    wrapped in ``FromOutside``."""
 
     entry: ToolEntry
     run: Callable[[CallContext, Mapping[str, object]], Awaitable[object]]

@@ -9,20 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
+from homed.agent.notes import fenced
 from homed.agent.results import head_and_tail
-from homed.memory import window
 from homed.memory.records import Event, EventKind
 from homed.prompts.loader import fill, load
 from homed.providers.base import Assistant, Image, Message, ToolCall, ToolResult, ToolSpec, User
 
-WINDOW_SHARE = 0.8
-"""Share of a source's context window that a prompt may fill; the rest is for the answer."""
-
-LARGEST = 600_000
-"""Tokens no prompt exceeds, however large the window."""
-
 PARTIAL = "[This answer was stopped or broke off here.]"
 NO_ANSWER = "[No answer was given to this message: {why}]"
+NOT_SHOWN = "[Results of this task that are not shown any more, to make room; `result_read` gives them: {named}]"
+NAMED = 20
+"""Results that are named so, the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +32,7 @@ class Texts:
     tool_limit: str
     all_denied: str
     bad_tool_call: str
+    overflow: str
 
     def for_small(self) -> Texts:
         """The same with the short instructions, for a model that is offered no tools."""
@@ -59,18 +57,19 @@ def system_text(texts: Texts, *, at: float, persona: str, catalogue: Sequence[st
     return "\n\n".join(parts)
 
 
-def fenced(name: str, text: str) -> str:
-    """Text from outside, marked as data; a fence inside it can not close ours."""
-    inside = text.replace("<", "‹").replace(">", "›")
-    return f'<data source="{name}">\n{inside}\n</data>'
+def spec_text(spec: ToolSpec) -> str:
+    """A tool as the model reads it, for counting."""
+    return f"{spec.name} {spec.description} {spec.parameters}"
 
 
-def budget(context_window: int, system: str, specs: Sequence[ToolSpec]) -> int:
-    """Tokens left for the timeline: the share of the window less what is always sent; never below 1."""
-    target = min(int(context_window * WINDOW_SHARE), LARGEST)
-    fixed = window.estimate_tokens(system)
-    fixed += sum(window.estimate_tokens(f"{s.name} {s.description} {s.parameters}") for s in specs)
-    return max(1, target - fixed)
+def not_shown(events: Sequence[Event]) -> str:
+    """What stands in the place of results of this turn that made room; empty for none."""
+    results = [event for event in events if event.kind is EventKind.TOOL]
+    if not results:
+        return ""
+    named = ", ".join(f"{event.id} ({event.data.get('name')})" for event in results[-NAMED:])
+    more = f"; and {len(results) - NAMED} before them" if len(results) > NAMED else ""
+    return NOT_SHOWN.format(named=named + more)
 
 
 def as_seen(event: Event, *, result_limit: int) -> Event:

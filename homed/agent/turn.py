@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import trio
 
 from homed.agent.ports import CallContext, TokensPort
+from homed.agent.view import View
 from homed.identity.roles import Identity
 from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome
 from homed.providers.base import Usage
@@ -81,13 +82,13 @@ class Counters:
 
     calls: int = 0
     denied: int = 0
-    context_full: int = 0
     unparsed: int = 0
 
 
 @dataclass(slots=True)
 class Turn:
-    """One input on its way.  ``events`` are the stored events of this turn, in order.
+    """One input on its way.  ``events`` are the stored events of this turn, in order; ``ledger`` what the next commit
+    records of what it was shown.
 
     ``over``: its outcome is stored and told; what still follows (``after_output``) is nobody's to wait for.
     """
@@ -107,7 +108,8 @@ class Turn:
     began: float = 0.0
     live: Live = field(default_factory=Live)
     events: list[Event] = field(default_factory=list)
-    window: list[Event] = field(default_factory=list)
+    view: View = field(default_factory=View)
+    ledger: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
     hidden: frozenset[str] = frozenset()
     reworded: dict[str, str] = field(default_factory=dict)
     injected: list[str] = field(default_factory=list)
@@ -135,9 +137,9 @@ class Turn:
             self.fields["no_memory"] = True
 
     def tainted_for(self, tool: str) -> bool:
-        """True if text from outside may stand behind a call of ``tool``: what came in this turn, or what the window
-        still shows of earlier ones, but for the tool's own results, after which the person has spoken again."""
-        return self.tainted or any(e.data.get("untrusted") and e.data.get("name") != tool for e in self.window)
+        """True if text from outside may stand behind a call of ``tool``: what came in this turn, or what is
+        shown or told of earlier ones, but for the tool's own results, after which the person has spoken again."""
+        return self.tainted or any(e.data.get("untrusted") and e.data.get("name") != tool for e in self.view.shown)
 
     @property
     def no_memory(self) -> bool:
@@ -148,7 +150,8 @@ class Turn:
     def context(self) -> CallContext:
         """On whose behalf its tools run."""
         given = self.input
-        return CallContext(given.thread, given.channel, given.peer, given.role, given.scope, self.id)
+        shown = self.view.ids | {event.id for event in self.events}
+        return CallContext(given.thread, given.channel, given.peer, given.role, given.scope, self.id, shown)
 
     def lend(self, tokens: TokensPort, plugin: str) -> AbstractContextManager[str]:
         """A token for one call into a plugin: with it, it acts for this turn's person, and not after the block."""

@@ -3,66 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import resources
-from typing import Any
 
 import trio
 
 from homed.agent import outputs
-from homed.agent.catalogue import KERNEL
 from homed.agent.ports import BuiltinTool, CallContext, RegistryPort
+from homed.builtin.coldcontext import coldcontext_query
+from homed.builtin.entries import entry
+from homed.clock import WallClock, system_wall_clock
 from homed.errors import NotFound
-from homed.host.registry import Reserved, ToolEntry
-from homed.host.states import Trust
+from homed.failpoints import Failpoints
+from homed.host.registry import Reserved
 from homed.store.rows import Storage
 
-RESERVED = Reserved(frozenset({"result_read", "get_plugin_tools"}), (outputs.PREFIX,))
+RESERVED = Reserved(frozenset({"result_read", "get_plugin_tools", "coldcontext_query"}), (outputs.PREFIX,))
 """The names of the tools here and of those that outputs are: no plugin's tool may have one of them."""
 
 READ_LENGTH = 6000
 """Characters that one ``result_read`` gives: in UTF-8 below the smallest sensible result limit."""
 
 
-def builtin_tools(store: Storage, registry: RegistryPort) -> tuple[BuiltinTool, ...]:
+def builtin_tools(
+    store: Storage, registry: RegistryPort, wall: WallClock = system_wall_clock, failpoints: Failpoints | None = None
+) -> tuple[BuiltinTool, ...]:
     """Every tool of the kernel's own."""
-    return (_result_read(store), _get_plugin_tools(registry))
-
-
-def _entry(
-    name: str, properties: Mapping[str, Any], required: tuple[str, ...], *, guest: bool, untrusted: bool = False
-) -> ToolEntry:
-    description = resources.files(__package__).joinpath(f"{name}.md").read_text(encoding="utf-8").strip()
-    parameters = {
-        "type": "object", "properties": dict(properties), "required": list(required), "additionalProperties": False,
-    }  # fmt: skip
-    return ToolEntry(
-        name, KERNEL, description, parameters, "read", guest=guest, parallel_safe=True, timeout=0.0, confirm=False,
-        no_memory=True, untrusted=untrusted, trust=Trust.PACKAGED,
-    )  # fmt: skip
+    return (_result_read(store), _get_plugin_tools(registry), coldcontext_query(store, wall, failpoints))
 
 
 def _result_read(store: Storage) -> BuiltinTool:
     async def run(context: CallContext, args: Mapping[str, object]) -> object:
         wanted, offset = str(args["id"]), _int(args.get("offset"), 0)
         length = _int(args.get("length"), READ_LENGTH)
-        # only this conversation's own results: an id is no key to anybody else's
+        # the scope's own and no other's: an id is no key; and what is private to a turn stays in its conversation
         text = await store.read(
             lambda tx: tx.value(
-                "SELECT text FROM events WHERE id = ? AND thread = ? AND scope = ? AND kind = 'tool'",
-                (wanted, context.thread, context.scope),
+                "SELECT text FROM events WHERE id = ? AND scope = ? AND (thread = ? OR no_memory = 0)",
+                (wanted, context.scope, context.thread),
             )
         )
         if not isinstance(text, str):
-            raise NotFound(f"There is no result {wanted} in this conversation.")
+            raise NotFound(f"There is no text {wanted} here.")
         return {"text": text[offset : offset + length], "offset": offset, "of": len(text)}
 
     properties = {
-        "id": {"type": "string", "description": "The id that the shortened result names."},
+        "id": {"type": "string", "description": "The id that the shortened text names."},
         "offset": {"type": "integer", "minimum": 0, "description": "Where to begin, in characters."},
         "length": {"type": "integer", "minimum": 1, "maximum": READ_LENGTH, "description": "Characters to read."},
     }
     # what it reads may have come from strangers in an earlier turn, so it taints this one
-    return BuiltinTool(_entry("result_read", properties, ("id",), guest=True, untrusted=True), run)
+    return BuiltinTool(entry("result_read", properties, ("id",), guest=True, untrusted=True), run)
 
 
 def _get_plugin_tools(registry: RegistryPort) -> BuiltinTool:
@@ -81,7 +70,7 @@ def _get_plugin_tools(registry: RegistryPort) -> BuiltinTool:
         ]
 
     properties = {"plugin": {"type": "string", "description": "A plugin's name."}}
-    return BuiltinTool(_entry("get_plugin_tools", properties, (), guest=False), run)
+    return BuiltinTool(entry("get_plugin_tools", properties, (), guest=False), run)
 
 
 def _int(value: object, default: int) -> int:

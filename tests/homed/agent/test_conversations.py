@@ -162,7 +162,7 @@ async def test_a_guest_cannot_read_stop_or_write_the_owners_thread(tmp_path: Pat
         done = await agent.ask("private")
         talk = agent.conversations
         with pytest.raises(NotFound):
-            await talk.history(GUEST, done.thread)
+            await talk.archive.history(GUEST, done.thread)
         with pytest.raises(NotFound):
             await talk.stop(GUEST, done.thread)
         with pytest.raises(NotFound):

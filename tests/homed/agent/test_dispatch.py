@@ -290,7 +290,10 @@ async def test_a_long_result_is_shown_head_and_tail_and_read_on_by_its_handle(tm
         assert rest["text"] == whole.text[50_000:56_000]
         agent.model.script = [calls(("result_read", arguments))]
         await agent.ask("read on from another conversation")
-        assert "no result" in results(agent.model.requests[5])[-1].text
+        assert json.loads(results(agent.model.requests[5])[-1].text) == rest, "of the same scope"
+        agent.model.script = [calls(("result_read", arguments))]
+        await agent.ask("read on as somebody else", who=GUEST)
+        assert "There is no text" in results(agent.model.requests[7])[-1].text
 
 
 async def test_a_notice_shows_as_much_of_a_result_as_the_history_does(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ async def test_a_window_that_is_too_long_is_shrunk_at_most_twice(tmp_path: Path)
     """E6: then a clear end that names the setting."""
     full = ProviderError(ErrorKind.CONTEXT_FULL, "too long", status=400)
     async with running_agent(tmp_path, Setup(model=FakeModel(*[fails(full)] * 5))) as agent:
-        done = await agent.ask("hi")
+        done = await agent.ask("a long message. " * 2000)
         assert done.state is InputState.FAILED
         assert len(agent.model.requests) == 3
         assert done.outcome is not None

@@ -32,8 +32,8 @@ TIMES = {
 }  # fmt: skip
 """How often a run of three messages, two rounds of two calls each, reaches a failpoint; if not here, three times."""
 
-OTHERS = ("upload.", "thread.")
-"""Failpoints that no turn passes: test_attachments_kill.py is about them."""
+OTHERS = ("upload.", "thread.", "memory.")
+"""Failpoints that no such turn passes: test_attachments_kill.py and test_memory_kill.py are about them."""
 
 KILLS = [(name, nth) for name in NAMES for nth in TIMES.get(name, (1, 2, 3)) if not name.startswith(OTHERS)]
 

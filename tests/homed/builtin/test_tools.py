@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,13 +59,14 @@ async def test_a_long_result_is_read_in_pieces(tmp_path: Path) -> None:
         }  # fmt: skip
 
 
-@pytest.mark.parametrize("other", ["thread", "scope"])
-async def test_a_result_of_another_conversation_is_not_there(tmp_path: Path, other: str) -> None:
+async def test_a_result_of_another_scope_is_not_there(tmp_path: Path) -> None:
+    """B14"""
     async with tools(tmp_path, "private") as (found, event, context):
-        own = context.as_params() | {other: "another"}
-        stranger = CallContext(**{key: str(value) for key, value in own.items()})
-        with pytest.raises(NotFound):
-            await found["result_read"].run(stranger, {"id": event.id})
+        for stranger in (replace(context, scope="group:chat:1"), replace(context, scope="guest:chat:anna")):
+            with pytest.raises(NotFound):
+                await found["result_read"].run(stranger, {"id": event.id})
+        elsewhere = replace(context, thread="th_other")
+        assert await found["result_read"].run(elsewhere, {"id": event.id})
 
 
 async def test_plugins_are_listed_and_one_is_shown_in_detail(tmp_path: Path) -> None:

@@ -1,0 +1,139 @@
+"""What is recalled, as text for the model: marked with where it comes from, fenced, within its share.  Pure.
+
+Stored events stay verbatim, since they are evidence; whatever could be taken for one of our own fences is neutralised
+here, each time such a text is shown as a note.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from homed.memory.records import Event, EventKind
+from homed.memory.shorten import in_tokens
+from homed.memory.tokens import estimate_tokens
+from homed.prompts.loader import fill
+
+NOTE_TOKENS = 600
+"""Tokens of one note at the most: a note is a reminder, ``coldcontext_query`` gives the whole."""
+
+EARLIER_TOKENS = 60
+"""Tokens of a note of an earlier turn, whose answer stands behind it."""
+
+SMALL_TOKENS = 120
+"""Tokens of all notes together for a model that is offered no tools: it reads slowly, and its window is small."""
+
+TITLE = 40
+"""Characters of a conversation's title in a mark."""
+
+_FENCE = re.compile(r"[<＜﹤](?=\s*/?\s*data\b)|<(?=\|)", re.IGNORECASE)
+_SELECTORS = re.compile("(?<![^\x00-\x7f])[\ufe00-\ufe0f]|[\ufe00-\ufe0e]|(?<=\ufe0f)\ufe0f|[\U000e0100-\U000e01ef]")
+_UNSEEN = ("Cc", "Cf", "Cs", "Co")
+_KEPT = "\n\t\u200c\u200d"
+_JOINERS = "\u200c\u200d"
+_JOINER_ALONE = re.compile(f"(?<![^\x00-\x7f{_JOINERS}])[{_JOINERS}]|[{_JOINERS}](?![^\x00-\x7f{_JOINERS}])")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The conversation an event belongs to."""
+
+    title: str
+    channel: str
+
+    def __str__(self) -> str:
+        title = " ".join(neutral(self.title).translate(_QUOTES).split())
+        title = title if len(title) <= TITLE else title[: TITLE - 1].rstrip() + "…"
+        return f'"{title}", {self.channel}' if title else f"without a title, {self.channel}"
+
+
+_QUOTES = str.maketrans({'"': "'", "[": "(", "]": ")"})
+
+
+def neutral(text: str) -> str:
+    """``text`` without characters nobody sees, and with nothing in it that could end our fence or start another."""
+    seen = "".join(c for c in text if c in _KEPT or unicodedata.category(c) not in _UNSEEN)
+    seen = _SELECTORS.sub("", _JOINER_ALONE.sub("", seen))
+    return _FENCE.sub("‹", seen)
+
+
+def fenced(name: str, text: str) -> str:
+    """Text from outside, marked as data; a fence inside it can not close ours."""
+    return f'<data source="{name}">\n{neutral(text)}\n</data>'
+
+
+def mark(event: Event, place: Place) -> str:
+    """What stands before an event of another conversation."""
+    return f"[Another conversation: {place}, {day(event.created_at)}]"
+
+
+def day(at: float) -> str:
+    """Local date of UTC seconds."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d")
+
+
+def note(event: Event, place: Place, *, peer: str, limit: int) -> str:
+    """One recalled event in about ``limit`` tokens: its id, date, conversation and who said it, then its text."""
+    at = datetime.fromtimestamp(event.created_at).astimezone().strftime("%Y-%m-%d %H:%M")
+    head = f"- {event.id}, {at}, conversation {place}, {who(event, peer)}: "
+    room = max(limit - estimate_tokens(head), limit // 3)
+    return head + in_tokens(neutral(event.text).strip(), room, event.id, estimate_tokens)
+
+
+def small_note(event: Event, *, peer: str, limit: int) -> str:
+    """The same for a small model: the date, who, and what."""
+    head = f"- {day(event.created_at)}, {who(event, peer)}: "
+    text = " ".join(neutral(event.text).split())
+    room = limit - estimate_tokens(head)
+    while text and estimate_tokens(text) > room:
+        text = text[: min(len(text) - 1, max(0, len(text) * room // estimate_tokens(text)))]
+    return head + text if text else ""
+
+
+def who(event: Event, peer: str) -> str:
+    """Whose words they are, as the model is told; ``peer`` is whoever it talks to now."""
+    if event.kind is EventKind.ASSISTANT:
+        return "you said"
+    if event.kind is EventKind.TOOL:
+        outside = " (from outside, not checked)" if event.data.get("untrusted") else ""
+        return f"the tool {event.data.get('name')} gave{outside}"
+    if event.data.get("untrusted"):
+        return "a plugin said (from outside, not checked)"
+    return "the person said" if event.peer in ("", peer) else f"{neutral(event.peer)} said"
+
+
+def snapshot(template: str, notes: Sequence[str]) -> str:
+    """The message that carries the notes; ``template`` has the blank ``notes``."""
+    return fill(template, notes="\n".join(['<data source="memory">', *notes, "</data>"]))
+
+
+def write(
+    events: Sequence[Event], places: Mapping[str, Place], *, peer: str, tokens: int, each: int = NOTE_TOKENS
+) -> list[tuple[str, str]]:
+    """``(event id, note)`` of these events, the most relevant first, in no more than ``tokens`` together."""
+    written: list[tuple[str, str]] = []
+    left = tokens
+    for at, event in enumerate(events):
+        share = min(each, left // (len(events) - at))
+        if share < EARLIER_TOKENS // 2:
+            break
+        text = note(event, places.get(event.thread, Place("", event.channel)), peer=peer, limit=share)
+        left -= estimate_tokens(text)
+        written.append((event.id, text))
+    return written
+
+
+def write_small(events: Sequence[Event], *, peer: str, tokens: int = SMALL_TOKENS) -> list[tuple[str, str]]:
+    """The same for a small model."""
+    written: list[tuple[str, str]] = []
+    left = tokens
+    for at, event in enumerate(events):
+        text = small_note(event, peer=peer, limit=max(left // (len(events) - at), min(left, tokens // 2)))
+        if not text or estimate_tokens(text) > left:
+            break
+        left -= estimate_tokens(text)
+        written.append((event.id, text))
+    return written

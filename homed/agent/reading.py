@@ -1,0 +1,187 @@
+"""What a turn reads of its scope before the first model call, in one snapshot and as far as the time allows.
+
+Runs on a reading thread.  Each source stands for itself: one that fails, or comes too late, is missing in what was
+found, and nothing else is (B12, B13).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from homed.agent.notes import Place
+from homed.errors import StorageError
+from homed.memory import events as table
+from homed.memory import ledger, scope_window
+from homed.memory.budget import Budget, protected, top_k
+from homed.memory.records import Event, EventKind
+from homed.memory.window import Limits, Selection, paired, select
+from homed.retrieval import lexical
+from homed.store.rows import Tx, dumps
+
+log = logging.getLogger(__name__)
+
+NOTES = 3
+"""Events beyond those shown that are told unasked: of the cold layer, and of the window what had no room."""
+
+EARLIER = 10
+"""Turns of this conversation whose notes are told again, the newest."""
+
+LIVE = 3600.0
+"""Seconds since its last use that a conversation counts as going on."""
+
+LIVE_THREADS = 8
+"""Conversations that so count, the newest; each costs a scoring when the window is sunk."""
+
+WINDOW, RELEVANCE, COLD, NOTED = "window", "relevance", "cold", "notes"
+SOURCES = (WINDOW, RELEVANCE, COLD, NOTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One turn's question to its scope.  ``spoken_for``: tokens of the window's share that its own events take."""
+
+    scope: str
+    thread: str
+    turn: str
+    query: str
+    budget: Budget
+    most: int
+    protected: int
+    gate: float
+    now: float
+    spoken_for: int = 0
+    small: bool = False
+
+
+@dataclass(slots=True)
+class Found:
+    """What was read.  ``hits``: events to tell, with their relevance; ``earlier``: what was told then, by turn."""
+
+    events: list[Event] = field(default_factory=list)
+    active: list[str] = field(default_factory=list)
+    scores: Mapping[int, float] = field(default_factory=dict)
+    selection: Selection | None = None
+    limits: Limits | None = None
+    hits: list[tuple[Event, float]] = field(default_factory=list)
+    below: int = 0
+    earlier: dict[str, list[Event]] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
+
+    @property
+    def missing(self) -> list[str]:
+        """Sources that came too late or failed."""
+        return [name for name in SOURCES if name not in self.done]
+
+
+def read(tx: Tx, wanted: Wanted, found: Found) -> None:
+    """Read everything into ``found``, the most important first.  Raises nothing; interrupted, the rest is missing."""
+    for name, part in zip(SOURCES, (_window, _relevance, _cold, _noted), strict=True):
+        try:
+            part(tx, wanted, found)
+            found.done.add(name)
+        except StorageError as error:
+            log.info("turn %s goes on without %s: %s", wanted.turn, name, error.message)
+        except Exception:
+            log.exception("turn %s goes on without %s", wanted.turn, name)
+
+
+def choose(wanted: Wanted, found: Found) -> Selection:
+    """Which of the events read this turn shows, by what scores there are."""
+    candidates = [event for event in found.events if event.turn != wanted.turn]
+    if wanted.small:
+        candidates = [event for event in candidates if event.thread == wanted.thread]
+    units = [
+        unit
+        for unit in paired(candidates, lambda event: event.tokens)
+        if unit.thread == wanted.thread or not _needless(unit.events, found.scores, wanted.gate)
+    ]
+    count = sum(len(unit.events) for unit in units)
+    average = sum(unit.tokens for unit in units) / max(1, count)
+    top = top_k(wanted.budget.context, average, wanted.most)
+    found.limits = Limits(
+        events=top,
+        protected=protected(wanted.protected, wanted.budget.context, average, top),
+        tokens=max(1, wanted.budget.context - wanted.spoken_for),
+    )
+    chosen = select(units, found.scores, thread=wanted.thread, active=found.active, limits=found.limits)
+    found.selection = chosen
+    return chosen
+
+
+def by_ids(tx: Tx, scope: str, ids: Collection[str]) -> dict[str, Event]:
+    """These events of the scope that others than their own turn may see."""
+    rows = tx.all(
+        f"SELECT {table.COLUMNS} FROM events WHERE id IN (SELECT value FROM json_each(?)) AND scope = ?"
+        " AND no_memory = 0",
+        (dumps(sorted(ids)), scope),
+    )
+    return {event.id: event for event in map(table.from_row, rows)}
+
+
+def places_of(tx: Tx, events: Sequence[Event]) -> dict[str, Place]:
+    """The conversations these events belong to, by thread."""
+    rows = tx.all(
+        "SELECT id, title, channel FROM threads WHERE id IN (SELECT value FROM json_each(?))",
+        (dumps(sorted({event.thread for event in events})),),
+    )
+    return {id_: Place(title, channel) for id_, title, channel in rows}
+
+
+def _window(tx: Tx, wanted: Wanted, found: Found) -> None:
+    found.active = scope_window.active_threads(tx, wanted.scope, since=wanted.now - LIVE)[:LIVE_THREADS]
+    found.events = scope_window.window_events(tx, wanted.scope)
+    found.places = places_of(tx, found.events)
+
+
+def _relevance(tx: Tx, wanted: Wanted, found: Found) -> None:
+    seqs = [event.seq for event in found.events if event.turn != wanted.turn]
+    found.scores = lexical.score(tx, scope=wanted.scope, query=wanted.query, seqs=seqs) if seqs else {}
+    choose(wanted, found)
+
+
+def _cold(tx: Tx, wanted: Wanted, found: Found) -> None:
+    kept = {event.id for event in found.selection.kept} if found.selection else set()
+    hits = _search(tx, wanted, "cold", NOTES)
+    # and what is in the window but not in view: for a small model all other conversations, for others what had no room
+    hits += [hit for hit in _search(tx, wanted, "context", NOTES + len(kept)) if hit.id not in kept]
+    hits.sort(key=lambda hit: (-hit.score, -hit.seq))
+    near = [hit for hit in hits if hit.score >= wanted.gate]
+    texts = by_ids(tx, wanted.scope, [hit.id for hit in near])
+    told = [
+        (event, hit.score)
+        for hit in near
+        if (event := texts.get(hit.id)) and event.turn != wanted.turn and event.text.strip()
+    ]
+    found.hits, found.below = told[:NOTES], len(hits) - len(near)
+    found.places |= places_of(tx, [event for event, _ in found.hits])
+
+
+def _search(tx: Tx, wanted: Wanted, layer: str, limit: int) -> list[lexical.Hit]:
+    return lexical.search(tx, scope=wanted.scope, layer=layer, query=wanted.query, limit=limit)
+
+
+def _noted(tx: Tx, wanted: Wanted, found: Found) -> None:
+    if wanted.small:
+        return
+    kept = found.selection.kept if found.selection else ()
+    turns = list(dict.fromkeys(event.turn for event in reversed(kept) if event.thread == wanted.thread))[:EARLIER]
+    told = {turn: entry.data.get("cold") for turn, entry in ledger.of_turns(tx, turns, "recall").items()}
+    ids = {str(id_) for listed in told.values() if isinstance(listed, list) for id_ in listed}
+    texts = by_ids(tx, wanted.scope, ids - {event.id for event in kept})
+    for turn, listed in told.items():
+        again = [texts[id_] for id_ in listed if id_ in texts] if isinstance(listed, list) else []
+        if again:
+            found.earlier[turn] = again
+    found.places |= places_of(tx, [event for events in found.earlier.values() for event in events])
+
+
+def _needless(events: Sequence[Event], scores: Mapping[int, float], gate: float) -> bool:
+    """Words of strangers that another conversation's tool brought, and that have nothing to do with this message.
+
+    Shown they would turn every standing yes of the person back into a question, for nothing.
+    """
+    outside = any(event.kind is EventKind.TOOL and event.data.get("untrusted") for event in events)
+    return outside and max(scores.get(event.seq, 0.0) for event in events) < gate

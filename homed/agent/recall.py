@@ -1,0 +1,153 @@
+"""What a turn sees of its scope: the selected events, and what it remembers beyond them, inside one deadline."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import trio
+
+from homed import events as notices
+from homed.agent import notes
+from homed.agent.ports import AgentPorts
+from homed.agent.reading import Found, Wanted, choose, read
+from homed.agent.scopes import Scopes, Use
+from homed.agent.turn import Turn
+from homed.config.definitions import INJECT_MIN_SCORE, MAX_CONTEXT_SIZE, PROTECTED_EVENTS, RECALL_DEADLINE
+from homed.errors import StorageError
+from homed.memory import window
+from homed.memory.budget import Budget
+from homed.memory.records import Event
+from homed.memory.scope_window import counted
+from homed.memory.tokens import estimate_tokens
+from homed.prompts.loader import load
+
+log = logging.getLogger(__name__)
+
+LEFT_OUT = 20
+"""Events that were not shown and are named in the record, the most relevant of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The prompt texts of this room."""
+
+    snapshot: str
+    snapshot_small: str
+    snapshot_earlier: str
+
+
+class Recall:
+    """Selects for turns.  What was selected lies in ``turn.view``, and is noted for the ledger."""
+
+    def __init__(self, ports: AgentPorts, scopes: Scopes) -> None:
+        self._ports = ports
+        self._scopes = scopes
+        self._texts = Texts(*(load(field.name) for field in fields(Texts)))
+
+    async def select(self, turn: Turn, budget: Budget, *, small: bool, spoken_for: int) -> None:
+        """Choose what of the scope's window this turn shows, and what it is told besides.
+
+        Takes no longer than ``core.memory.recall_deadline``, whatever hangs or fails: then what is there must do, this
+        conversation's newest events if nothing else.  ``spoken_for``: tokens that the turn's own events take.
+        """
+        wanted, found = self._wanted(turn, budget, small=small, spoken_for=spoken_for), Found()
+        limit = max(0.01, self._ports.settings.float(RECALL_DEADLINE))
+        with trio.move_on_after(limit):
+            async with self._scopes.window(wanted.scope):
+                try:
+                    await self._ports.store.read(lambda tx: read(tx, wanted, found))
+                except StorageError as error:
+                    log.warning("turn %s remembers less: %s", turn.id, error.message)
+                self._take(turn, wanted, found)
+        if found.selection is None:  # out of time: whatever was read by then
+            if not found.events:
+                found.events = await self._newest(wanted, limit)
+            self._take(turn, wanted, found)
+        self._tell(turn, wanted, found)
+
+    def _wanted(self, turn: Turn, budget: Budget, *, small: bool, spoken_for: int) -> Wanted:
+        settings, given = self._ports.settings, turn.input
+        return Wanted(
+            scope=given.scope, thread=given.thread, turn=turn.id, query=turn.input.text, budget=budget,
+            most=settings.int(MAX_CONTEXT_SIZE), protected=settings.int(PROTECTED_EVENTS),
+            gate=settings.float(INJECT_MIN_SCORE), now=self._ports.wall(), spoken_for=spoken_for, small=small,
+        )  # fmt: skip
+
+    async def _newest(self, wanted: Wanted, limit: float) -> list[Event]:
+        """This conversation's newest events, without any ranking; none when even they do not come."""
+        with trio.move_on_after(limit):
+            try:
+                found = await self._ports.store.read(
+                    lambda tx: window.recent(
+                        tx, scope=wanted.scope, thread=wanted.thread, limit=max(1, wanted.protected)
+                    )
+                )
+                return [counted(event) for event in found]
+            except StorageError as error:
+                log.warning("turn %s sees nothing of its conversation: %s", wanted.turn, error.message)
+        return []
+
+    def _take(self, turn: Turn, wanted: Wanted, found: Found) -> None:
+        """Put what was found into the turn's view.  Sync, so that no sinking can come between."""
+        selection = found.selection or choose(wanted, found)
+        view = turn.view
+        view.window, view.places = list(selection.kept), dict(found.places)
+        view.snapshot, told = self._snapshot(turn, wanted, found)
+        view.earlier = {t: self._earlier(wanted, events, found, turn) for t, events in found.earlier.items()}
+        again = [event for events in found.earlier.values() for event in events]
+        view.told = sum(estimate_tokens(text) for text in (view.snapshot, *view.earlier.values()) if text)
+        view.budget = wanted.budget
+        view.noted = tuple([event for event, _ in found.hits if event.id in told] + again)
+        use = Use(wanted.thread, wanted.query, view.ids, wanted.budget.context)
+        self._scopes.use(wanted.scope, turn.id, use)
+
+    def _snapshot(self, turn: Turn, wanted: Wanted, found: Found) -> tuple[str, frozenset[str]]:
+        events, peer = [event for event, _ in found.hits], turn.input.peer
+        if wanted.small:
+            written = notes.write_small(events, peer=peer, tokens=min(notes.SMALL_TOKENS, wanted.budget.memory))
+        else:
+            written = notes.write(events, found.places, peer=peer, tokens=wanted.budget.memory)
+        if not written:
+            return "", frozenset()
+        template = self._texts.snapshot_small if wanted.small else self._texts.snapshot
+        return notes.snapshot(template, [text for _, text in written]), frozenset(id_ for id_, _ in written)
+
+    def _earlier(self, wanted: Wanted, events: Sequence[Event], found: Found, turn: Turn) -> str:
+        limit = notes.EARLIER_TOKENS
+        tokens = min(limit * len(events), wanted.budget.memory)
+        written = notes.write(events, found.places, peer=turn.input.peer, tokens=tokens, each=limit)
+        return notes.snapshot(self._texts.snapshot_earlier, [text for _, text in written]) if written else ""
+
+    def _tell(self, turn: Turn, wanted: Wanted, found: Found) -> None:
+        """Note it for the ledger, and tell the watchers once a turn."""
+        selection, limits, budget = found.selection or choose(wanted, found), found.limits, wanted.budget
+        view, told = turn.view, {event.id for event in turn.view.noted}
+        kept: dict[str, list[str]] = {}
+        for event in selection.kept:
+            kept.setdefault(selection.why.get(event.id, "recent"), []).append(event.id)
+        left = sorted(selection.left_out, key=lambda id_: -selection.scores.get(id_, 0.0))
+        named = [event.id for event in selection.kept] + left[:LEFT_OUT]
+        chose: dict[str, object] = {
+            "window": budget.window, "fixed": budget.fixed, "context": budget.context, "memory": budget.memory,
+            "spoken_for": wanted.spoken_for, "top": limits.events if limits else 0,
+            "protected": limits.protected if limits else 0, "of": len(found.events), "kept": kept,
+            "left_out": left[:LEFT_OUT], "more": max(0, len(left) - LEFT_OUT),
+            "scores": {id_: selection.scores[id_] for id_ in named if selection.scores.get(id_)},
+        }  # fmt: skip
+        turn.ledger.append(("select", chose))
+        others = [event.id for event in view.window if event.thread != wanted.thread]
+        hits = [{"id": event.id, "score": score, "told": event.id in told} for event, score in found.hits]
+        data: dict[str, object] = {
+            "input": turn.input.id, "kept": len(view.window), "shown": others,
+            "cold": [event.id for event, _ in found.hits if event.id in told], "chars": len(view.snapshot),
+            "late": found.missing,
+        }  # fmt: skip
+        turn.ledger.append(("recall", data | {"hits": hits, "gate": wanted.gate, "below": found.below}))
+        if not turn.view.recoveries:
+            self._post(turn, data)
+
+    def _post(self, turn: Turn, data: Mapping[str, object]) -> None:
+        given = turn.input
+        self._ports.bus.post(notices.RECALL, thread=given.thread, turn=turn.id, scope=given.scope, data=data)

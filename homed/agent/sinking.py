@@ -1,0 +1,125 @@
+"""Sinking: what is least relevant leaves a window that has become too full, for the cold layer of its scope.
+
+Never on the way to an answer, but for the overflow guard.  One at a time in a scope, under the lock that selection
+takes too: what a turn in flight shows stays where it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from homed.agent.ports import AgentPorts
+from homed.agent.reading import LIVE, LIVE_THREADS
+from homed.agent.scopes import Scopes, Use, ids
+from homed.agent.turn import Turn
+from homed.config.definitions import MAX_CONTEXT_SIZE, PROTECTED_EVENTS
+from homed.errors import StorageError
+from homed.memory import cold, ledger, scope_window
+from homed.memory.budget import Budget, protected, top_k
+from homed.memory.choose import FULL
+from homed.memory.records import Event
+from homed.memory.window import Limits, SinkPlan, sink_plan, whole
+from homed.retrieval import lexical
+from homed.store.rows import Tx
+
+log = logging.getLogger(__name__)
+
+MOST = 10_000
+"""Newest events of a window that one sinking looks at: after an upgrade there may be any number."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """How full a window may be: events after sinking, and tokens before it."""
+
+    scope: str
+    most: int
+    protected: int
+    tokens: int
+
+
+class Sinking:
+    """Sinks for scopes."""
+
+    def __init__(self, ports: AgentPorts, scopes: Scopes) -> None:
+        self._ports = ports
+        self._scopes = scopes
+
+    async def run(self, turn: Turn, budget: Budget) -> Sequence[str]:
+        """Bring the window of the turn's scope below its high-water mark; the ids that left it, mostly none.
+
+        A store that fails is logged and no more: the next turn comes by here again.  Cancelled: nothing, or all of it.
+        """
+        try:
+            return await self._sink(turn, budget)
+        except StorageError as error:
+            log.warning("the window of %s was not sunk: %s", turn.input.scope, error.message)
+            return ()
+
+    async def _sink(self, turn: Turn, budget: Budget) -> Sequence[str]:
+        scope = turn.input.scope
+        async with self._scopes.window(scope):
+            uses = self._scopes.in_use(scope, but=turn.id)
+            level = self._level(scope, uses, budget)
+            count, tokens = await self._ports.store.read(lambda tx: scope_window.totals(tx, scope))
+            if count <= FULL * level.most and tokens <= level.tokens:
+                return ()
+            since = self._ports.wall() - LIVE
+            plan = await self._ports.store.read(lambda tx: _plan(tx, level, uses, since))
+            if not plan.ids:
+                return ()
+            await self._ports.store.write(lambda tx: self._move(tx, turn, plan, (count, tokens)))
+            log.info("%d events of %s went to cold memory", len(plan.ids), scope)
+            return plan.ids
+
+    def _level(self, scope: str, uses: Sequence[Use], budget: Budget) -> _Level:
+        """The smallest window among the turns that are in flight decides."""
+        settings = self._ports.settings
+        tokens = min([budget.context, *(use.tokens for use in uses)])
+        return _Level(scope, max(1, settings.int(MAX_CONTEXT_SIZE)), settings.int(PROTECTED_EVENTS), tokens)
+
+    def _move(self, tx: Tx, turn: Turn, plan: SinkPlan, before: tuple[int, int]) -> None:
+        self._ports.failpoints.reach("memory.before_sink")
+        cold.sink(tx, turn.input.scope, plan.ids)
+        best = sorted(plan.scores.items(), key=lambda one: -one[1])
+        data: dict[str, object] = {
+            "events": list(plan.ids), "scores": {id_: score for id_, score in best if score},
+            "before": {"events": before[0], "tokens": before[1]}, "after": {"events": plan.kept, "tokens": plan.tokens},
+        }  # fmt: skip
+        ledger.record(tx, turn.input, "sink", data, at=self._ports.wall())
+
+
+def _plan(tx: Tx, level: _Level, uses: Sequence[Use], since: float) -> SinkPlan:
+    events = scope_window.window_events(tx, level.scope, limit=MOST)
+    units = whole(events, lambda event: event.tokens)
+    average = sum(event.tokens for event in events) / max(1, len(events))
+    top = top_k(level.tokens, average, level.most)
+    limits = Limits(
+        events=level.most, protected=protected(level.protected, level.tokens, average, top), tokens=level.tokens
+    )
+    active = scope_window.active_threads(tx, level.scope, since=since)[:LIVE_THREADS]
+    queries = [*(use.query for use in uses), *_queries(tx, level.scope, active)]
+    scores = _scores(tx, level.scope, events, queries)
+    return sink_plan(units, scores, in_use=ids(uses), active=active, limits=limits)
+
+
+def _queries(tx: Tx, scope: str, active: Collection[str]) -> list[str]:
+    """What the conversations that are going on were last about; with none, what was last asked at all."""
+    found = [
+        str(text)
+        for thread in active
+        if (text := tx.value("SELECT text FROM inputs WHERE thread = ? AND no_memory = 0 ORDER BY seq DESC", (thread,)))
+    ]
+    return found or scope_window.last_inputs(tx, scope)
+
+
+def _scores(tx: Tx, scope: str, events: Sequence[Event], queries: Sequence[str]) -> Mapping[int, float]:
+    """The best of each event over these queries: what one conversation needs, another must not throw out."""
+    best: dict[int, float] = {}
+    seqs = [event.seq for event in events]
+    for query in dict.fromkeys(queries):
+        for seq, score in lexical.score(tx, scope=scope, query=query, seqs=seqs).items():
+            best[seq] = max(best.get(seq, 0.0), score)
+    return best

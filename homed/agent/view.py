@@ -1,0 +1,43 @@
+"""What a turn shows the model of what was before it.  Changed by the turn's own task only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from homed.agent.notes import Place
+from homed.memory.budget import Budget
+from homed.memory.records import Event
+
+
+@dataclass(slots=True)
+class View:
+    """``window``: the selected earlier events of the scope, in time order; ``places`` names their conversations.
+
+    ``noted``: events told in notes, those of the ``snapshot`` before the input and of the ``earlier`` ones (by turn).
+    ``room``: the tokens that events and notes may fill, once a recovery has set it; 0 before.  ``dropped``: events of
+    the running turn that are not shown any more; ``left``: how many events went since the model was last told.
+    ``told``: tokens of all notes.  ``budget``: what the selection went by.
+    """
+
+    window: list[Event] = field(default_factory=list)
+    places: Mapping[str, Place] = field(default_factory=dict)
+    noted: tuple[Event, ...] = ()
+    snapshot: str = ""
+    told: int = 0
+    earlier: Mapping[str, str] = field(default_factory=dict)
+    room: int = 0
+    dropped: frozenset[str] = frozenset()
+    recoveries: int = 0
+    left: int = 0
+    budget: Budget | None = None
+
+    @property
+    def shown(self) -> list[Event]:
+        """Every earlier event whose text, or part of it, is before the model."""
+        return [*self.window, *self.noted]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Their ids."""
+        return frozenset(event.id for event in self.shown)

@@ -1,0 +1,105 @@
+"""``coldcontext_query``: the model looks for what has left its window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from homed.agent import notes, reading
+from homed.agent.ports import BuiltinTool, CallContext, FromOutside
+from homed.builtin.entries import entry
+from homed.clock import WallClock, system_wall_clock
+from homed.failpoints import Failpoints, NoFailpoints
+from homed.memory import cold, inputs, ledger
+from homed.memory.records import Event
+from homed.memory.shorten import ends
+from homed.retrieval import lexical
+from homed.store.rows import Storage, Tx
+
+TOP, MOST = 3, 10
+
+TEXT = 4000
+"""Characters of one text; of a longer one head and tail, and ``result_read`` gives the rest."""
+
+NOT_FOUND = (
+    "Nothing that you remember matches these words. That does not mean that it does not exist or was never said: it may"
+    " have been put in other words. Try other words; if you still find nothing, say that you have no record of it."
+)
+IN_VIEW = "Everything that matches is in your view already."
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """``hits``: event, relevance and layer, best first; ``seen``: ids of those that are in view already."""
+
+    hits: Sequence[tuple[Event, float]]
+    places: Mapping[str, notes.Place]
+    seen: Sequence[str]
+
+
+def coldcontext_query(
+    store: Storage, wall: WallClock = system_wall_clock, failpoints: Failpoints | None = None
+) -> BuiltinTool:
+    """The tool on this store."""
+    points = failpoints or NoFailpoints()
+
+    async def run(context: CallContext, args: Mapping[str, object]) -> object:
+        query, wanted = str(args["query"]), args.get("top_k", TOP)
+        top = wanted if isinstance(wanted, int) else TOP
+        found = await store.read(lambda tx: _search(tx, context, query, top))
+        await store.write(lambda tx: _look(tx, context, found, wall()))
+        points.reach("memory.peeked")
+        answer = _answer(found, context)
+        return FromOutside(answer) if any(e.data.get("untrusted") for e, _ in found.hits) else answer
+
+    properties = {
+        "query": {
+            "type": "string",
+            "minLength": 1,
+            "description": "Words that would stand in it.",
+        },
+        "top_k": {"type": "integer", "minimum": 1, "maximum": MOST, "description": f"How many to return; {TOP}."},
+    }
+    return BuiltinTool(entry("coldcontext_query", properties, ("query",), guest=True), run)
+
+
+def _search(tx: Tx, context: CallContext, query: str, top: int) -> _Found:
+    """The best of the scope, whatever the layer; the scope comes before any ranking."""
+    found: list[lexical.Hit] = []
+    for layer in ("cold", "context"):
+        more = top + (len(context.in_view) if layer == "context" else 0)
+        found += lexical.search(tx, scope=context.scope, layer=layer, query=query, limit=more)
+    found.sort(key=lambda hit: (-hit.score, -hit.seq))
+    seen = [hit.id for hit in found if hit.id in context.in_view]
+    events = reading.by_ids(tx, context.scope, [hit.id for hit in found])
+    new = [(events[hit.id], hit.score) for hit in found if hit.id not in context.in_view and hit.id in events]
+    hits = [(event, score) for event, score in new if event.turn != context.turn][:top]
+    return _Found(hits, reading.places_of(tx, [event for event, _ in hits]), seen[:top])
+
+
+def _look(tx: Tx, context: CallContext, found: _Found, at: float) -> None:
+    """Count the access and record it; only when the turn is answered does anything move."""
+    cold.peek(tx, [event.id for event, _ in found.hits], context.turn, at)
+    given = inputs.get(tx, str(tx.value("SELECT input FROM turns WHERE id = ?", (context.turn,))))
+    if given is not None:
+        hits = [{"id": event.id, "score": score, "layer": event.layer} for event, score in found.hits]
+        ledger.record(tx, given, "peek", {"hits": hits, "in_view": list(found.seen)}, at=at)
+
+
+def _answer(found: _Found, context: CallContext) -> dict[str, object]:
+    if not found.hits:
+        return {"found": [], "note": IN_VIEW if found.seen else NOT_FOUND}
+    shown = [_shown(event, score, found.places, context) for event, score in found.hits]
+    return {"found": shown, **({"also_in_your_view": len(found.seen)} if found.seen else {})}
+
+
+def _shown(event: Event, score: float, places: Mapping[str, notes.Place], context: CallContext) -> dict[str, object]:
+    text = event.text
+    if len(text) > TEXT:
+        text = ends(text, TEXT * 2 // 3, TEXT // 3, f'; read on with result_read(id="{event.id}")')
+    return {
+        "id": event.id, "at": datetime.fromtimestamp(event.created_at).astimezone().strftime("%Y-%m-%d %H:%M"),
+        "conversation": str(places.get(event.thread, notes.Place("", event.channel))),
+        "who": notes.who(event, context.peer), "score": round(score, 2), "text": text,
+    }  # fmt: skip
