@@ -25,10 +25,14 @@ BASE64 = 4 * -(-PIECE // 3)
 """Characters that a full piece takes in base64."""
 
 
+MAX_TEXT = 1024 * 1024
+"""Characters; ``Conversations`` has a limit in bytes, and says it."""
+
+
 class Inject(PeerParams):
     """``io.inject``"""
 
-    text: str
+    text: str = Field(max_length=MAX_TEXT)
     thread: str = Field(default="", max_length=MAX_NAME)
     group: str = Field(default="", max_length=MAX_NAME)
     client_msg_id: str = Field(default="", max_length=MAX_NAME)
@@ -135,14 +139,8 @@ async def inject(call: PeerCall[Inject]) -> Mapping[str, object]:
 async def upload(call: PeerCall[Upload]) -> Mapping[str, object]:
     """Take a piece of a file."""
     params = call.params
-    try:
-        data = base64.b64decode(params.data, validate=True)
-    except ValueError:
-        raise InvalidInput(
-            "io.upload: data is not valid base64.", hint="Encode it with padding, in one line."
-        ) from None
     piece = Piece(
-        data=data,
+        data=_decoded(params.data),
         upload=params.upload,
         name=params.name,
         media_type=params.media_type,
@@ -223,6 +221,16 @@ async def approve(call: PeerCall[Approve]) -> Mapping[str, object]:
         call.who, params.approval, allow=params.decision == "allow", remember=params.remember
     )
     return {}
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        data = base64.b64decode(text, validate=True)
+    except ValueError:
+        data = b""
+    if len(text) != 4 * -(-len(data) // 3):
+        raise InvalidInput("io.upload: data is not valid base64.", hint="Encode it with padding, in one line.")
+    return data
 
 
 def _within_call(params: Inject, lent: CallIdentity) -> None:

@@ -10,8 +10,8 @@ from homed.identity.roles import Role
 from tests.homed.api.fakes import FakeCaller, House
 
 
-async def call(house: House, method: str, **params: object) -> dict[str, object]:
-    answer = await house.api.dispatch(FakeCaller(), method, params)
+async def call(house: House, method: str, *, caller: str = "webui", **params: object) -> dict[str, object]:
+    answer = await house.api.dispatch(FakeCaller(caller), method, params)
     assert isinstance(answer, dict)
     return answer
 
@@ -54,11 +54,11 @@ async def test_a_key_tells_whose_it_is_and_what_for_and_nothing_once_it_is_remov
     await house.directory.identify("cli", "cli:owner")
     await house.directory.set_role("webui:owner", Role.TRUSTED)
     assert (await call(house, "auth.key", key=made["key"]))["role"] == "trusted", "looked up each time"
-    listed = await call(house, "admin.keys_list", peer="cli:owner")
+    listed = await call(house, "admin.keys_list", caller="cli", peer="cli:owner")
     ((key),) = listed["keys"]  # type: ignore[misc]
     assert key["name"] == "phone"
     assert key["used_at"] >= key["created_at"]
     assert made["key"] not in str(listed)
-    await call(house, "admin.keys_remove", peer="cli:owner", name="phone")
+    await call(house, "admin.keys_remove", caller="cli", peer="cli:owner", name="phone")
     with pytest.raises(Denied, match="not valid"):
         await call(house, "auth.key", key=made["key"])
