@@ -6,16 +6,19 @@ The daemon is one a module, as starting it takes seconds; each test talks in con
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+import trio
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.kit.daemon import PATIENCE, Daemon, run_homed
 from tests.kit.fake_openai import FakeOpenAI, fake_openai_thread
+from tests.plugins.webui.standin import StandIn, serve
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -117,3 +120,59 @@ def visitor(browser: Browser, daemon: Daemon, session: Any) -> Iterator[Visitor]
 def page(visitor: Visitor) -> Page:
     """A new conversation in the browser of the owner."""
     return visitor.open()
+
+
+class Served:
+    """The page on a stand-in kernel, in a thread of its own.  ``do`` runs something where the kernel lives."""
+
+    def __init__(self, kernel: StandIn) -> None:
+        self.kernel = kernel
+        self.port = 0
+        self._up = threading.Event()
+        self._scope = trio.CancelScope()
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Served:
+        self._thread.start()
+        assert self._up.wait(PATIENCE)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.do(self._scope.cancel)
+        self._thread.join(PATIENCE)
+
+    @property
+    def url(self) -> str:
+        """Without a slash at the end."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def cookies(self) -> list[Any]:
+        """Of the owner's session."""
+        return [{"name": f"homed_session_{self.port}", "value": "session-1", "url": self.url}]
+
+    def do(self, act: Callable[[], object]) -> None:
+        """Run ``act`` in the kernel's thread, soon."""
+        assert self._token is not None
+        self._token.run_sync_soon(act)
+
+    def _run(self) -> None:
+        async def main() -> None:
+            self._token = trio.lowlevel.current_trio_token()
+            with self._scope:
+                await serve(self.kernel, 0, self._started)
+
+        trio.run(main)
+
+    def _started(self, port: int) -> None:
+        self.port = port
+        self._up.set()
+
+
+@contextmanager
+def at(browser: Browser, served: Served, **options: Any) -> Iterator[Visitor]:
+    """The owner's browser on a stand-in's page."""
+    with visiting(browser, served.url, **options) as visitor:
+        visitor.context.add_cookies(served.cookies)
+        yield visitor

@@ -18,7 +18,7 @@ const size = ({ events = 0, tokens = 0 } = {}) => word("why_size", { events, tok
 // Each kind of record: sentences, and groups of events under a name.  `more` events are not listed any more.
 const kinds = {
   select(data) {
-    const kept = Object.entries(data.kept ?? {}).flatMap(([why, ids]) => rows(data, ids, wordOr(`why_is_${why}`, why)));
+    const kept = Object.entries(data.kept ?? {}).flatMap(([why, ids]) => rows(data, ids, wordOr(`why_is_${why}`, why))).sort((a, b) => (b.score ?? 0) - (a.score ?? 0));
     const left = rows(data, data.left_out);
     const lines = [word("why_select_says", { kept: kept.length, of: data.of ?? kept.length, left: left.length + (data.more ?? 0) })];
     if (data.window) lines.push(word("why_budget", { window: data.window, fixed: data.fixed, context: data.context, memory: data.memory }));
