@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 Json = Mapping[str, object]
+
+PICTURE_TOKENS = 765
+"""Of one of 1024 × 1024 in high detail."""
 
 ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 PARAMETERS = frozenset(
@@ -17,6 +21,11 @@ PARAMETERS = frozenset(
         "reasoning_effort", "presence_penalty", "frequency_penalty", "logit_bias", "metadata", "store",
     }
 )  # fmt: skip
+DATA_URL = re.compile(r"data:(image/(?:png|jpeg|gif|webp));base64,([A-Za-z0-9+/=]*)")
+PICTURES = {
+    "image/png": [b"\x89PNG\r\n\x1a\n"], "image/jpeg": [b"\xff\xd8\xff"], "image/gif": [b"GIF87a", b"GIF89a"],
+    "image/webp": [b"RIFF"],
+}  # fmt: skip
 NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
 
 
@@ -38,12 +47,15 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Contract:
-    """What one fake server insists on.  ``reasoning``: free, required (A10) or forbidden (A11)."""
+    """What one fake server insists on.  ``reasoning``: free, required (A10) or forbidden (A11).  ``vision``: its model
+    takes pictures; one that does not refuses the whole request, as real ones do.
+    """
 
     key: str = "sk-fake-0123456789abcdef0123"
     models: tuple[str, ...] = ("fake-1",)
     context: int = 32_768
     reasoning: str = "free"
+    vision: bool = False
 
 
 def check_key(contract: Contract, authorization: str) -> None:
@@ -91,6 +103,7 @@ def check(contract: Contract, body: Json) -> None:
     if not isinstance(messages, list) or not messages:
         raise Refused("Invalid 'messages': empty array. Expected an array with minimum length 1.", "messages")
     _check_messages(messages)
+    _check_sight(contract, messages)
     _check_pairs(messages)
     _check_reasoning(contract, messages)
     _check_length(contract, body)
@@ -154,6 +167,49 @@ def _check_content(i: int, message: Json) -> None:
     if not isinstance(content, (str, list)):
         got = "null" if content is None else f"a {type(content).__name__}"
         raise Refused(f"Invalid value for 'content': expected a string, got {got}.", f"messages.[{i}].content")
+    for k, part in enumerate(content if isinstance(content, list) else ()):
+        _check_part(f"messages[{i}].content[{k}]", part, str(message.get("role")))
+    if content == []:
+        raise Refused(f"Invalid 'messages[{i}].content': empty array.", f"messages[{i}].content", "empty_array")
+
+
+def _check_part(where: str, part: object, role: str) -> None:
+    kinds = ("text", "image_url") if role == "user" else ("text",)
+    kind = part.get("type") if isinstance(part, dict) else None
+    if not isinstance(part, dict) or kind not in kinds:
+        listed = " and ".join(f"'{k}'" for k in kinds)
+        raise Refused(f"Invalid value: '{kind}'. Supported values are: {listed}.", f"{where}.type", "invalid_value")
+    if kind == "text":
+        if not isinstance(part.get("text"), str) or set(part) != {"type", "text"}:
+            raise Refused(f"Missing required parameter: '{where}.text'.", f"{where}.text", "missing_required_parameter")
+        return
+    image = part.get("image_url")
+    url = image.get("url") if isinstance(image, dict) else None
+    if not isinstance(url, str):
+        raise Refused(f"Missing required parameter: '{where}.image_url.url'.", where, "missing_required_parameter")
+    _check_image(where, url)
+
+
+def _check_image(where: str, url: str) -> None:
+    found = DATA_URL.fullmatch(url)
+    try:
+        data = base64.b64decode(found[2], validate=True) if found else b""
+    except ValueError:
+        data = b""
+    if not found or not data:
+        raise Refused(
+            "Invalid base64 image_url. Expected a base64-encoded data URL with an image MIME type (e.g."
+            " 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got an unsupported value.",
+            f"{where}.image_url.url",
+            "invalid_value",
+        )
+    if not any(data.startswith(begin) for begin in PICTURES[found[1]]):
+        raise Refused(
+            "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png',"
+            " 'jpeg', 'gif', 'webp'].",
+            None,
+            "invalid_image_format",
+        )
 
 
 def _check_calls(i: int, calls: object) -> None:
@@ -224,7 +280,21 @@ def _check_reasoning(contract: Contract, messages: Sequence[Json]) -> None:
 
 def tokens(body: Json) -> int:
     """About four bytes a token, over messages and tools; what ``usage`` and the context limit go by."""
-    return len(json.dumps([body.get("messages"), body.get("tools")], ensure_ascii=False).encode()) // 4
+    text = json.dumps([body.get("messages"), body.get("tools")], ensure_ascii=False)
+    words, pictures = DATA_URL.subn("", text)
+    return len(words.encode()) // 4 + PICTURE_TOKENS * pictures
+
+
+def pictures(body: Json) -> list[bytes]:
+    """The pictures of a request, in their order."""
+    return [base64.b64decode(found[2]) for found in DATA_URL.finditer(json.dumps(body.get("messages")))]
+
+
+def _check_sight(contract: Contract, messages: Sequence[Json]) -> None:
+    for message in messages:
+        content = message.get("content")
+        if not contract.vision and isinstance(content, list) and any(p.get("type") == "image_url" for p in content):
+            raise Refused("Invalid content type. image_url is only supported by certain models.", "messages")
 
 
 def _check_length(contract: Contract, body: Json) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ import httpx2
 import pytest
 
 from tests.kit.fake_openai import FakeOpenAI, fake_openai_thread, open_fake_openai
-from tests.kit.openai_rules import Contract, Refused, check, check_key
+from tests.kit.openai_rules import Contract, Refused, check, check_key, pictures, tokens
 from tests.kit.openai_script import Reply, Script
 
 USER = {"role": "user", "content": "hi"}
@@ -37,6 +38,23 @@ def with_call(**changes: object) -> list[dict[str, Any]]:
     return [USER, message, tool("a")]
 
 
+def data_url(kind: str, data: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
+
+
+def picture(url: str) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def test_a_model_that_sees_takes_pictures_and_counts_them_by_their_size() -> None:
+    data = b"\x89PNG\r\n\x1a\n" + bytes(200_000)
+    content = [{"type": "text", "text": "what is this?"}, picture(data_url("image/png", data))]
+    body = {"model": "fake-1", "messages": [{"role": "user", "content": content}]}
+    check(Contract(vision=True), body)
+    assert pictures(body) == [data]
+    assert tokens(body) < 1000
+
+
 REFUSED: list[tuple[list[Any], str, str | None]] = [
     ([], "empty array", None),
     ([{"role": "boss", "content": "x"}], "Invalid value: 'boss'. Supported values are:", "invalid_value"),
@@ -55,6 +73,35 @@ REFUSED: list[tuple[list[Any], str, str | None]] = [
     ([{"role": "user", "content": None}], "expected a string, got null", None),
     ([{"role": "assistant", "content": None}], "expected a string, got null", None),
     (["text"], "expected an object", "invalid_type"),
+    ([{"role": "user", "content": []}], "empty array", "empty_array"),
+    (
+        [{"role": "user", "content": [{"type": "image"}]}],
+        "Supported values are: 'text' and 'image_url'",
+        "invalid_value",
+    ),
+    ([{"role": "user", "content": [{"type": "text"}]}], "[0].text", "missing_required_parameter"),
+    ([{"role": "user", "content": [picture("https://x/cat.png")]}], "Invalid base64 image_url", "invalid_value"),
+    ([{"role": "user", "content": [picture(data_url("image/png", b""))]}], "Invalid base64 image_url", "invalid_value"),
+    (
+        [{"role": "user", "content": [picture(data_url("image/svg+xml", b"<svg/>"))]}],
+        "base64 image_url",
+        "invalid_value",
+    ),
+    (
+        [{"role": "user", "content": [picture(data_url("image/png", b"GIF89a"))]}],
+        "unsupported image",
+        "invalid_image_format",
+    ),
+    (
+        [{"role": "user", "content": [picture(data_url("image/gif", b"GIF89a"))]}],
+        "only supported by certain models",
+        None,
+    ),
+    (
+        [{"role": "assistant", "content": [picture(data_url("image/gif", b"GIF89a"))]}],
+        "Supported values are: 'text'",
+        "invalid_value",
+    ),
     ([{"role": "user", "content": "long " * 40_000}], "maximum context length is 32768", "context_length_exceeded"),
 ]
 
