@@ -26,6 +26,8 @@ WHOLE_SECONDS = 30.0
 """A whole body has to be there by then: 17 kB/s for the longest."""
 PIECE_SECONDS = 20.0
 """The next piece of a stream has to be there by then."""
+CLOSING_SECONDS = 2.0
+"""How long the end of an answer, and the closing of a line that ends with it, may take."""
 LINGER_SECONDS = 2.0
 """How long the rest of a refused body is let go by, so that its sender reads the answer before the line ends."""
 
@@ -126,11 +128,15 @@ class BoundedConnection(TrioASGIHTTPConnection):
         assert isinstance(body, Body)
 
         async def sending(message: object) -> None:
-            last = isinstance(message, dict) and message["type"] == "http.response.body" and not message["more_body"]
-            if last and not body.ended:
+            if not isinstance(message, dict) or message.get("more_body") is not False:
+                await send(message)  # type: ignore[arg-type]
+                return
+            if not body.ended:
                 with trio.move_on_after(LINGER_SECONDS):
                     await body.wait_ended()
-            await send(message)  # type: ignore[arg-type]
+            # the server says "disconnect" while it closes the line in here, and that would cancel its closing
+            with trio.move_on_after(CLOSING_SECONDS, shield=True):
+                await send(message)  # type: ignore[arg-type]
 
         response = await self.app.handle_request(request)
         body.drop()

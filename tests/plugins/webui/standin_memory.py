@@ -19,15 +19,21 @@ class Files:
         self.blocks: dict[str, dict[str, Any]] = {}
 
     def io_upload(
-        self, peer: str, name: str, media_type: str, data: str, last: bool, upload: str = ""
+        self, peer: str, name: str, media_type: str, data: str, last: bool, upload: str = "", offset: int | None = None
     ) -> dict[str, Any]:
         if not upload:
             upload = f"up{len(self.uploads) + 1}"
             self.uploads[upload] = {"name": name, "media_type": media_type, "content": b"", "last": False}
         known = self.uploads[upload]
+        if offset not in (None, len(known["content"])):
+            raise InvalidInput("A piece is missing.")
         known["content"] += base64.b64decode(data)
         known["last"] = last
         return {"upload": upload, "bytes": len(known["content"])}
+
+    def io_upload_cancel(self, peer: str, upload: str) -> dict[str, Any]:
+        self.uploads.pop(upload, None)
+        return {}
 
     def take(self, uploads: list[str]) -> list[dict[str, Any]]:
         """The blocks that these uploads become."""
