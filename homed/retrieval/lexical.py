@@ -1,7 +1,7 @@
 """The ranker over words: which events a text is about, and how much.
 
 **Score.**  A term weighs by its rarity in the scope, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) of BM25, n of N events
-having it.  The coverage of an event is the weight of the query's terms it has, divided by the weight of the query's
+having it (N at least ``YOUNG``).  The coverage of an event is the weight of the query's terms it has, divided by the weight of the query's
 heaviest ``CARRYING`` ones, those that occur nowhere included.  How often it has a term does not count, and its length
 only as far as ``_length`` says: on dialogue both change nothing, and the index is a third as large without.  The
 neighbours in the same conversation lend some of theirs (``NEIGHBOURS``).  The score is the square of that, at most 1:
@@ -23,6 +23,9 @@ MOST_TERMS = 64
 
 CARRYING = 8
 """The heaviest terms that make a full match: a person's question has about so many; a longer one is no harder."""
+
+YOUNG = 100
+"""A memory of fewer events does not know yet which words are common; its words weigh as if it had so many."""
 
 POSTINGS = 4_096
 """Events that the rarest terms of a query may bring in: some 5 ms.  Commoner terms only weigh among those."""
@@ -123,7 +126,7 @@ def _query(tx: Tx, scope: str, text: str) -> _Query:
     documents = tx.value("SELECT documents FROM word_counts WHERE scope = ?", (scope,)) or 0
     weighed = [_weighed(tx, scope, word, documents) for word in words]
     known = sorted((term for term in weighed if term.events), key=lambda term: term.events)
-    kept = [term for at, term in enumerate(known) if at == 0 or term.events * COMMON <= max(documents, 1_000)]
+    kept = [term for at, term in enumerate(known) if at == 0 or term.events * COMMON <= max(documents, COMMON * YOUNG)]
     missing = [term.weight for term in weighed if not term.events]
     full = sum(sorted([*missing, *(term.weight for term in kept)], reverse=True)[:CARRYING])
     return _Query(kept, full or 1.0, frozenset(term.text for term in weighed if term.exact))
@@ -132,10 +135,10 @@ def _query(tx: Tx, scope: str, text: str) -> _Query:
 def _weighed(tx: Tx, scope: str, word: str, documents: int) -> _Term:
     text = index.term(scope, word)
     events = int(tx.value("SELECT doc FROM word_terms WHERE term = ?", (text,)) or 0)
-    weight = math.log(1 + (documents - events + 0.5) / (events + 0.5))
+    weight = math.log(1 + (max(documents, YOUNG) - events + 0.5) / (events + 0.5))
     if not events and is_pair(word):
         weight *= 0.0 if says_little(word) else 0.5
-    return _Term(text, weight, events, is_exact(word) and events * events <= documents)
+    return _Term(text, weight, events, is_exact(word) and events * events <= max(documents, 4))
 
 
 def _candidates(tx: Tx, asked: _Query) -> dict[int, list[_Term]]:

@@ -26,7 +26,7 @@ _RUSSIAN = """
 RUSSIAN = frozenset(_RUSSIAN.split())
 
 CHINESE_CHARACTERS = frozenset(
-    "的了是在我你他她它们这那有和与及或也都就又很吗呢吧啊呀哦嗯么之其而但被把给对从到个着过请不没会能要"
+    "的了是在我你您他她它们这那有和与及或也都就又很吗呢吧啊呀哦嗯么什怎哪谁啥之其而但被把给对从到个着过请不没会能要"
 )
 """Never a term alone; a pair of two of them is none either."""
 

@@ -1,0 +1,142 @@
+"""The word index holds what the events say, and nothing that was taken back."""
+
+from __future__ import annotations
+
+import apsw
+import pytest
+
+from homed.memory import events, inputs
+from homed.memory.records import EventKind, InputState, NewEvent, Outcome
+from homed.retrieval import index, lexical
+from homed.store.rows import Tx
+from tests.homed.retrieval.conftest import Talks
+from tests.kit.memory_check import faults, indexed
+
+ANSWERED = Outcome(InputState.ANSWERED, "done")
+
+
+def hits(tx: Tx, query: str, scope: str = "owner") -> list[str]:
+    """What has all of the query's words; not what merely stands beside it."""
+    return [
+        hit.id for hit in lexical.search(tx, scope=scope, layer="context", query=query, limit=50) if hit.score > 0.3
+    ]
+
+
+def test_what_was_stored_is_found_in_the_same_transaction(tx: Tx, db: apsw.Connection, say: Talks) -> None:
+    event = say("the heron stands in the reeds")
+    assert hits(tx, "heron") == [event.id]
+    assert faults(db) == []
+
+
+def test_a_tool_result_is_found_by_its_tool_and_by_what_it_was_asked(tx: Tx, say: Talks) -> None:
+    event = say("ok", kind=EventKind.TOOL, call_id="A", name="file_read", args={"path": "/etc/hosts"})
+    assert hits(tx, "/etc/hosts") == hits(tx, "file_read") == [event.id]
+
+
+def test_notes_and_no_memory_events_are_not_indexed(tx: Tx, db: apsw.Connection, say: Talks) -> None:
+    say("heron", kind=EventKind.NOTE)
+    events.append(tx, say.turn(), NewEvent(EventKind.USER, "heron", no_memory=True), at=1.0)
+    assert index.catch_up(tx) == 1
+    assert (indexed(db), hits(tx, "heron"), faults(db)) == ({}, [], [])
+
+
+def test_a_turn_that_ends_as_no_memory_leaves_the_index(tx: Tx, db: apsw.Connection, say: Talks) -> None:
+    say("heron", thread="private")
+    kept = say("heron and egret", thread="other")
+    inputs.finish(tx, say.turn(thread="private").id, ANSWERED, [], at=2.0, no_memory=True)
+    assert hits(tx, "heron") == [kept.id], "before anything was tidied up"
+    assert faults(db) == []
+    assert index.catch_up(tx) == 1
+    assert hits(tx, "heron") == [kept.id]
+    assert list(indexed(db)) == [kept.seq]
+    assert faults(db) == []
+
+
+def test_the_words_of_a_deleted_event_are_gone_from_the_file(tx: Tx, db: apsw.Connection, say: Talks) -> None:
+    for n in range(300):
+        say(f"ordinary{n} sentence")
+    secret = say("xyzzyplugh")
+    db.execute("INSERT INTO word_index (word_index) VALUES ('optimize')")
+    word = b"xyzzyplugh"
+    assert _on_disk(db, word)
+    tx.execute("DELETE FROM events WHERE id = ?", (secret.id,))
+    index.catch_up(tx)
+    db.execute("COMMIT; BEGIN")
+    assert not _on_disk(db, word)
+    assert hits(tx, "xyzzyplugh") == []
+    assert faults(db) == []
+
+
+def _on_disk(db: apsw.Connection, word: bytes) -> bool:
+    # The first letters of a term may be shared with the one before it.
+    return any(word[4:] in bytes(row[0]) for row in db.execute("SELECT block FROM word_index_data"))
+
+
+def test_a_transaction_that_forgot_the_index_is_made_up_for_by_the_next(
+    tx: Tx, db: apsw.Connection, say: Talks
+) -> None:
+    events.append(tx, say.turn(), NewEvent(EventKind.USER, "heron"), at=1.0)
+    assert hits(tx, "heron") == []
+    say("egret")
+    assert len(hits(tx, "heron")) == 1
+    assert faults(db) == []
+
+
+def test_an_event_deleted_before_it_was_indexed_leaves_no_trace(tx: Tx, db: apsw.Connection, say: Talks) -> None:
+    event = events.append(tx, say.turn(), NewEvent(EventKind.USER, "heron"), at=1.0)
+    tx.execute("DELETE FROM events WHERE id = ?", (event.id,))
+    index.catch_up(tx)
+    assert faults(db) == []
+
+
+def test_what_an_earlier_release_stored_is_indexed_bit_by_bit_newest_first(
+    tx: Tx, db: apsw.Connection, say: Talks
+) -> None:
+    for n in range(10):
+        events.append(tx, say.turn(thread=f"t{n}"), NewEvent(EventKind.USER, f"heron number{n}"), at=1.0)
+    tx.execute("UPDATE word_marks SET mark = (SELECT max(seq) FROM events), backlog = (SELECT max(seq) FROM events)")
+    fresh = say("a heron of today")
+    assert (hits(tx, "heron"), index.waiting(tx)) == ([fresh.id], 10)
+    assert index.backfill(tx, limit=4) == 4
+    assert (len(hits(tx, "heron")), len(hits(tx, "number9")), hits(tx, "number5")) == (5, 1, [])
+    assert faults(db) == []
+    while index.backfill(tx, limit=4):
+        pass
+    assert (len(hits(tx, "number0")), index.waiting(tx), faults(db)) == (1, 0, [])
+
+
+def test_an_old_event_that_is_deleted_before_its_turn_came_is_no_problem(
+    tx: Tx, db: apsw.Connection, say: Talks
+) -> None:
+    old = events.append(tx, say.turn(), NewEvent(EventKind.USER, "heron"), at=1.0)
+    tx.execute("UPDATE word_marks SET mark = ?, backlog = ?", (old.seq, old.seq))
+    tx.execute("DELETE FROM events WHERE id = ?", (old.id,))
+    index.catch_up(tx)
+    assert index.backfill(tx) == 0
+    assert faults(db) == []
+
+
+def test_a_call_of_backfill_stops_after_a_slice_of_text(tx: Tx, say: Talks) -> None:
+    for _ in range(4):
+        events.append(tx, say.turn(), NewEvent(EventKind.USER, "heron " * (index.SLICE // 10)), at=1.0)
+    tx.execute("UPDATE word_marks SET mark = (SELECT max(seq) FROM events), backlog = (SELECT max(seq) FROM events)")
+    assert index.backfill(tx) == 2
+
+
+def test_terms_made_by_other_rules_are_made_again(tx: Tx, db: apsw.Connection, say: Talks) -> None:
+    event = say("heron")
+    tx.execute("UPDATE word_marks SET version = version - 1")
+    assert index.backfill(tx) == 1
+    assert (hits(tx, "heron"), faults(db)) == ([event.id], [])
+
+
+@pytest.mark.parametrize("scope", ["group:qq:1", "", 'o\'wner "x"', "主"])
+def test_b14_the_words_of_a_scope_are_found_from_no_other(tx: Tx, db: apsw.Connection, say: Talks, scope: str) -> None:
+    own, other = say("heron"), say("heron egret", scope=scope)
+    assert (hits(tx, "heron egret"), hits(tx, "heron egret", scope)) == ([own.id], [other.id])
+    assert faults(db) == []
+
+
+def test_a_text_that_cannot_be_written_is_no_problem(tx: Tx, say: Talks) -> None:
+    say("\x00 heron \x7f\x1b[0m \u200b \ufeff")
+    assert len(hits(tx, "heron")) == 1
