@@ -1,11 +1,12 @@
 """The ranker over words: which events a text is about, and how much.
 
 **Score.**  A term weighs by its rarity in the scope, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) of BM25, n of N events
-having it (N at least ``YOUNG``).  The coverage of an event is the weight of the query's terms it has, divided by the weight of the query's
-heaviest ``CARRYING`` ones, those that occur nowhere included.  How often it has a term does not count, and its length
-only as far as ``_length`` says: on dialogue both change nothing, and the index is a third as large without.  The
-neighbours in the same conversation lend some of theirs (``NEIGHBOURS``).  The score is the square of that, at most 1:
-with one word of three in common, two texts are seldom about the same.  So 0.12 is passed from about a third on.
+having it (N at least ``YOUNG``).  The coverage of an event is the weight of the query's terms it has, divided by the
+weight of the query's heaviest ``CARRYING`` ones, those that occur nowhere included.  How often it has a term does not
+count, and its length only as far as ``_length`` says: on dialogue both change nothing, and the index is a third as
+large without.  The neighbours in the same conversation lend some of theirs (``NEIGHBOURS``).  The score is the square
+of that, at most 1: with one word of three in common, two texts are seldom about the same.  So 0.12 is passed from
+about a third on.
 """
 
 from __future__ import annotations

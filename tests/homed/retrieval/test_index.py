@@ -18,7 +18,7 @@ ANSWERED = Outcome(InputState.ANSWERED, "done")
 def hits(tx: Tx, query: str, scope: str = "owner") -> list[str]:
     """What has all of the query's words; not what merely stands beside it."""
     return [
-        hit.id for hit in lexical.search(tx, scope=scope, layer="context", query=query, limit=50) if hit.score > 0.3
+        hit.id for hit in lexical.search(tx, scope=scope, layer="context", query=query, limit=50) if hit.score > 0.15
     ]
 
 
