@@ -27,7 +27,7 @@ def test_every_method_is_in_the_wire_document(method: str) -> None:
     assert f"`{method}`" in WIRE
 
 
-@pytest.mark.parametrize("method", re.findall(r"`((?:core|io|events|auth|admin)\.[a-z_]+)`", WIRE))
+@pytest.mark.parametrize("method", re.findall(r"`((?:core|io|events|auth|admin|memory)\.[a-z_]+)`", WIRE))
 def test_the_wire_document_names_no_method_that_is_not_there(method: str) -> None:
     assert method in methods.TO_KERNEL or method in methods.CAPABILITIES
 

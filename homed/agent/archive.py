@@ -9,6 +9,7 @@ import trio
 from homed import events as notices
 from homed.agent import views
 from homed.agent.approvals import Approvals
+from homed.agent.explain import recalls
 from homed.agent.fitting import size
 from homed.agent.lanes import Lane, Lanes
 from homed.agent.ports import AgentPorts
@@ -67,6 +68,7 @@ class Archive:
             **page,
             "more": stored.more or page["more"],
             "live": views.live_view(turn),
+            "recalls": list(stored.recalls),
             "queued": views.queued_view(known, stored.brought),
             "approvals": self._approvals.list_(who, thread),
             "seq": self._ports.bus.seq,
@@ -80,7 +82,8 @@ class Archive:
             sent = views.sent_texts([*page, *(events.of_turn(tx, page[-1].turn) if page else [])])
             ended = inputs.ended_before(tx, {event.turn for event in page}, before=before)
             files = blocks.of_events(tx, [event.id for event in page if event.data.get("files")])
-            return views.Stored(found, page, more, ended, sent, files, blocks.waiting_in(tx, thread))
+            told = recalls(tx, {event.turn for event in page})
+            return views.Stored(found, page, more, ended, sent, files, blocks.waiting_in(tx, thread), told)
 
         return await self._ports.store.read(read)
 

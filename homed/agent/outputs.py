@@ -10,12 +10,12 @@ from homed.agent.stages import Stages
 from homed.agent.turn import Turn
 from homed.config.definitions import TOOL_TIMEOUT
 from homed.errors import InvalidInput, PluginFailed
-from homed.host.registry import OutputEntry, ToolEntry
+from homed.host.registry import OUTPUT_PREFIX, OutputEntry, ToolEntry
 from homed.host.states import Trust
 from homed.memory.records import EventKind
 from homed.wire.methods import OUTPUT_INVOKE
 
-PREFIX = "output_send__"
+PREFIX = OUTPUT_PREFIX
 HELP = "_help"
 SENDS = 10
 """Sends a turn may make, over all outputs (E10)."""

@@ -32,6 +32,9 @@ PIECE = 512 * 1024
 LARGEST = 20 * 1024 * 1024
 """Bytes of one file."""
 
+READY_LIMIT = 30.0
+"""Seconds a piece waits, right after the start, until what an earlier run left has been cleared away."""
+
 COMPLETE_LIMIT = 30.0
 """Seconds that putting a complete file away may take, shielded: it is there afterwards, or it is not."""
 
@@ -103,6 +106,7 @@ class Uploads:
         # Held from before a file is put in its place until a row names it, and while loose ones are removed: so none
         # is removed that is about to be named.
         self._files_gate = trio.Lock()
+        self._ready = trio.Event()
 
     async def prepare(self) -> None:
         """At a start: forget what was never sent, remove what a crash left without a name.
@@ -117,6 +121,7 @@ class Uploads:
             await self.collect()
         except StorageError as error:
             log.warning("attachments were not looked through: %s", error)
+        self._ready.set()
 
     # -- in --------------------------------------------------------------------------------------------------------
 
@@ -129,6 +134,10 @@ class Uploads:
         """
         if len(piece.data) > PIECE:
             raise InvalidInput(f"The piece is too large: {len(piece.data)} bytes; {PIECE} is the limit.")
+        with trio.move_on_after(READY_LIMIT):
+            await self._ready.wait()  # what comes before would be taken for what an earlier run left
+        if not self._ready.is_set():
+            raise Unavailable("homed is still starting and takes no files now.", hint="Try again in a moment.")
         coming = self._coming.get(piece.upload) if piece.upload else await self._begin(who, piece)
         if coming is None or coming.peer != who.peer:
             raise NotFound("There is no such upload.", hint="Begin again: it may have been given up, or be complete.")

@@ -41,6 +41,8 @@ class Stored:
     sent: Mapping[str, str]
     files: Mapping[str, Sequence[Block]]
     brought: Mapping[str, Sequence[Block]]
+    recalls: Sequence[Mapping[str, object]] = ()
+    """What its turns were shown and told from elsewhere."""
 
 
 def thread_view(thread: Thread, *, busy: bool) -> dict[str, object]:

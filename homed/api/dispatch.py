@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from homed.api import admin, auth, core, events, io, keys
+from homed.api import admin, auth, core, events, io, keys, memory
 from homed.api.method import Call, Method, PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts, Caller
-from homed.errors import Denied, InvalidInput, Unavailable
+from homed.errors import Denied, InvalidInput
 from homed.host.grants import require
 from homed.identity.roles import Identity, Role
 from homed.identity.tokens import CallIdentity
@@ -19,6 +19,7 @@ METHODS: dict[str, Method] = {
     **auth.METHODS,
     **admin.METHODS,
     **keys.METHODS,
+    **memory.METHODS,
 }
 """Every method a plugin may call; kept equal to ``wire.methods.TO_KERNEL`` by a test."""
 
@@ -71,20 +72,3 @@ class ApiDispatcher:
         group = params.group if isinstance(params, io.Inject) else ""
         who = await self._ports.directory.identify(caller.plugin, peer.id, name=peer.name, group=group)
         return who, None
-
-
-class Door:
-    """Where plugins' calls enter.  The host is built before what it calls; it is bound before any plugin runs."""
-
-    def __init__(self) -> None:
-        self._dispatcher: ApiDispatcher | None = None
-
-    def bind(self, dispatcher: ApiDispatcher) -> None:
-        """Let calls through to ``dispatcher`` from now on."""
-        self._dispatcher = dispatcher
-
-    async def dispatch(self, caller: Caller, method: str, params: Mapping[str, object]) -> object:
-        """Pass one call on."""
-        if self._dispatcher is None:
-            raise Unavailable("homed is still starting.", hint="Try again in a moment.")
-        return await self._dispatcher.dispatch(caller, method, params)

@@ -17,7 +17,6 @@ from homed.memory.blocks import Block
 from homed.memory.records import Input
 from homed.providers.base import Source
 from homed.providers.local.models import Standing
-from homed.providers.local.models import Standing
 from homed.settings.registry import Applied, SettingView
 
 
@@ -145,6 +144,14 @@ class ArchivePort(Protocol):
         ...
 
 
+class MemoryPort(Protocol):
+    """``homed.agent.explain.Explanations``.  What ``who`` may not see is ``NotFound``."""
+
+    async def explain(self, who: Identity, turn: str) -> Mapping[str, object]:
+        """The result of ``memory.explain``."""
+        ...
+
+
 class UploadsPort(Protocol):
     """``homed.agent.uploads.Uploads``."""
 
@@ -228,10 +235,6 @@ class SourcesPort(Protocol):
 
     def has_key(self, name: str) -> bool:
         """True if a key is stored for it."""
-        ...
-
-    def standing(self, source: Source) -> Standing:
-        """How one on this machine is doing; empty for others."""
         ...
 
     def standing(self, source: Source) -> Standing:
@@ -325,5 +328,6 @@ class ApiPorts:
     sources: SourcesPort
     status: StatusPort
     archive: ArchivePort
+    memory: MemoryPort
     uploads: UploadsPort
     keys: KeysPort

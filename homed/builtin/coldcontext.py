@@ -84,7 +84,7 @@ def _look(tx: Tx, context: CallContext, found: _Found, at: float) -> None:
     given = inputs.get(tx, str(tx.value("SELECT input FROM turns WHERE id = ?", (context.turn,))))
     if given is not None:
         hits = [{"id": event.id, "score": score, "layer": event.layer} for event, score in found.hits]
-        ledger.record(tx, given, "peek", {"hits": hits, "in_view": list(found.seen)}, at=at)
+        ledger.record(tx, given, "peek", {"events": hits, "in_view": list(found.seen)}, at=at)
 
 
 def _answer(found: _Found, context: CallContext) -> dict[str, object]:

@@ -6,18 +6,13 @@ from collections.abc import Mapping
 
 import trio
 
-from homed.agent import outputs
 from homed.agent.ports import BuiltinTool, CallContext, RegistryPort
 from homed.builtin.coldcontext import coldcontext_query
 from homed.builtin.entries import entry
 from homed.clock import WallClock, system_wall_clock
 from homed.errors import NotFound
 from homed.failpoints import Failpoints
-from homed.host.registry import Reserved
 from homed.store.rows import Storage
-
-RESERVED = Reserved(frozenset({"result_read", "get_plugin_tools", "coldcontext_query"}), (outputs.PREFIX,))
-"""The names of the tools here and of those that outputs are: no plugin's tool may have one of them."""
 
 READ_LENGTH = 6000
 """Characters that one ``result_read`` gives: in UTF-8 below the smallest sensible result limit."""

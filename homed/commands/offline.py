@@ -16,10 +16,9 @@ from homed.config.lock import data_lock
 from homed.config.secrets import Secrets
 from homed.errors import Unavailable
 from homed.host.discover import Installed, discover, packaged_folder
-from homed.identity.logins import Logins
 from homed.identity.keys import ApiKeys
+from homed.identity.logins import Logins
 from homed.identity.roles import Identity, Role, scope_of
-from homed.lifecycle import local_ports
 from homed.paths import Paths
 from homed.providers.local.models import LocalPorts
 from homed.providers.registry import Sources, open_sources
@@ -27,11 +26,12 @@ from homed.settings.plugin import definitions_of
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import Store, open_store
 from homed.wire.stream import homed_error
+from homed.wiring import local_ports
+
+METHODS = {**admin.METHODS, **keys.METHODS}
 
 PEER = "cli:owner"
 """Who can open the folder is its owner: the file system has checked it."""
-
-METHODS = {**admin.METHODS, **keys.METHODS}
 
 
 class NotRunning:
@@ -77,6 +77,7 @@ def _ports(store: Store, settings: Settings, sources: Sources) -> ApiPorts:
     absent = cast(Any, NotRunning())
     return ApiPorts(
         directory=absent, tokens=absent, logins=Logins(store, settings), conversations=absent, host=absent,
-        settings=settings, sources=sources, status=absent, archive=absent, uploads=absent,
+        settings=settings, sources=sources, status=absent, archive=absent, memory=absent,
+        uploads=absent,
         keys=ApiKeys(store, lambda _: None),
     )  # fmt: skip

@@ -74,8 +74,8 @@ CORE: tuple[Definition, ...] = (
         "Protected events", _AGENT, minimum=1, maximum=200,
     ),
     Definition(
-        MAX_CONTEXT_SIZE, "int", 30, "Most events, of all conversations, shown to the model in one turn; past twice as many"
-        " the least relevant leave the window for cold memory.",
+        MAX_CONTEXT_SIZE, "int", 30, "Most events, of all conversations, shown to the model in one turn; past twice as"
+        " many the least relevant leave the window for cold memory.",
         "Events in view", _AGENT, minimum=2, maximum=1000,
     ),
     Definition(

@@ -29,9 +29,10 @@ NOTICES = "events.notices"
 CONTENT = "events.content"
 AUTH = "auth"
 ADMIN = "admin"
+MEMORY = "memory"
 
-CAPABILITIES = frozenset({CORE, IO, NOTICES, CONTENT, AUTH, ADMIN})
-PACKAGED_ONLY = frozenset({CONTENT, AUTH, ADMIN})
+CAPABILITIES = frozenset({CORE, IO, NOTICES, CONTENT, AUTH, ADMIN, MEMORY})
+PACKAGED_ONLY = frozenset({CONTENT, AUTH, ADMIN, MEMORY})
 """Capabilities that no external plugin is ever granted."""
 
 TO_KERNEL: dict[str, str] = {
@@ -53,6 +54,7 @@ TO_KERNEL: dict[str, str] = {
     "io.approvals": IO,
     "io.approve": IO,
     "events.subscribe": NOTICES,
+    "memory.explain": MEMORY,
     "auth.state": AUTH,
     "auth.redeem": AUTH,
     "auth.login": AUTH,

@@ -168,10 +168,10 @@ async def test_a_guest_cannot_read_stop_or_write_the_owners_thread(tmp_path: Pat
         with pytest.raises(NotFound):
             await talk.wait(GUEST, done.id)
         with pytest.raises(NotFound):
-            await talk.rename(GUEST, done.thread, "mine")
+            await talk.archive.rename(GUEST, done.thread, "mine")
         with pytest.raises(NotFound):
             await talk.inject(GUEST, message("hello", GUEST, thread=done.thread))
-        assert (await talk.threads(GUEST))["threads"] == []
+        assert (await talk.archive.threads(GUEST))["threads"] == []
 
 
 @pytest.mark.parametrize(

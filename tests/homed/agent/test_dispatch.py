@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trio
 
-from homed.builtin import builtin_tools
+from homed.builtin.tools import builtin_tools
 from homed.errors import TimedOut, Unavailable
 from homed.identity.permissions import Decision, Rule
 from homed.memory import events

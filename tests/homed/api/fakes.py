@@ -18,7 +18,7 @@ from homed.host.states import PluginStatus, State, Trust
 from homed.identity.keys import ApiKeys
 from homed.identity.logins import Logins
 from homed.identity.peers import Directory
-from homed.identity.roles import Identity
+from homed.identity.roles import Identity, Role
 from homed.identity.tokens import CallTokens
 from homed.memory.blocks import Block
 from homed.memory.records import Input, InputState, Outcome, Thread
@@ -90,7 +90,6 @@ class FakeConversations:
     async def rename(self, who: Identity, thread: str, title: str) -> None:
         self.calls.append(("rename", who, thread, title))
 
-    def approvals(self, who: Identity) -> Sequence[Mapping[str, object]]:
     async def event(self, who: Identity, id_: str, offset: int, length: int) -> Mapping[str, object]:
         self.calls.append(("event", who, id_, offset, length))
         return {"text": "verbatim"}
@@ -99,6 +98,7 @@ class FakeConversations:
         self.calls.append(("delete", who, thread))
         return {"events": 2, "files": 1}
 
+    def approvals(self, who: Identity) -> Sequence[Mapping[str, object]]:
         self.calls.append(("approvals", who))
         return [{"approval": "approval_1"}]
 
@@ -106,7 +106,6 @@ class FakeConversations:
         self.calls.append(("approve", who, approval, allow, remember))
 
 
-class FakeHost:
 class FakeUploads:
     """Takes every piece, has one block."""
 
@@ -125,6 +124,7 @@ class FakeUploads:
         return Block(id_, "00", "猫.png", "image/png", 5), b"\x89PNG\n"[offset:][:length]
 
 
+class FakeHost:
     """One plugin, "shell"."""
 
     def __init__(self) -> None:
@@ -198,6 +198,15 @@ class FakeSources:
         return FakeTrial()
 
 
+class FakeMemory:
+    """Explains every turn of the owner's."""
+
+    async def explain(self, who: Identity, turn: str) -> Mapping[str, object]:
+        if who.role is not Role.OWNER:
+            raise NotFound("There is no such turn.")
+        return {"turn": turn, "thread": "th_1", "at": 1.0, "entries": [], "events": {}}
+
+
 class FakeStatus:
     async def status(self) -> Mapping[str, object]:
         return {"version": "0"}
@@ -209,13 +218,13 @@ class House:
 
     api: ApiDispatcher
     conversations: FakeConversations
+    uploads: FakeUploads
+    keys: ApiKeys
     host: FakeHost
     sources: FakeSources
     settings: Settings
     logins: Logins
     directory: Directory
-    uploads: FakeUploads
-    keys: ApiKeys
     tokens: CallTokens
 
 
@@ -230,11 +239,12 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
         settings.define([CITY])
         conversations, host, sources = FakeConversations(), FakeHost(), FakeSources()
         logins, directory, tokens = Logins(store, settings), Directory(store), CallTokens()
+        uploads, keys = FakeUploads(), ApiKeys(store, lambda _: None)
         ports = ApiPorts(
             directory=directory, tokens=tokens, logins=logins, conversations=conversations, host=host,
-            settings=settings, sources=sources, status=FakeStatus(), archive=conversations, uploads=uploads, keys=keys,
+            settings=settings, sources=sources, status=FakeStatus(), archive=conversations,
+            memory=FakeMemory(), uploads=uploads, keys=keys,
         )  # fmt: skip
         yield House(
             ApiDispatcher(ports), conversations, uploads, keys, host, sources, settings, logins, directory, tokens
         )  # fmt: skip
-        uploads, keys = FakeUploads(), ApiKeys(store, lambda _: None)

@@ -12,7 +12,8 @@ import trio
 
 from homed.agent.arguments import check
 from homed.agent.ports import BuiltinTool, CallContext
-from homed.builtin import RESERVED, builtin_tools
+from homed.builtin.names import RESERVED
+from homed.builtin.tools import builtin_tools
 from homed.errors import NotFound
 from homed.memory import events, inputs, threads
 from homed.memory.records import Event, EventKind, NewEvent, NewInput

@@ -1,0 +1,96 @@
+"""Why a turn was answered as it was: the ledger, read back for those who may see it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from homed.agent.reading import places_of
+from homed.errors import NotFound
+from homed.identity.roles import Identity, visible_scopes
+from homed.memory import events as table
+from homed.memory import ledger
+from homed.memory.records import Event
+from homed.store.rows import Storage, Tx, dumps
+
+EXCERPT = 160
+"""Characters of an event's text that say which one it is."""
+
+EVENTS = 500
+"""Events that one explanation names with their text; ids beyond that stay ids."""
+
+LAST = "last"
+"""In the place of a turn's id: the newest turn that there is a record of."""
+
+
+class Explanations:
+    """Reads the ledger."""
+
+    def __init__(self, store: Storage) -> None:
+        self._store = store
+
+    async def explain(self, who: Identity, turn: str) -> dict[str, object]:
+        """As ``memory.explain``: the records of a turn (or of the ``last``), and the events they name.
+
+        Raises NotFound for a turn that is not there or that this peer may not see.
+        """
+        return await self._store.read(lambda tx: _explained(tx, visible_scopes(who), turn))
+
+
+def recalls(tx: Tx, turns: Collection[str]) -> list[dict[str, object]]:
+    """What each of these turns was shown and told from elsewhere, as ``recalls`` of ``io.history``."""
+    found = ledger.of_turns(tx, turns, "recall")
+    keys = ("shown", "cold", "chars", "kept")
+    return [{"turn": turn, **{key: entry.data.get(key) for key in keys}} for turn, entry in found.items()]
+
+
+def _explained(tx: Tx, scopes: Collection[str], turn: str) -> dict[str, object]:
+    row = tx.one(
+        "SELECT t.id, t.thread, t.started_at FROM turns t JOIN threads h ON h.id = t.thread"
+        " WHERE h.scope IN (SELECT value FROM json_each(?)) AND (t.id = ? OR (? = ? AND EXISTS"
+        " (SELECT 1 FROM ledger l WHERE l.turn = t.id))) ORDER BY t.started_at DESC LIMIT 1",
+        (dumps(sorted(scopes)), turn, turn, LAST),
+    )
+    if row is None:
+        raise NotFound("There is no such turn.", hint="`homed context explain last` is about the newest one.")
+    id_, thread, at = row
+    entries = ledger.of_turn(tx, id_)
+    named = list(dict.fromkeys(one for entry in entries for one in _ids(entry.data)))[:EVENTS]
+    return {
+        "turn": id_, "thread": thread, "at": at,
+        "entries": [{"kind": entry.kind, "at": entry.at, "data": dict(entry.data)} for entry in entries],
+        "events": _events(tx, scopes, named),
+    }  # fmt: skip
+
+
+def _events(tx: Tx, scopes: Collection[str], ids: Collection[str]) -> dict[str, dict[str, object]]:
+    rows = tx.all(
+        f"SELECT {table.COLUMNS} FROM events WHERE id IN (SELECT value FROM json_each(?))"
+        " AND scope IN (SELECT value FROM json_each(?)) ORDER BY seq",
+        (dumps(list(ids)), dumps(sorted(scopes))),
+    )
+    found = [table.from_row(row) for row in rows]
+    places = places_of(tx, found)
+    return {event.id: _event(event, places[event.thread].title) for event in found}
+
+
+def _event(event: Event, title: str) -> dict[str, object]:
+    text = " ".join(event.text[: EXCERPT * 2].split())
+    return {
+        "kind": event.kind.value, "peer": event.peer, "thread": event.thread, "title": title,
+        "created_at": event.created_at, "layer": event.layer, "untrusted": bool(event.data.get("untrusted")),
+        "excerpt": text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…",
+    }  # fmt: skip
+
+
+def _ids(value: object) -> Iterator[str]:
+    """Every event id in a record, wherever it stands."""
+    if isinstance(value, str):
+        if value.startswith("ev_"):
+            yield value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _ids(key)
+            yield from _ids(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _ids(part)

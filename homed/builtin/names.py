@@ -1,0 +1,8 @@
+"""The names of the kernel's own tools, apart from the tools: they are reserved before anything of theirs is loaded."""
+
+from __future__ import annotations
+
+from homed.host.registry import OUTPUT_PREFIX, Reserved
+
+RESERVED = Reserved(frozenset({"result_read", "get_plugin_tools", "coldcontext_query"}), (OUTPUT_PREFIX,))
+"""The names of the tools here and of those that outputs are: no plugin's tool may have one of them."""

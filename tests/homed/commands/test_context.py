@@ -1,0 +1,57 @@
+"""`homed context explain`: the record of a turn, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from homed.commands.context import account
+
+EVENT = {
+    "kind": "user", "peer": "webui:owner", "thread": "th_1", "title": "Bees", "created_at": 1_750_000_000.0,
+    "layer": "cold", "untrusted": False, "excerpt": "I keep bees.",
+}  # fmt: skip
+
+ANSWER: dict[str, Any] = {
+    "turn": "turn_1", "thread": "th_2", "at": 1_750_000_000.0,
+    "entries": [
+        {"kind": "select", "at": 1.0, "data": {
+            "window": 32768, "fixed": 900, "context": 16000, "memory": 8000, "top": 29, "protected": 10, "of": 40,
+            "kept": {"recent": ["ev_1"], "score": ["ev_2"]}, "scores": {"ev_2": 0.4321}, "left_out": ["ev_3"],
+            "more": 37,
+        }},
+        {"kind": "recall", "at": 1.0, "data": {
+            "hits": [{"id": "ev_4", "score": 0.9, "told": True}], "cold": ["ev_4"], "shown": ["ev_2"], "chars": 321,
+            "kept": 2, "late": ["notes"], "below": 2, "gate": 0.12,
+        }},
+        {"kind": "peek", "at": 1.0, "data": {"events": [{"id": "ev_5", "score": 0.5, "layer": "cold"}], "in_view": []}},
+        {"kind": "guard", "at": 1.0, "data": {
+            "why": "gathered", "recovery": 1, "room": 99, "sunk": ["ev_6"], "left_out": [], "dropped": ["ev_7"],
+            "before": {"events": 9, "tokens": 70000}, "after": {"events": 4, "tokens": 20000},
+        }},
+        {"kind": "confirm", "at": 1.0, "data": {"back": ["ev_5"]}},
+        {"kind": "sink", "at": 1.0, "data": {
+            "events": [f"ev_{n}" for n in range(20)], "scores": {}, "before": {"events": 61, "tokens": 9},
+            "after": {"events": 41, "tokens": 8},
+        }},
+    ],
+    "events": {"ev_1": EVENT | {"layer": "context", "excerpt": "hi\x1b[2J"}, "ev_4": EVENT | {"untrusted": True}},
+}  # fmt: skip
+
+
+def test_every_kind_of_record_is_told_in_words() -> None:
+    text = "\n".join(account(ANSWER))
+    for words in (
+        "Turn turn_1 of 2025-06-15", "Shown: 2 of 40 events", "room for 29 events and 16000 tokens",
+        "newest of this conversation:", "about the same thing:", "0.43  ev_2", "the most relevant of 38",
+        "Told in notes: 1 (321 characters)", "From other conversations: 1", "below 0.12): 2",
+        "Too late, or failed: notes",
+        "found 1; 0 it saw already", "outgrown the model's window: 9 events, 70000 tokens before, 4 events",
+        "of this turn, not shown any more", "1 events went to cold memory", "Back in the window, since the answer used",
+        "20 events sank", "… and 8 more", "“Bees”: I keep bees.", "user ⚠, cold", "ev_2  (not there any more)",
+    ):  # fmt: skip
+        assert words in text, words
+    assert "\x1b" not in text
+
+
+def test_a_turn_without_a_record_says_so() -> None:
+    assert "There is no record" in account({"turn": "t", "thread": "h", "at": 0, "entries": [], "events": {}})[-1]
