@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import trio
@@ -26,7 +26,7 @@ from homed.failpoints import Failpoints, NoFailpoints
 from homed.host.discover import Broken, Installed, discover, packaged_folder
 from homed.host.host import Host, HostPorts
 from homed.identity.logins import Logins
-from homed.lifecycle import cause_of, follow_settings, greet, report_damage, watch_signals
+from homed.lifecycle import House, cause_of, follow_settings, greet, report_damage, watch_signals
 from homed.log import logging_to, set_level
 from homed.paths import Paths
 from homed.proc import become_subreaper
@@ -113,13 +113,13 @@ async def run(ground: Ground) -> None:
             services.start_soon(greet, ground.bus, logins, options.say)
             async with trio.open_nursery() as plugins:
                 await plugins.start(host.run)
-                kernel = await trio.to_thread.run_sync(_load_kernel)
-                house = kernel.House(
+                open_kernel = await trio.to_thread.run_sync(_load_kernel)
+                house = House(
                     paths=options.paths, store=store, settings=settings, secrets=ground.secrets,
                     redactor=ground.redactor, bus=ground.bus, host=host, door=door, logins=logins, wall=options.wall,
                     failpoints=options.failpoints, say=options.say, safe=options.safe,
                 )  # fmt: skip
-                async with kernel.open_kernel(house) as conversations:
+                async with open_kernel(house) as conversations:
                     await converse(conversations, stop, lambda: options.say(options.greeting))
                 plugins.cancel_scope.cancel()
             services.cancel_scope.cancel()
@@ -152,11 +152,11 @@ def build_host(
     )  # fmt: skip
 
 
-def _load_kernel() -> ModuleType:
+def _load_kernel() -> Callable[[House], AbstractAsyncContextManager[Conversations]]:
     """The rest of the kernel, loaded while the plugins' processes do their own imports."""
-    from homed import wiring
+    from homed.wiring import open_kernel
 
-    return wiring
+    return open_kernel
 
 
 def _overrides(options: Options, environment: Environment) -> dict[str, Override]:

@@ -5,23 +5,24 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from dataclasses import dataclass
 
 import trio
 
-from homed.agent import prompt
-from homed.api.admin import PAGE
+from homed.api.door import PAGE, Door
 from homed.clock import WallClock
-from homed.config.definitions import LOG_LEVEL, PERSONA
-from homed.config.environment import child_environment
+from homed.config.definitions import LOG_LEVEL
+from homed.config.secrets import Secrets
 from homed.events import PLUGIN_STATE, SYSTEM, Bus
+from homed.failpoints import Failpoints
 from homed.host.host import Host
 from homed.identity.logins import Logins
 from homed.log import set_level
 from homed.paths import Paths
-from homed.providers.local.models import LocalPorts
+from homed.redact import Redactor
 from homed.settings.plugin import split_key
 from homed.settings.registry import Settings
+from homed.store.db import Store
 from homed.wire.stream import homed_error
 
 _log = logging.getLogger(__name__)
@@ -29,12 +30,23 @@ _log = logging.getLogger(__name__)
 Say = Callable[[str], None]
 
 
-class Redactor(Protocol):
-    """``homed.redact.Redactor``, as far as it is used here."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """What stands already when the rest is wired."""
 
-    def know(self, secrets: Iterable[str]) -> None:
-        """Take these values out of every text from now on."""
-        ...
+    paths: Paths
+    store: Store
+    settings: Settings
+    secrets: Secrets
+    redactor: Redactor
+    bus: Bus
+    host: Host
+    door: Door
+    logins: Logins
+    wall: WallClock
+    failpoints: Failpoints
+    say: Say
+    safe: bool
 
 
 async def watch_signals(stop: trio.Event, host: Host, *, task_status: trio.TaskStatus[None]) -> None:
@@ -49,18 +61,6 @@ async def watch_signals(stop: trio.Event, host: Host, *, task_status: trio.TaskS
                 raise KeyboardInterrupt
             _log.info("%s: stopping", name)
             stop.set()
-
-
-def local_ports(paths: Paths, settings: Settings, *, wall: WallClock, say: Say, warm: bool) -> LocalPorts:
-    """What the models of this machine need; a small one's prompts begin with its instructions and the persona."""
-    texts = prompt.load_texts().for_small()
-
-    def opening() -> str:
-        return prompt.system_text(texts, at=wall(), persona=settings.str(PERSONA), catalogue=())
-
-    return LocalPorts(
-        paths.data, paths.data / "models", paths.run_dir / "model", child_environment(), opening, warm=warm, say=say
-    )
 
 
 def cause_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -80,6 +80,14 @@ async def follow_settings(
                 set_level(str(value))
             elif (found := split_key(key)) is not None:
                 host.settings_changed(*found, value)
+
+
+async def report_damage(store: Store, bus: Bus, say: Say) -> None:
+    """Say once, everywhere a person may look, that the database is damaged; until cancelled, mostly for nothing."""
+    damage = await store.wait_damaged()
+    _log.error("%s %s (found: %s)", damage.message, damage.hint, damage.found)
+    say(f"{damage.message}\n  {damage.hint}")
+    bus.post(SYSTEM, data={"code": "read_only", "message": damage.message, "hint": damage.hint})
 
 
 async def greet(bus: Bus, logins: Logins, say: Say) -> None:

@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from pydantic import Field
 
+from homed.api.door import PAGE
 from homed.api.method import Method, PeerCall, PeerParams, administrative
 from homed.api.ports import SourcesPort
 from homed.config.definitions import LLM_SOURCES, WEB_PASSWORD
@@ -14,8 +15,6 @@ from homed.errors import InvalidInput, Unavailable
 from homed.providers.base import LOCAL, Source
 from homed.providers.registry import shown
 from homed.settings.registry import Applied, SettingView
-
-PAGE = "webui"
 
 REMOTE_WINDOW = 32_768
 GGUF_WINDOW = 4096

@@ -10,7 +10,9 @@ from typing import Protocol
 
 from homed.api.ports import HostPort, SourcesPort
 from homed.providers.registry import NOTHING_SET_UP
-from homed.store.rows import Storage, Tx
+from homed.store.damage import Damage
+from homed.store.filesystem import FileSystem
+from homed.store.rows import Damaged, Storage
 from homed.wire.version import CORE
 
 
@@ -20,6 +22,20 @@ class CountsPort(Protocol):
     @property
     def counts(self) -> Mapping[str, int]:
         """``{busy, queued}``."""
+        ...
+
+
+class StoragePort(Storage, Protocol):
+    """``homed.store.db.Store``, as far as it is used here."""
+
+    @property
+    def damage(self) -> Damage | None:
+        """Why nothing is stored any more."""
+        ...
+
+    @property
+    def disk(self) -> FileSystem:
+        """What it lies on."""
         ...
 
 
@@ -33,7 +49,7 @@ class Overview:
     host: HostPort
     sources: SourcesPort
     conversations: CountsPort
-    store: Storage
+    store: StoragePort
 
     async def status(self) -> Mapping[str, object]:
         """As ``docs/wire.md`` shows it."""
@@ -46,8 +62,16 @@ class Overview:
             "model": self._model(),
             "plugins": [plugin.wire() for plugin in self.host.statuses()],
             "threads": dict(self.conversations.counts),
-            "counts": await self.store.read(_counts),
+            "counts": {table: await self._count(table) for table in ("events", "threads", "inputs")},
+            "storage": storage_to_wire(self.store),
         }
+
+    async def _count(self, table: str) -> int | None:
+        """Rows of a table; None where the database is too damaged to count them."""
+        try:
+            return await self.store.read(lambda tx: int(tx.value(f"SELECT count(*) FROM {table}")))
+        except Damaged:
+            return None
 
     def _model(self) -> dict[str, object]:
         source = self.sources.current()
@@ -59,5 +83,14 @@ class Overview:
         return {**named, "kind": source.kind, "state": standing.state, "note": standing.note}
 
 
-def _counts(tx: Tx) -> dict[str, int]:
-    return {table: int(tx.value(f"SELECT count(*) FROM {table}")) for table in ("events", "threads", "inputs")}
+def storage_to_wire(store: StoragePort) -> dict[str, object]:
+    """How the database is, as ``admin.status`` shows it."""
+    damage, disk = store.damage, store.disk
+    return {
+        "state": "ok" if damage is None else "read_only",
+        "reason": damage.message if damage else "",
+        "hint": damage.hint if damage else "",
+        "kept": damage.kept if damage else "",
+        "journal": "wal" if disk.local else "rollback",
+        "file_system": disk.name,
+    }

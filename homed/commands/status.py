@@ -63,6 +63,11 @@ def _show(answer: dict[str, Any]) -> None:
     print(
         f"model    {model['source']} · {model['model']}" if model["configured"] else f"model    none. {model['hint']}"
     )
+    storage = answer["storage"]
+    if storage["state"] != "ok":
+        print(f"storage  {storage['reason']}\n         {storage['hint']}")
+    elif storage["journal"] != "wal":
+        print(f"storage  a {storage['file_system']} file system: slower, with a rollback journal")
     print(f"threads  {threads['busy']} busy, {threads['queued']} waiting")
     print()
     table(

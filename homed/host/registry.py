@@ -14,6 +14,9 @@ from homed.errors import Conflict
 from homed.host.states import Trust
 from homed.wire.manifest import Manifest
 
+OUTPUT_PREFIX = "output_send__"
+"""How the tool of an output begins; see ``homed.agent.outputs``."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolEntry:

@@ -40,11 +40,16 @@ class Store:
 
     def __init__(self, path: Path, writer: Writer, readers: ReaderPool, disk: FileSystem) -> None:
         self.path = path
-        self.disk = disk
+        self._disk = disk
         self._writer = writer
         self._readers = readers
         self._damage: Damage | None = None
         self._found, self._kept = trio.Event(), trio.Event()
+
+    @property
+    def disk(self) -> FileSystem:
+        """What the database lies on."""
+        return self._disk
 
     @property
     def damage(self) -> Damage | None:

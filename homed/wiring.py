@@ -1,0 +1,77 @@
+"""The part of the composition root that needs the whole kernel: what answers plugins, and the conversations.
+
+Apart from ``app``, which starts the plugins' processes before it loads this: half a second of imports, in which they
+do theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from homed.agent import prompt
+from homed.agent.conversations import Conversations
+from homed.agent.explain import Explanations
+from homed.agent.media import Media
+from homed.agent.ports import AgentPorts
+from homed.agent.uploads import Uploads
+from homed.api.dispatch import ApiDispatcher
+from homed.api.overview import Overview
+from homed.api.ports import ApiPorts
+from homed.builtin.tools import builtin_tools
+from homed.clock import WallClock
+from homed.config.definitions import PERSONA
+from homed.config.environment import child_environment
+from homed.identity.keys import ApiKeys
+from homed.identity.peers import Directory
+from homed.identity.rules import Rules
+from homed.identity.tokens import CallTokens
+from homed.lifecycle import House, Say
+from homed.paths import Paths
+from homed.providers.local.models import LocalPorts
+from homed.providers.registry import open_sources
+from homed.settings.registry import Settings
+from homed.store.files import MediaFiles
+
+
+@asynccontextmanager
+async def open_kernel(house: House) -> AsyncIterator[Conversations]:
+    """The model sources, the conversations, and an open door for plugins, for the length of the block."""
+    local = local_ports(house.paths, house.settings, wall=house.wall, say=house.say, warm=True)
+    tokens, files = CallTokens(), MediaFiles(house.paths.media)
+    store, wall, redactor = house.store, house.wall, house.redactor
+    async with open_sources(house.settings, house.secrets, redactor.know, local) as sources:
+        uploads = Uploads(store, files, redactor, wall=wall, failpoints=house.failpoints)
+        conversations = Conversations(
+            AgentPorts(
+                store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
+                rules=Rules(store, wall), tokens=tokens, redactor=redactor, wall=wall, failpoints=house.failpoints,
+                builtins=builtin_tools(store, house.host.registry, wall, house.failpoints),
+                media=Media(store, files, redactor),
+            ),
+            uploads,
+        )  # fmt: skip
+        overview = Overview(
+            data=house.paths.data, safe=house.safe, started_at=wall(), host=house.host, sources=sources,
+            conversations=conversations, store=store,
+        )  # fmt: skip
+        api = ApiPorts(
+            directory=Directory(store, wall), tokens=tokens, logins=house.logins, conversations=conversations,
+            host=house.host, settings=house.settings, sources=sources, status=overview,
+            archive=conversations.archive, memory=Explanations(store), uploads=uploads,
+            keys=ApiKeys(store, redactor.know, wall),
+        )  # fmt: skip
+        with house.door.open_to(ApiDispatcher(api)):
+            yield conversations
+
+
+def local_ports(paths: Paths, settings: Settings, *, wall: WallClock, say: Say, warm: bool) -> LocalPorts:
+    """What the models of this machine need; a small one's prompts begin with its instructions and the persona."""
+    texts = prompt.load_texts().for_small()
+
+    def opening() -> str:
+        return prompt.system_text(texts, at=wall(), persona=settings.str(PERSONA), catalogue=())
+
+    return LocalPorts(
+        paths.data, paths.data / "models", paths.run_dir / "model", child_environment(), opening, warm=warm, say=say
+    )
