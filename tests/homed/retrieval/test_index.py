@@ -12,6 +12,7 @@ from homed.store.rows import Tx
 from tests.homed.retrieval.conftest import Talks
 from tests.kit.memory_check import faults, indexed
 
+NAMES = ["alder", "birch", "cedar", "dogwood", "elm", "fir", "gum", "hazel", "ivy", "juniper"]
 ANSWERED = Outcome(InputState.ANSWERED, "done")
 
 
@@ -93,16 +94,16 @@ def test_what_an_earlier_release_stored_is_indexed_bit_by_bit_newest_first(
     tx: Tx, db: apsw.Connection, say: Talks
 ) -> None:
     for n in range(10):
-        events.append(tx, say.turn(thread=f"t{n}"), NewEvent(EventKind.USER, f"heron number{n}"), at=1.0)
+        events.append(tx, say.turn(thread=f"t{n}"), NewEvent(EventKind.USER, f"heron {NAMES[n]}"), at=1.0)
     tx.execute("UPDATE word_marks SET mark = (SELECT max(seq) FROM events), backlog = (SELECT max(seq) FROM events)")
     fresh = say("a heron of today")
     assert (hits(tx, "heron"), index.waiting(tx)) == ([fresh.id], 10)
     assert index.backfill(tx, limit=4) == 4
-    assert (len(hits(tx, "heron")), len(hits(tx, "number9")), hits(tx, "number5")) == (5, 1, [])
+    assert (len(hits(tx, "heron")), len(hits(tx, NAMES[9])), hits(tx, NAMES[5])) == (5, 1, [])
     assert faults(db) == []
     while index.backfill(tx, limit=4):
         pass
-    assert (len(hits(tx, "number0")), index.waiting(tx), faults(db)) == (1, 0, [])
+    assert (len(hits(tx, NAMES[0])), index.waiting(tx), faults(db)) == (1, 0, [])
 
 
 def test_an_old_event_that_is_deleted_before_its_turn_came_is_no_problem(
