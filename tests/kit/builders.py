@@ -113,13 +113,22 @@ def hangs(*before: str) -> Answer:
 class FakeModel:
     """A provider and the list of sources in one; answers from a script, keeps the requests."""
 
-    def __init__(self, *script: Answer, pace: float = 0.0, context_window: int = 32_768, tools: bool = True) -> None:
+    def __init__(
+        self,
+        *script: Answer,
+        pace: float = 0.0,
+        context_window: int = 32_768,
+        tools: bool = True,
+        vision: bool = False,
+    ) -> None:
         self.script = list(script)
         self.requests: list[ChatRequest] = []
         self.configured = True
         self.open = 0
         self._pace = pace
-        self._source = Source("fake", "http://127.0.0.1", "fake-1", context_window=context_window, tools=tools)
+        self._source = Source(
+            "fake", "http://127.0.0.1", "fake-1", context_window=context_window, tools=tools, vision=vision
+        )
 
     @property
     def source(self) -> Source:
