@@ -58,9 +58,9 @@ def size(count: object) -> str:
     """A number of bytes, in the unit that a person would use."""
     left = float(count) if isinstance(count, int | float) else 0.0
     for unit in ("B", "kB", "MB"):
-        if left < 1000:
+        if left < 1024:
             return f"{left:.0f} {unit}" if unit == "B" or left >= 10 else f"{left:.1f} {unit}"
-        left /= 1000
+        left /= 1024
     return f"{left:.1f} GB"
 
 

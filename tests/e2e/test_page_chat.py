@@ -42,6 +42,11 @@ def ended(page: Page) -> None:
     expect(page.locator("section.turn.live")).to_have_count(0)
 
 
+def rename(page: Page) -> None:
+    page.click("#about")
+    page.get_by_role("menuitem", name="Rename").click()
+
+
 def reload(page: Page) -> None:
     page.reload()
     ready(page)
@@ -225,7 +230,7 @@ def test_conversations_are_listed_found_and_renamed(page: Page, model: FakeOpenA
     ended(page)
     entry = page.locator("a.thread[aria-current]")
     expect(entry).to_have_text("about herons")
-    page.click("#rename")
+    rename(page)
     page.fill("input.title", "Wading birds")
     page.keyboard.press("Enter")
     expect(entry).to_have_text("Wading birds")
@@ -257,7 +262,7 @@ def test_nothing_that_anybody_says_is_run(page: Page, model: FakeOpenAI) -> None
         assert set(hrefs) <= {"http:", "https:"}
         assert page.title() != "pwned"
         reload(page)
-    page.click("#rename")
+    rename(page)
     page.fill("input.title", HOSTILE)
     page.keyboard.press("Enter")
     expect(page.locator("#title")).to_contain_text("<img")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from tests.e2e.conftest import Served, Visitor, at, ready
 from tests.kit.daemon import until
@@ -246,10 +246,11 @@ def lively(page: Page, served: Served, talk: str) -> None:
 def fill_in(page: Page, visitor: Visitor) -> None:
     """What a person types, drops and asks for comes back as text too."""
     name = '"><img src=x onerror=window.pwned=30>.png'
-    page.set_input_files("#files", [{"name": name, "mimeType": "image/png", "buffer": b"no picture"}])
+    broken: FilePayload = {"name": name, "mimeType": "image/png", "buffer": b"no picture"}
+    page.set_input_files("#files", [broken])
     expect(page.locator("li.attachment[data-ready]")).to_contain_text("onerror")
-    big = {"name": f"{BAD[:150]}.bin", "mimeType": "a/b", "buffer": b""}
-    page.set_input_files("#files", [big])
+    empty: FilePayload = {"name": f"{BAD[:150]}.bin", "mimeType": "a/b", "buffer": b""}
+    page.set_input_files("#files", [empty])
     expect(page.locator(".toast.bad").last).to_contain_text("onerror")
     if page.viewport_size and page.viewport_size["width"] > 760:
         page.fill("#find", BAD[:200])

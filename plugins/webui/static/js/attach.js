@@ -16,7 +16,7 @@ export const underWay = () => [...files.values()].some((one) => !one.upload);
 export function add(given) {
   for (const file of given) {
     if (files.size >= MOST) return toast(word("attach_many", { most: MOST }), "bad");
-    if (file.size > LARGEST) toast(word("attach_large", { name: file.name, size: size(file.size), most: size(LARGEST) }), "bad");
+    if (file.size > LARGEST) toast(word("attach_large", { name: file.name, most: size(LARGEST) }), "bad");
     else if (!file.size) toast(word("attach_empty", { name: file.name }), "bad");
     else begin(file);
   }

@@ -38,7 +38,7 @@ export function when(seconds) {
 }
 
 export function size(bytes) {
-  for (const [unit, of] of [["MB", 1e6], ["kB", 1e3]]) {
+  for (const [unit, of] of [["MB", 1024 ** 2], ["kB", 1024]]) {
     if (bytes >= of) return `${(bytes / of).toFixed(bytes < of * 10 ? 1 : 0)} ${unit}`;
   }
   return `${bytes} B`;

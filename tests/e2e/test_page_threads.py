@@ -1,0 +1,213 @@
+"""The list of conversations, two tabs in step, and the keyboard alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.conftest import Served, Visitor, at, ready
+from tests.plugins.webui.standin import StandIn, furnished, show
+
+pytestmark = [pytest.mark.chromium, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with Served(furnished(StandIn(show))) as running:
+        yield running
+
+
+@pytest.fixture
+def visitor(browser: Browser, served: Served) -> Iterator[Visitor]:
+    with at(browser, served) as made:
+        yield made
+
+
+@pytest.fixture
+def page(visitor: Visitor) -> Page:
+    return visitor.open()
+
+
+def say(page: Page, text: str) -> None:
+    page.fill("#text", text)
+    page.keyboard.press("Enter")
+    expect(page.locator("section.turn .said").last).to_have_text(text)
+
+
+def menu(page: Page, title: str, item: str) -> None:
+    """Choose something from the menu of a conversation in the list."""
+    page.get_by_role("button", name=f"More for {title}").click()
+    page.get_by_role("menuitem", name=item).click()
+
+
+def test_conversations_are_found_as_one_types_in_chinese_too(page: Page) -> None:
+    page.locator("#find").press_sequentially("服务器", delay=20)
+    expect(page.locator("a.thread")).to_have_text(["服务器迁移计划"])
+    page.fill("#find", "garden")
+    expect(page.locator("a.thread").first).to_have_text("Garden plan")
+    page.fill("#find", "nothing of the kind")
+    expect(page.locator("#threads")).to_have_text("No conversation has that in its name.")
+    page.keyboard.press("Escape")
+    page.fill("#find", "")
+    expect(page.locator("a.thread").nth(2)).to_be_visible()
+
+
+def test_a_conversation_is_renamed_in_the_list(page: Page, served: Served) -> None:
+    served.do(lambda: served.kernel.open_talk("to be renamed"))
+    menu(page, "to be renamed", "Rename")
+    page.keyboard.type("renamed from the list")
+    page.keyboard.press("Enter")
+    expect(page.locator("a.thread", has_text="renamed from the list")).to_be_visible()
+    expect(page.locator("a.thread", has_text="to be renamed")).to_have_count(0)
+
+
+def test_a_conversation_is_taken_along_as_markdown_and_json(page: Page) -> None:
+    say(page, "to be exported")
+    expect(page.locator("section.turn.live")).to_have_count(0)
+    for name, ending in (("Export as Markdown", ".md"), ("Export as JSON", ".json")):
+        page.click("#about")
+        with page.expect_download() as download:
+            page.get_by_role("menuitem", name=name).click()
+        assert download.value.suggested_filename.endswith(ending)
+        text = download.value.path().read_text("utf-8")
+        assert "to be exported" in text
+        assert "Black Krim" in text
+        if ending == ".json":
+            json.loads(text)
+
+
+def test_deleting_names_what_goes_and_asks_first(page: Page, visitor: Visitor, served: Served) -> None:
+    served.do(lambda: served.kernel.open_talk("old shopping list"))
+    menu(page, "old shopping list", "Delete")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("“old shopping list” goes for good")
+    expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("a.thread", has_text="old shopping list")).to_be_visible()
+    menu(page, "old shopping list", "Delete")
+    dialog.get_by_role("button", name="Delete for good").click()
+    expect(page.locator("a.thread", has_text="old shopping list")).to_have_count(0)
+    expect(page.locator(".toast")).to_contain_text("Deleted: 0 events")
+
+
+def test_two_tabs_are_in_step(page: Page, visitor: Visitor) -> None:
+    """A new conversation, its messages, approvals and names; and the one that is deleted says so and offers another."""
+    other = visitor.open()
+    say(page, "ask me something")
+    expect(other.locator("a.thread", has_text="ask me something")).to_be_visible()
+    other.locator("a.thread", has_text="ask me something").click()
+    ready(other)
+    expect(other.locator(".card.ask")).to_be_visible()
+    expect(page.locator(".card.ask")).to_be_visible()
+    other.get_by_role("button", name="Allow once").click()
+    for tab in (page, other):
+        expect(tab.locator(".card.ask")).to_have_count(0)
+        expect(tab.locator(".answer")).to_contain_text("Your pictures take the most space")
+    page.click("#about")
+    page.get_by_role("menuitem", name="Rename").click()
+    page.keyboard.type("about pictures")
+    page.keyboard.press("Enter")
+    expect(other.locator("#title")).to_have_text("about pictures")
+    expect(other.locator("a.thread[aria-current]")).to_have_text("about pictures")
+    page.click("#about")
+    page.get_by_role("menuitem", name="Delete").click()
+    page.get_by_role("button", name="Delete for good").click()
+    expect(ready(page).locator("#welcome")).to_be_visible()
+    expect(page.locator(".toast")).to_contain_text("Deleted:")
+    gone = other.locator("#gone")
+    expect(gone).to_contain_text("This conversation was deleted")
+    expect(other.locator("#text")).to_be_hidden()
+    expect(other.locator("section.turn")).to_have_count(0)
+    expect(other.locator("a.thread", has_text="about pictures")).to_have_count(0)
+    gone.get_by_role("link").click()
+    expect(ready(other).locator("#welcome")).to_be_visible()
+
+
+def test_a_tab_that_was_away_finds_its_conversation_deleted(page: Page, served: Served) -> None:
+    say(page, "soon gone")
+    thread = page.url.rpartition("/")[2]
+    served.do(lambda: served.kernel.talks.pop(thread))
+    served.do(served.kernel.hub.lost)  # the page must load afresh, and there is nothing to load
+    expect(page.locator("#gone")).to_contain_text("This conversation was deleted")
+
+
+def test_everything_is_reached_by_the_keyboard_alone(page: Page, served: Served) -> None:
+    """From the first message to the deletion: no mouse, the focus always seen and never lost."""
+    expect(page.locator("#text")).to_be_focused()
+    page.keyboard.type("by keyboard alone")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("two lines")
+    page.keyboard.press("Enter")
+    expect(page.locator("section.turn .said")).to_have_text("by keyboard alone\ntwo lines")
+    expect(page.locator("#text")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("section.turn.live")).to_have_count(0)
+    page.locator("body").evaluate("document.activeElement.blur()")
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("break the line")
+    for _ in range(4):
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.closest('dialog') || document.activeElement === document.body")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    page.keyboard.press("/")
+    expect(page.locator("#text")).to_be_focused()
+    expect(page.locator("#text")).to_have_value("")
+    page.locator("#about").focus()
+    page.keyboard.press("f")
+    expect(page.locator("#find")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("a.thread").first).to_be_focused()
+    page.keyboard.press("Tab")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", "the focus is seen"
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("menuitem").first).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("menuitem", name="Delete")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#menu")).to_be_hidden()
+    expect(page.locator("#threads button.more").first).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(ready(page).locator("#welcome")).to_be_visible()
+    expect(page.locator("#text")).to_be_focused()
+
+
+def test_escape_closes_what_lies_on_top_and_does_not_stop_the_answer(page: Page) -> None:
+    say(page, "ask while I look")
+    expect(page.locator(".card.ask")).to_be_visible()
+    page.click("#help")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator("#stop")).to_be_visible()
+    expect(page.locator(".card.ask")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#stop")).to_be_hidden()
+
+
+def test_who_listens_hears_questions_and_whole_answers(page: Page) -> None:
+    spoken = page.locator("#spoken")
+    say(page, "ask and tell")
+    expect(spoken).to_have_text("Allow cmd_run?")
+    expect(spoken).to_have_attribute("aria-live", "polite")
+    page.get_by_role("button", name="Allow once").click()
+    expect(spoken).to_contain_text("Your pictures take the most space")
+
+
+def test_an_answer_and_a_question_are_copied(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    say(page, "ask for copies")
+    page.get_by_role("button", name="Deny").click()
+    expect(page.locator("section.turn.live")).to_have_count(0)
+    page.locator("[data-copies=said]").click()
+    assert page.evaluate("navigator.clipboard.readText()") == "ask for copies"
+    page.locator("[data-copies=answer]").click()
+    assert "1.2 GB" in page.evaluate("navigator.clipboard.readText()")
