@@ -36,6 +36,10 @@ _log = logging.getLogger(__name__)
 SHUTDOWN = 7.5
 """Seconds for all ladders together: 5 + 2, and the reaping.  After that whatever is left is killed at once."""
 
+HEAD_START = 2.0
+"""Seconds that plugins through which people speak get before the others start too: they share a few cores, and a page
+that is up sooner is worth more than a tool that nobody can ask for yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostPorts:
@@ -198,8 +202,15 @@ class Host:
             async with trio.open_nursery() as reaping:
                 reaping.start_soon(reap_strays)
                 async with trio.open_nursery() as nursery:
-                    for supervisor in self._supervisors.values():
+                    channels = [s for s in self._supervisors.values() if s.plan.manifest.inputs]
+                    for supervisor in channels:
                         nursery.start_soon(supervisor.run)
+                    with trio.move_on_after(HEAD_START):
+                        for supervisor in channels:
+                            await supervisor.wait_until(SETTLED | {State.STOPPING})
+                    for supervisor in self._supervisors.values():
+                        if supervisor not in channels:
+                            nursery.start_soon(supervisor.run)
                 reaping.cancel_scope.cancel()
 
     def _announce(self, status: PluginStatus) -> None:
