@@ -15,7 +15,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,8 +103,8 @@ async def run(order: Order) -> None:
                 await agent.conversations.wait(OWNER, receipt.input.id)
 
 
-def serve() -> None:
-    """The zygote's loop."""
+def serve(run: Callable[[Order], Awaitable[None]]) -> None:
+    """The zygote's loop: ``run`` is one child's life."""
     for line in sys.stdin:
         given = json.loads(line)
         order = Order(given["folder"], given["kill"], given["nth"], tuple(given["messages"]))
@@ -137,9 +137,9 @@ class Zygote:
 
 
 @contextmanager
-def zygote() -> Iterator[Zygote]:
-    """A zygote for the length of the block."""
-    argv = [sys.executable, "-m", "tests.kit.turn_child"]
+def zygote(module: str = "tests.kit.turn_child") -> Iterator[Zygote]:
+    """A zygote for the length of the block; ``module`` calls ``serve`` when it is run."""
+    argv = [sys.executable, "-m", module]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Zygote(process)
@@ -148,4 +148,4 @@ def zygote() -> Iterator[Zygote]:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(run)
