@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from plugins.webui.context import FOLDER
-from plugins.webui.fragments import SHOWN, Fragments, environment, shown, told, when
+from plugins.webui.fragments import SHOWN, Fragments, environment, shown, signal_name, size, told, when
 from plugins.webui.words import load
 
 FRAGMENTS = Fragments(environment(FOLDER / "templates"), load(FOLDER / "strings")["en"])
@@ -60,3 +60,24 @@ def test_a_short_time_is_not_called_zero(ms: int, said: str) -> None:
 def test_a_command_in_a_hint_is_set_apart(hint: str, shown: str) -> None:
     html = FRAGMENTS.end({"state": "failed", "error": "No.", "hint": hint})
     assert " ".join(shown.split()) in " ".join(html.replace("`", "").split())
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 kB"),
+        (300_000, "293 kB"),
+        (20 << 20, "20 MB"),
+        (3 << 30, "3.0 GB"),
+        ("x", "0 B"),
+    ],
+)
+def test_sizes_are_in_the_unit_that_a_person_would_use(count: object, said: str) -> None:
+    assert size(count) == said
+
+
+def test_a_signal_has_its_name() -> None:
+    assert signal_name(9) == "SIGKILL"
+    assert signal_name(4711) == signal_name("x") == ""

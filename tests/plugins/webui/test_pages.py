@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homed.errors import Unavailable
+from plugins.webui.pages import daemon_of
 
 from .client import browsing
 from .standin import StandIn, furnished
@@ -33,7 +34,7 @@ async def test_with_a_model_it_says_which() -> None:
         assert "deepseek · deepseek-chat" in body
 
 
-@pytest.mark.parametrize("path", ["/", "/plugins", "/models", "/settings", "/login", "/t/none"])
+@pytest.mark.parametrize("path", ["/", "/plugins", "/models", "/settings", "/health", "/login", "/t/none"])
 @pytest.mark.parametrize(("accept", "lang"), [("zh-CN,en;q=0.5", "zh-Hans"), ("en", "en")])
 async def test_every_page_speaks_the_persons_language(path: str, accept: str, lang: str) -> None:
     async with browsing(furnished(StandIn())) as browser:
@@ -112,3 +113,42 @@ async def test_a_plugin_that_was_stopped_on_purpose_is_no_alarm() -> None:
         assert "You stopped it." in body
         assert "state-attention" not in body
         assert "state-stopped" not in body
+
+
+async def test_the_model_is_named_for_what_it_is() -> None:
+    async with browsing(furnished(StandIn())) as browser:
+        assert "Built-in model" not in (await browser.get("/")).body
+        source = next(one for one in browser.kernel.sources if one["current"])
+        source |= {"kind": "embedded", "model": "SmolLM2-135M", "state": "loading"}
+        body = (await browser.get("/")).body
+        for said in (
+            "Built-in model · SmolLM2-135M",
+            "small and slow",
+            "loading…",
+            "paste a key",
+            "Hello! Who are you",
+        ):
+            assert said in body
+        source |= {"kind": "gguf", "state": "failed"}
+        body = (await browser.get("/")).body
+        assert "On this machine · SmolLM2-135M" in body
+        assert "does not work" in body
+        assert "small and slow" not in body
+
+
+async def test_a_store_that_is_read_only_is_said_on_every_page() -> None:
+    async with browsing(furnished(StandIn())) as browser:
+        assert "read-only" not in (await browser.get("/")).body
+        browser.kernel.storage |= {"state": "read_only", "reason": "No <b>room</b>.", "kept": "/kept/a.db"}
+        for path in ("/", "/plugins", "/models", "/settings", "/health"):
+            body = (await browser.get(path)).body
+            assert "homed is read-only" in body
+            assert "No &lt;b&gt;room&lt;/b&gt;." in body
+            assert "/kept/a.db" in body
+
+
+def test_a_status_without_the_newer_fields_is_shown_all_the_same() -> None:
+    shown = daemon_of({"model": {"configured": False}, "storage": None})
+    assert shown["model"]["kind"] == shown["model"]["note"] == ""
+    assert shown["model"]["configured"] is False
+    assert shown["storage"]["state"] == "ok"

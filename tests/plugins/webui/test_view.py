@@ -344,6 +344,21 @@ def test_a_turn_whose_question_was_missed_gets_it_from_the_history() -> None:
     assert of.unsaid == set()
 
 
+def test_recall_and_progress_are_told_in_their_turn() -> None:
+    of = view()
+    (recall,) = of.feed(notice("recall", input="i1", kept=3, shown=["e1"], cold=[], chars=7, late=[]))
+    assert (recall.name, recall.data["key"], recall.data["order"]) == ("item", "recall", "0000.0.5")
+    (progress,) = of.feed(notice("progress", what="reading", done=1, total=4))
+    assert progress.data == {"turn": "turn1", "input": "i1", "text": "Reading your message… 25%", "share": 0.25}
+    assert of.feed(notice("recall", input="i1", kept=3, shown=[], cold=[], chars=0, late=[])) == []
+
+
+def test_a_thread_that_is_deleted_says_so_to_its_page_and_changes_the_list_of_others() -> None:
+    gone = notice("thread", turn="", title="x", channel="webui", created=False, deleted=True)
+    assert [op.name for op in view().feed(gone)] == ["deleted", "threads"]
+    assert [op.name for op in ThreadView(FRAGMENTS, "t2").feed(gone)] == ["threads"]
+
+
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 

@@ -1,0 +1,154 @@
+"""What came back from memory and why, evidence word for word, and the built-in model, honestly named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.conftest import Served, Visitor, at, ready
+from tests.plugins.webui.standin import OWNER, StandIn
+from tests.plugins.webui.standin_rich import CHINESE, rich, small
+
+pytestmark = [pytest.mark.chromium, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with Served(rich(StandIn(small))) as running:
+        yield running
+
+
+@pytest.fixture
+def visitor(browser: Browser, served: Served) -> Iterator[Visitor]:
+    with at(browser, served, locale="en-GB") as made:
+        yield made
+
+
+@pytest.fixture
+def page(visitor: Visitor, served: Served) -> Page:
+    """The conversation with one of everything."""
+    talk = next(talk for talk in served.kernel.talks.values() if talk.title.startswith("Garden plan for"))
+    return visitor.open(f"/t/{talk.id}")
+
+
+def test_the_recall_line_opens_to_the_events_and_each_to_its_words(page: Page) -> None:
+    line = page.locator("details.recall")
+    expect(line.locator("summary")).to_have_text(
+        "[long-term recall] 2 from other conversations · 1 from cold memory · 640 chars"
+    )
+    line.locator("summary").click()
+    rows = line.locator(".event")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(0)).to_contain_text("assistant · Autumn clean-up")
+    expect(rows.nth(1)).to_contain_text("Black Krim split and then rotted")
+    rows.nth(1).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator(".verbatim")).to_have_text(
+        "…no, the others were fine. Black Krim split and then rotted when it rained all August."
+    )
+    facts = dialog.locator(".facts")
+    expect(facts).to_contain_text("Whoyou")
+    expect(facts).to_contain_text("14 November 2023")
+    expect(facts).to_contain_text("cold memory")
+    expect(facts.get_by_role("link", name="Autumn clean-up")).to_have_attribute("href", "/t/th0")
+    page.keyboard.press("Escape")
+    expect(rows.nth(1)).to_be_focused()
+
+
+def test_a_recall_that_comes_while_one_looks_stands_over_the_answer(visitor: Visitor) -> None:
+    page = visitor.open("/")
+    page.fill("#text", "and live?")
+    page.keyboard.press("Enter")
+    line = page.locator("details.recall")
+    expect(line.locator("summary")).to_contain_text("1 from other conversations · 1 from cold memory · 312 chars")
+    expect(page.locator("section.turn.live")).to_have_count(0)
+    order = page.locator("section.turn > *").evaluate_all("all => all.map(one => one.dataset.key)")
+    assert order[:3] == ["said", "recall", "reason-0"]
+    line.locator("summary").click()
+    expect(line.locator(".event").first).to_contain_text("cordon tomatoes")
+
+
+def test_a_long_event_comes_in_parts(page: Page, served: Served) -> None:
+    served.kernel.remembered["c77a90b1"]["text"] = "line of it\n" * 30_000
+    page.locator("details.recall summary").click()
+    page.locator("details.recall .event").first.click()
+    dialog = page.get_by_role("dialog")
+    first = len(dialog.locator(".verbatim").text_content() or "")
+    assert first < 330_000
+    dialog.get_by_role("button", name="Show more").click()
+    expect(dialog.get_by_role("button", name="Show more")).to_have_count(0)
+    assert dialog.locator(".verbatim").text_content() == "line of it\n" * 30_000
+
+
+def test_why_shows_what_was_in_view_left_out_recalled_and_sunk(page: Page) -> None:
+    page.locator("section.turn").first.hover()
+    page.get_by_role("button", name="Why this answer").first.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("8 of 34 earlier messages were in view, 26 were left out.")
+    first = dialog.locator("details.group").first
+    expect(first.locator(".event")).to_have_count(8)
+    expect(first.locator(".event").first).to_contain_text("Black Krim split")
+    expect(first.locator(".event").first).to_contain_text("0.83")
+    expect(first.locator(".event").first).to_contain_text("close to the question")
+    assert first.locator(".bar i").first.evaluate("one => one.style.width") == "83%"
+    names = ["In view", "Left out", "From cold memory", "From other conversations", "Found, but no room to tell"]
+    expect(dialog.locator("details.group > summary b")).to_have_text([*names, "Back in the window", "To cold memory"])
+    left = dialog.locator("details.group").nth(1)
+    expect(left.locator(".count")).to_have_text("26")
+    left.locator("summary").click()
+    expect(left.locator(".event")).to_have_count(12)
+    left.get_by_role("button", name="Show all 14").click()
+    expect(left.locator(".event")).to_have_count(14)
+    expect(dialog).to_contain_text("Not in time: cold.")
+    expect(dialog).to_contain_text("Before: 62 events, 80000 tokens. After: 30 events, 31000 tokens.")
+
+
+def test_a_turn_of_which_nothing_is_recorded_says_so(page: Page) -> None:
+    answer = page.locator("section.turn", has_text="那就种五株吧")
+    expect(answer.locator(".answer")).to_contain_text(CHINESE[:3])
+    answer.get_by_role("button", name="Why this answer").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Nothing is recorded for this turn.")
+
+
+def test_the_built_in_model_is_named_for_what_it_is_and_says_where_a_key_goes(visitor: Visitor, served: Served) -> None:
+    served.kernel.admin_models_use(OWNER, "embedded")
+    try:
+        page = visitor.open("/")
+        label = page.locator("header #model")
+        expect(label).to_contain_text("Built-in model · SmolLM2-135M")
+        expect(label).to_contain_text("small and slow")
+        expect(label).to_have_attribute("href", "/models")
+        note = page.locator("#welcome .embedded")
+        expect(note).to_contain_text("answers slowly")
+        note.locator("summary").first.click()
+        expect(note.get_by_label("API key")).to_be_visible()
+        label.click()
+        card = ready(page).locator('article[data-name="embedded"]')
+        expect(card).to_contain_text("small and slow")
+        expect(card.get_by_role("button", name="Remove")).to_have_count(0)
+        card.get_by_role("button", name="Test").click()
+        expect(card.locator(".result")).to_have_text("Works: answered in 412 ms")
+        page.set_viewport_size({"width": 360, "height": 700})
+        page.goto(served.url)
+        expect(ready(page).locator("header #model")).to_contain_text("small and slow")
+    finally:
+        served.kernel.admin_models_use(OWNER, "deepseek")
+
+
+def test_a_model_that_loads_and_reads_shows_how_far_it_is_and_can_be_stopped(visitor: Visitor) -> None:
+    page = visitor.open("/")
+    page.fill("#text", "show your progress, forever")
+    page.keyboard.press("Enter")
+    progress = page.locator('[data-key="progress"]')
+    expect(progress).to_contain_text("Loading the built-in model…")
+    expect(progress).to_have_text("Reading your message… 100%")
+    assert progress.locator("progress").evaluate("one => one.value") == 1
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-key=end]")).to_contain_text("Stopped")
+    expect(progress).to_have_count(0)
+    page.fill("#text", "progress, then a word")
+    page.keyboard.press("Enter")
+    expect(page.locator("section.turn").last.locator(".answer")).to_have_text("Hello!")
+    expect(progress).to_have_count(0)
