@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from homed.clock import new_id
 from homed.memory.records import Event, EventKind, Input, NewEvent, calls_of
@@ -31,6 +31,16 @@ def append(tx: Tx, input_: Input, new: NewEvent, *, at: float) -> Event:
     )  # fmt: skip
     assert row is not None
     return from_row(row)
+
+
+def count_tokens(tx: Tx, seqs: Collection[int]) -> None:
+    """Count the tokens of these events, where an earlier release stored them without."""
+    rows = tx.all(
+        f"SELECT {COLUMNS} FROM events WHERE seq IN (SELECT value FROM json_each(?)) AND tokens = 0",
+        (dumps(list(seqs)),),
+    )
+    counted = [(event_tokens(event, estimate_tokens), event.seq) for event in map(from_row, rows)]
+    tx.many("UPDATE events SET tokens = ? WHERE seq = ?", counted)
 
 
 def of_turn(tx: Tx, turn: str) -> list[Event]:

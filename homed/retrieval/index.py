@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
+from homed.memory import events
 from homed.memory.records import EventKind
 from homed.retrieval.words import Words
 from homed.store.rows import Row, Tx, dumps, loads
@@ -34,7 +35,7 @@ def catch_up(tx: Tx) -> int:
 
 
 def backfill(tx: Tx, limit: int = 256) -> int:
-    """Index some events that an earlier release stored, newest first; 0: none is left.
+    """Index some events that an earlier release stored, newest first, and count their tokens; 0: none is left.
 
     For the start of the daemon, again and again until it returns 0, beside everything else: a call takes the writer
     for about 100 ms.
@@ -50,6 +51,7 @@ def backfill(tx: Tx, limit: int = 256) -> int:
         room -= len(rows[taken][3])
         taken += 1
     _add(tx, [row[:5] for row in rows[:taken] if row[5]])
+    events.count_tokens(tx, [row[0] for row in rows[:taken]])
     tx.execute("UPDATE word_marks SET backlog = ?", (rows[taken - 1][0] - 1 if rows else 0,))
     return taken
 

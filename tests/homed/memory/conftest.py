@@ -16,12 +16,17 @@ from homed.store.rows import Tx
 
 
 @pytest.fixture
-def tx() -> Iterator[Tx]:
+def db() -> Iterator[apsw.Connection]:
     connection = apsw.Connection(":memory:")
     migrations.migrate(connection, Path(":memory:"))
     connection.execute("PRAGMA foreign_keys = ON; BEGIN")
-    yield Transaction(connection, Path(":memory:"))
+    yield connection
     connection.close()
+
+
+@pytest.fixture
+def tx(db: apsw.Connection) -> Tx:
+    return Transaction(db, Path(":memory:"))
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homed.memory.events import calls_of
-from homed.memory.records import Event, EventKind
+from homed.memory.records import Event, EventKind, calls_of
 from homed.memory.shorten import event_tokens
 from homed.memory.tokens import estimate_tokens
 from homed.memory.window import plan

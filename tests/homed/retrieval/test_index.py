@@ -96,6 +96,7 @@ def test_what_an_earlier_release_stored_is_indexed_bit_by_bit_newest_first(
     for n in range(10):
         events.append(tx, say.turn(thread=f"t{n}"), NewEvent(EventKind.USER, f"heron {NAMES[n]}"), at=1.0)
     tx.execute("UPDATE word_marks SET mark = (SELECT max(seq) FROM events), backlog = (SELECT max(seq) FROM events)")
+    tx.execute("UPDATE events SET tokens = 0")
     fresh = say("a heron of today")
     assert (hits(tx, "heron"), index.waiting(tx)) == ([fresh.id], 10)
     assert index.backfill(tx, limit=4) == 4
@@ -104,6 +105,7 @@ def test_what_an_earlier_release_stored_is_indexed_bit_by_bit_newest_first(
     while index.backfill(tx, limit=4):
         pass
     assert (len(hits(tx, NAMES[0])), index.waiting(tx), faults(db)) == (1, 0, [])
+    assert tx.value("SELECT count(*) FROM events WHERE tokens = 0") == 0
 
 
 def test_an_old_event_that_is_deleted_before_its_turn_came_is_no_problem(
