@@ -61,7 +61,11 @@ class Glyphs:
 
     def _one(self, glyph: str) -> str:
         wide = wcswidth(glyph)
-        if len(glyph) == 1 or wide < 1 or (wide == width(glyph) == width(glyph[0]) and not _JOINED.search(glyph)):
+        if (
+            len(glyph) == 1
+            or not 1 <= wide <= 2
+            or (wide == width(glyph) == width(glyph[0]) and not _JOINED.search(glyph))
+        ):
             return glyph  # marks are drawn into the cell of their letter
         if glyph not in self._known:
             if len(self._known) >= KINDS:

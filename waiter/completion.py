@@ -34,11 +34,8 @@ class Commands(Completer):
         if not space:
             for entry in table.ENTRIES:
                 if entry.name.startswith(name.lower()):
-                    said = self._words(f"help.{entry.name}")
-                    shown = f"/{entry.name} {entry.usage}".rstrip()
-                    yield Completion(
-                        f"/{entry.name}{' ' if entry.takes else ''}", -len(text), display=shown, display_meta=said
-                    )
+                    said, more = self._words(f"help.{entry.name}"), " " if entry.takes else ""
+                    yield Completion(f"/{entry.name}{more}", -len(text), display=f"/{entry.name}", display_meta=said)
             return
         known = table.entry(name)
         if known is None:

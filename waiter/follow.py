@@ -32,7 +32,9 @@ def heard(follow: Following, notice: Data, peer: str) -> tuple[Following, bool]:
 def synchronised(follow: Following, history: Data, peer: str) -> tuple[Following, bool]:
     """The conversation as a history (its newest page) and the notices since then give it.  True: ask once more."""
     before, more, oldest = _older(follow, history)
-    kept = _known(follow, [*before, *page(history, peer)])
+    fresh = page(history, peer)
+    there = {item.key for item in fresh}
+    kept = _known(follow, [*(item for item in before if item.key not in there), *fresh])
     made = replace(
         follow,
         items=kept, synced=number(history, "seq"), fetching=False, again=False, held=(),
@@ -64,11 +66,18 @@ def last_turn(items: Iterable[Item]) -> str:
 
 
 def put(items: tuple[Item, ...], item: Item) -> tuple[Item, ...]:
-    """With ``item`` in the place of the one with its key, or at the end."""
+    """With ``item`` in the place of the one with its key, or at the end: before what still waits for its turn."""
     for at in range(len(items) - 1, -1, -1):
         if items[at].key == item.key:
             return (*items[:at], item, *items[at + 1 :])
-    return (*items, item)
+    end = len(items)
+    while end and _waits(items[end - 1]):
+        end -= 1
+    return (*items[:end], item, *items[end:])
+
+
+def _waits(item: Item) -> bool:
+    return isinstance(item, Said) and item.queued
 
 
 def find(items: tuple[Item, ...], key: str) -> Item | None:
@@ -131,7 +140,7 @@ def _turn(follow: Following, data: Data, turn: str) -> tuple[Following, bool]:
         return replace(follow, items=items, running=running), False
     items = follow.items
     if isinstance(said, Said) and said.queued:  # its turn begins: it stands behind what was before
-        items = (*(item for item in items if item.key != key), replace(said, queued=False))
+        items = put(tuple(item for item in items if item.key != key), replace(said, queued=False))
     running = Running(turn, text(data, "input"))
     return replace(follow, items=items, running=running), said is None and not follow.fetching
 
@@ -239,8 +248,6 @@ def _older(follow: Following, history: Data) -> tuple[list[Item], bool, int]:
             break
         if not isinstance(item, Note) or item.key.startswith("n:"):
             kept.append(item)
-    while kept and not _seq(kept[-1]):  # what has no place of its own may stand on the new page
-        kept.pop()
     return kept, follow.more, follow.oldest
 
 

@@ -9,7 +9,7 @@ from . import table
 from .follow import last_turn
 from .frames import Data
 from .messages import Call, Dial, Effect, Export, Leave, Tag, Upload
-from .model import Following, Note, Row, State
+from .model import Following, Note, Place, Row, State
 from .words import Words
 
 Step = tuple[State, tuple[Effect, ...]]
@@ -59,7 +59,8 @@ def _help(state: State, _rest: str, words: Words) -> Step:
     names = [f"/{entry.name} {entry.usage}".rstrip() for entry in table.ENTRIES]
     wide = min(26, max(map(len, names)))
     lines = [f"{name:<{wide}}  {words(f'help.{e.name}')}" for name, e in zip(names, table.ENTRIES, strict=True)]
-    return told(state, "\n".join([*lines, "", words("help.keys")]), "help")
+    state, effects = told(state, "\n".join([*lines, "", words("help.keys")]), "help")
+    return replace(state, place=Place(state.follow.items[-1].key, 0)), effects  # from its beginning, if it is longer
 
 
 def _stop(state: State, _rest: str, words: Words) -> Step:

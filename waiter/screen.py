@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
@@ -37,7 +38,7 @@ from .completion import Commands
 from .keyed import question
 from .keys import bindings
 from .messages import Call, Dial, Effect, Export, Heard, Leave, Message, Moved, Pressed, Replied, Typed, Upload
-from .model import State
+from .model import Place, State
 from .theme import rules
 from .update import update
 from .view import Painter
@@ -96,7 +97,19 @@ class Screen:
             self._asked = (asked.key if asked else "", time.monotonic())
         if isinstance(message, Replied) and message.tag.name == "names" and self.buffer.text.startswith("/"):
             self.buffer.start_completion()
+        if isinstance(message, Typed) and self.state.place is not None:
+            layout = self._painter.layout(self.state, self.columns)  # all of it is on the screen: follow the end again
+            self.state = replace(self.state, place=layout.moved(self.state.place, self._height(), 0))
+        if isinstance(message, Pressed) and message.name in ("next", "previous"):
+            self._show_chosen()
         self._draw(later=isinstance(message, Heard))
+
+    def _show_chosen(self) -> None:
+        """Scroll until what is chosen is on the screen."""
+        layout, height = self._painter.layout(self.state, self.columns), self._height()
+        top, line = layout.top(self.state.place, height), layout.starts.get(self.state.chosen, -1)
+        if line >= 0 and not top <= line < top + height:
+            self.state = replace(self.state, place=layout.moved(Place(self.state.chosen, 0), height, -height // 3))
 
     def _carry_out(self, effect: Effect) -> None:
         if not isinstance(effect, Leave):

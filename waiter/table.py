@@ -32,7 +32,7 @@ ENTRIES = (
     Entry("memory"),
     Entry("models", "[use NAME]", (("use",), "model"), lines=True),
     Entry("plugins", "[start|stop NAME]", (("start", "stop"), "plugin"), lines=True),
-    Entry("settings", "[TEXT | get KEY | set KEY VALUE]", (("get", "set", "list"), "setting")),
+    Entry("settings", "[get|set KEY]", (("get", "set", "list"), "setting")),
     Entry("status", lines=True),
     Entry("connect", "NAME", ("connection",)),
     Entry("remote", "URL"),

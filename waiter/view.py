@@ -170,26 +170,25 @@ class Painter:
         if opened:
             return [
                 head,
-                *self._part("tool.args", _pretty(tool.args), cells),
+                *self._part("tool.args", tool.args, cells),
                 *self._part("tool.result", tool.result, cells),
             ]
         result = self._flat(tool.result)
         if not result or cells < 12:
             return [head]
-        return [head, (("class:dim", f"  ⎿ {cut(result, cells - 4)}"),)]
+        return [head, (("class:dim", f"  └ {cut(result, cells - 4)}"),)]
 
     def _part(self, name: str, text: str, cells: int) -> list[Cells]:
         """A part of an opened card, whole but for what no screen could hold."""
-        rows = self._plain(text).split("\n") if text.strip() else [self.words("tool.empty")]
-        language = "json" if text[:1] in "{[" and len(text) < 20_000 else ""
-        painted = coloured("\n".join(rows[:RESULT_LINES]), language)
-        bar: Cells = (("class:md.bar", "  │ "),)
+        rows = list(fields(text)) or [("", self.words("tool.empty"))]
+        bar: Fragment = ("class:md.bar", "  │ ")
         made: list[Cells] = [(("class:dim", cut(f"  {self.words(name)}", cells)),)]
-        for row in painted:
-            made += hard(row, cells, first=bar, rest=bar)
+        for label, row in rows[:RESULT_LINES]:
+            key: Cells = (("class:md.th", self._plain(label)),) if label else ()
+            made += hard([*key, ("class:md.pre", self._plain(row))], cells, first=(bar,), rest=(bar,))
         if len(rows) > RESULT_LINES:
             left = self.words("tool.cut", count=len(rows) - RESULT_LINES)
-            made += wrap([("class:dim", left)], cells, first=bar)
+            made += wrap([("class:dim", left)], cells, first=(bar,))
         return made
 
     def _thought(self, thought: Thought, cells: int, *, opened: bool, chosen: bool) -> list[Cells]:
@@ -221,13 +220,15 @@ class Painter:
         said = self.words("ask", tool=self._flat(asked.tool), plugin=self._flat(asked.plugin))
         made = wrap([("class:ask.mark", "? "), ("class:ask", said)], cells, rest=(("", "  "),))
         if asked.status != "asked":
-            known = asked.status in ("allowed", "denied", "expired", "cancelled")
-            word = self.words(f"ask.{asked.status}") if known else self._flat(asked.status)
+            told = asked.status in ("allowed", "denied", "expired", "cancelled")
+            word = self.words(f"ask.{asked.status}") if told else self._flat(asked.status)
             return wrap([("class:dim", f"? {said} "), ("class:dim", f"({word})")], cells, rest=(("", "  "),))
         bar: Cells = (("class:ask.mark", "  │ "),)
         for row in coloured(self._plain(asked.args), "json"):
             made += hard(row, cells, first=bar, rest=bar)
-        more = self.words("ask.class", tool_class=self._flat(asked.tool_class))
+        known = asked.tool_class in ("read", "write", "dangerous")
+        class_ = self.words(f"class.{asked.tool_class}") if known else self._flat(asked.tool_class)
+        more = self.words("ask.class", tool_class=class_)
         reason = f" {self._flat(asked.reason)}" if asked.reason else ""
         return [*made, *wrap([("class:dim", f"{more}{reason}")], cells, first=(("", "  "),), rest=(("", "  "),))]
 
@@ -250,7 +251,7 @@ class Painter:
         found: list[Cells] = []
         for row in self._plain(note.text).split("\n"):
             head, gap, said = row.partition("  ") if note.kind == "help" else ("", "", row)
-            indent = min(len(row) - len(row.lstrip(" ")), max(0, cells // 3))
+            indent = min(len(row) - len(row.lstrip(" ")) + 2, max(0, cells // 3))
             if gap and cells >= 60:
                 column = len(row) - len(said.lstrip(" "))
                 line = [("class:note.head", row[:column]), (style, said.lstrip(" "))]
@@ -266,12 +267,24 @@ def _indented(text: str, style: str, cells: int) -> list[Cells]:
     return wrap([(style, text)], cells, first=(("", "  "),), rest=(("", "  "),))
 
 
-def _pretty(args: str) -> str:
-    """JSON with line breaks; anything else as it is."""
+def fields(text: str) -> Iterable[tuple[str, str]]:
+    """``(label, line)`` of what a tool was given or gave: an object field by field, texts with their lines."""
     try:
-        return json.dumps(json.loads(args), ensure_ascii=False, indent=2)
+        value = json.loads(text) if text[:1] in "{[" else text
     except ValueError:
-        return args
+        value = text
+    if not isinstance(value, dict):
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+        return [("", line) for line in shown.rstrip("\n").split("\n")] if shown.strip() else []
+    found: list[tuple[str, str]] = []
+    for name, entry in value.items():
+        shown = entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)
+        first, *rest = shown.rstrip("\n").split("\n")
+        found += [
+            (f"{name}: ", "" if rest else first),
+            *(("", f"  {line}") for line in (([first, *rest]) if rest else ())),
+        ]
+    return found
 
 
 # -- round about -----------------------------------------------------------------------------------------------------
