@@ -134,7 +134,6 @@ async def open_store(
     *,
     executor: Executor | None = None,
     failpoints: Failpoints | None = None,
-    disk: Callable[[Path], FileSystem] = file_system,
 ) -> AsyncIterator[Store]:
     """Open, create or migrate the database at ``path`` for the length of the block.
 
@@ -145,7 +144,7 @@ async def open_store(
     """
     # One thread more than connections: a copy of a damaged file must not keep anybody from reading.
     runs = executor or ThreadExecutor(2 + READERS)
-    opened = await runs.run(lambda: _open_all(path, disk(path.parent)))
+    opened = await runs.run(lambda: _open_all(path, file_system(path.parent)))
     gate = OpenGate() if opened.disk.local else Turnstile(READERS)
     writer = Writer(opened.connections[0], path, runs, failpoints or NoFailpoints(), gate)
     readers = ReaderPool(opened.connections[1:], path, runs, gate)

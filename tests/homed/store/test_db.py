@@ -18,6 +18,8 @@ from homed.store.db import FLUSH_SECONDS, Store, open_store
 from homed.store.executors import InlineExecutor
 from tests.homed.store.files import count, put
 
+pytestmark = pytest.mark.usefixtures("either_journal")
+
 T = TypeVar("T")
 
 

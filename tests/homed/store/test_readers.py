@@ -13,7 +13,10 @@ from homed.errors import StorageError
 from homed.store.db import Store, open_store
 from homed.store.readers import READERS
 from homed.store.rows import Tx
+from tests.homed.store.conftest import LOCAL
 from tests.homed.store.files import count, make_store, put
+
+pytestmark = pytest.mark.usefixtures("either_journal")
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 
@@ -25,6 +28,7 @@ async def test_a_read_cannot_write(tmp_path: Path) -> None:
         assert await store.read(count) == 0
 
 
+@pytest.mark.parametrize("either_journal", [LOCAL], indirect=True)  # the writer writes meanwhile
 async def test_all_statements_of_a_read_see_one_moment(tmp_path: Path) -> None:
     """A write committed between two statements of a read is not seen by the second."""
     entered, go_on = ThreadEvent(), ThreadEvent()

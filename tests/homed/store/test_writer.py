@@ -19,6 +19,8 @@ from homed.store.writer import MAX_BATCH
 from tests.homed.store.files import count, put
 from tests.kit.failpoints import RaiseAt, Recorder
 
+pytestmark = pytest.mark.usefixtures("either_journal")
+
 T = TypeVar("T")
 
 
