@@ -50,11 +50,13 @@ def load(path: Path) -> dict[str, Target]:
     import yaml  # only whoever has the file pays for it
 
     try:
-        found = yaml.safe_load(raw) or {}
+        found = yaml.safe_load(raw)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f" (line {mark.line + 1})" if mark is not None else ""
         raise ConfigError(f"{path} is no YAML{place}.") from None  # the parser's words would show a key
+    if found is None:
+        return {}
     if not isinstance(found, dict):
         raise ConfigError(f"{path} must hold names with connections.")
     made = {str(name): _target(path, str(name), entry) for name, entry in found.items()}

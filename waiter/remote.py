@@ -122,9 +122,25 @@ async def connected(target: Target) -> AsyncIterator[trio.abc.Stream]:
                 with trio.move_on_after(CLOSE_SECONDS, shield=True):
                     await socket.aclose()
                 nursery.cancel_scope.cancel()
+    except BaseExceptionGroup as group:  # the library raises a refusal in the nursery
+        refused, rest = group.split(trio_websocket.ConnectionRejected)
+        if refused is None or rest is not None:
+            raise
+        raise _refusal(refused, address.authority) from group
     finally:
         with trio.move_on_after(CLOSE_SECONDS, shield=True):
             await trio.aclose_forcefully(stream)
+
+
+def _refusal(group: BaseExceptionGroup[trio_websocket.ConnectionRejected], where: str) -> Denied | Unavailable:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    status = error.status_code if isinstance(error, trio_websocket.ConnectionRejected) else 0
+    if status in (401, 403):
+        return Denied(f"{where} refuses this key.", hint="Make one with `homed keys add NAME` on that machine.")
+    said = f"{where} answers with {status}, not with the socket of homed."
+    return Unavailable(said, hint="Is this the address of its page?")
 
 
 async def _stream(address: Address, target: Target) -> Tcp:
@@ -160,11 +176,5 @@ async def _shaken(nursery: trio.Nursery, stream: Tcp, address: Address, key: str
             return await trio_websocket.wrap_client_stream(
                 nursery, stream, address.authority, address.path, extra_headers=headers, max_message_size=MESSAGE_BYTES
             )
-    except trio_websocket.ConnectionRejected as error:
-        if error.status_code in (401, 403):
-            hint = "Make one with `homed keys add NAME` on that machine."
-            raise Denied(f"{address.authority} refuses this key.", hint=hint) from error
-        said = f"{address.authority} answers with {error.status_code}, not with the socket of homed."
-        raise Unavailable(said, hint="Is this the address of its page?") from error
     except (trio_websocket.HandshakeError, trio_websocket.ConnectionClosed, trio.TooSlowError) as error:
         raise Unavailable(f"{address.authority} does not speak with us.") from error

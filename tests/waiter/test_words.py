@@ -1,0 +1,76 @@
+"""Catalogues, the table of commands, and completion."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+
+from waiter import commands, orders, table
+from waiter.completion import Commands
+from waiter.model import Line, Names, Row, State
+from waiter.words import LANGUAGES, Words, language_of
+
+
+def texts(language: str) -> dict[str, str]:
+    return Words(language)._texts
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_every_text_with_the_same_places_to_fill(language: str) -> None:
+    english, other = texts("en"), texts(language)
+    assert list(other) == list(english)
+    for key, text in english.items():
+        assert sorted(re.findall(r"\{\w+\}", other[key])) == sorted(re.findall(r"\{\w+\}", text)), key
+
+
+def test_chinese_is_chinese() -> None:
+    english = texts("en")
+    said = [key for key in english if re.search("[a-z]{3}", re.sub(r"\{\w+\}", "", english[key]))]
+    assert [key for key in said if not re.search("[\u4e00-\u9fff]", texts("zh")[key])] == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "chosen", "language"),
+    [
+        ({"LANG": "zh_CN.UTF-8"}, "", "zh"), ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C.UTF-8"}, "", "en"),
+        ({"LANG": "de_DE", "LC_MESSAGES": "zh"}, "", "zh"), ({"LANG": "zh_CN"}, "en", "en"), ({}, "", "en"),
+    ],
+)  # fmt: skip
+def test_the_language(environment: dict[str, str], chosen: str, language: str) -> None:
+    assert language_of(environment, chosen) == language
+
+
+def test_one_table_is_what_is_handled_helped_and_completed_on_the_screen_and_in_lines() -> None:
+    assert set(orders.HANDLERS) == set(table.NAMES)
+    assert set(commands.COMMANDS) == {entry.name for entry in table.ENTRIES if entry.lines}
+    assert {f"help.{name}" for name in table.NAMES} == {
+        key for key in texts("en") if key.startswith("help.") and key != "help.keys"
+    }
+
+
+def completed(text: str, state: State | None = None) -> list[str]:
+    wanted: list[str] = []
+    names = Names(("fake", "embedded"), ("shell",), ("core.agent.x", "core.log.level"), ("home",))
+    shown = state or State(Line(""), listed=(Row("th1", "Tea time"), Row("th2", "\x1b[2J")), names=names)
+    completer = Commands(lambda: shown, Words(), wanted.append)
+    return [one.text for one in completer.get_completions(Document(text, len(text)), CompleteEvent())]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("/he", ["/help"]), ("/mo", ["/models "]), ("/models ", ["use"]), ("/models use f", ["fake"]),
+        ("/plugins st", ["start", "stop"]), ("/plugins start ", ["shell"]), ("/settings get log", ["core.log.level"]),
+        ("/open ", ["1", "2"]), ("/open tea", ["1"]), ("/connect ", ["home"]), ("/theme l", ["light"]),
+        ("/nope ", []), ("//he", []), ("hello /he", []), ("/help x", []), ("/he\nx", []),
+    ],
+)  # fmt: skip
+def test_completion(text: str, found: list[str]) -> None:
+    assert completed(text) == found
+
+
+def test_every_command_can_be_completed() -> None:
+    assert [text.strip() for text in completed("/")] == [f"/{name}" for name in table.NAMES]
