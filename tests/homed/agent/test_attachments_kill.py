@@ -9,6 +9,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_killed_anywhere_every_file_has_its_rows_and_every_row_its_file(
     check_end(tmp_path)
 
 
-def rows(folder: Path, sql: str) -> list[tuple[str, ...]]:
+def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:
     connection = sqlite3.connect(folder / "homed.db")
     try:
         return connection.execute(sql).fetchall()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -282,6 +282,15 @@ async def test_a_file_is_not_removed_while_it_is_about_to_be_named(at: Bench) ->
         await go_on.wait()
 
     at.files.keep = slowly  # type: ignore[method-assign]
+    remove, removed = at.files.remove, trio.Event()
+
+    async def removing(hashes: Iterable[str]) -> int:
+        count = await remove(hashes)
+        removed.set()
+        return count
+
+    at.files.remove = removing  # type: ignore[method-assign]
+    gate = at.uploads._files_gate
     second: list[str] = []
 
     async def upload() -> None:
@@ -291,7 +300,9 @@ async def test_a_file_is_not_removed_while_it_is_about_to_be_named(at: Bench) ->
         nursery.start_soon(upload)
         await placed.wait()
         nursery.start_soon(at.uploads.cancel, OWNER, first)
-        await trio.testing.wait_all_tasks_blocked()
+        with trio.fail_after(5):
+            while not (gate.statistics().tasks_waiting or removed.is_set()):  # it waits, or has done the damage
+                await trio.lowlevel.checkpoint()
         go_on.set()
     assert (await at.uploads.block(OWNER, second[0], 0, 10))[1] == b"same"
 
