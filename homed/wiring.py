@@ -26,6 +26,7 @@ from homed.identity.keys import ApiKeys
 from homed.identity.peers import Directory
 from homed.identity.rules import Rules
 from homed.identity.tokens import CallTokens
+from homed.jobs.selflook import SelfLook
 from homed.lifecycle import House, Say
 from homed.paths import Paths
 from homed.providers.local.models import LocalPorts
@@ -55,9 +56,12 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             data=house.paths.data, safe=house.safe, started_at=wall(), host=house.host, sources=sources,
             conversations=conversations, store=store,
         )  # fmt: skip
+        look = SelfLook(
+            paths=house.paths, store=store, settings=house.settings, sources=sources, host=house.host, redactor=redactor
+        )
         api = ApiPorts(
             directory=Directory(store, wall), tokens=tokens, logins=house.logins, conversations=conversations,
-            host=house.host, settings=house.settings, sources=sources, status=overview,
+            host=house.host, settings=house.settings, sources=sources, status=overview, doctor=look,
             archive=conversations.archive, memory=Explanations(store), uploads=uploads,
             keys=ApiKeys(store, redactor.know, wall),
         )  # fmt: skip

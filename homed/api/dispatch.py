@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from homed.api import admin, auth, core, events, io, keys, memory
+from homed.api import admin, auth, core, doctor, events, io, keys, memory
 from homed.api.method import Call, Method, PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts, Caller
 from homed.errors import Denied, InvalidInput
@@ -17,6 +17,7 @@ METHODS: dict[str, Method] = {
     **io.METHODS,
     **events.METHODS,
     **auth.METHODS,
+    **doctor.METHODS,
     **admin.METHODS,
     **keys.METHODS,
     **memory.METHODS,

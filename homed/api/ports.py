@@ -13,6 +13,7 @@ from homed.identity.keys import ApiKey
 from homed.identity.logins import Session
 from homed.identity.roles import Identity
 from homed.identity.tokens import CallIdentity
+from homed.jobs.checks import Check
 from homed.memory.blocks import Block
 from homed.memory.records import Input
 from homed.providers.base import Source
@@ -315,6 +316,14 @@ class StatusPort(Protocol):
         ...
 
 
+class DoctorPort(Protocol):
+    """Whoever looks at the whole installation; the app."""
+
+    async def examine(self, *, deep: bool = False) -> Sequence[Check]:
+        """Every check."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiPorts:
     """Everything the methods touch; built once by the app."""
@@ -327,6 +336,7 @@ class ApiPorts:
     settings: SettingsPort
     sources: SourcesPort
     status: StatusPort
+    doctor: DoctorPort
     archive: ArchivePort
     memory: MemoryPort
     uploads: UploadsPort

@@ -77,7 +77,7 @@ def _ports(store: Store, settings: Settings, sources: Sources) -> ApiPorts:
     absent = cast(Any, NotRunning())
     return ApiPorts(
         directory=absent, tokens=absent, logins=Logins(store, settings), conversations=absent, host=absent,
-        settings=settings, sources=sources, status=absent, archive=absent, memory=absent,
+        settings=settings, sources=sources, status=absent, doctor=absent, archive=absent, memory=absent,
         uploads=absent,
         keys=ApiKeys(store, lambda _: None),
     )  # fmt: skip

@@ -39,6 +39,15 @@ def running(paths: Paths) -> int | None:
     return None
 
 
+def reachable(args: argparse.Namespace) -> bool:
+    """Whether a running daemon answers."""
+    client = _connected(args)
+    if client is None:
+        return False
+    with client:
+        return True
+
+
 def ask(args: argparse.Namespace, method: str, **params: object) -> Any:
     """Ask the running daemon.  Raises ``Unavailable`` with what to do when it can't be reached."""
     return _ask(args, _connected(args), method, params)

@@ -62,6 +62,7 @@ TO_KERNEL: dict[str, str] = {
     "auth.key": AUTH,
     "auth.logout": AUTH,
     "admin.status": ADMIN,
+    "admin.doctor": ADMIN,
     "admin.plugins": ADMIN,
     "admin.plugin_start": ADMIN,
     "admin.plugin_stop": ADMIN,

@@ -20,6 +20,7 @@ from homed.identity.logins import Logins
 from homed.identity.peers import Directory
 from homed.identity.roles import Identity, Role
 from homed.identity.tokens import CallTokens
+from homed.jobs.checks import Check, bad
 from homed.memory.blocks import Block
 from homed.memory.records import Input, InputState, Outcome, Thread
 from homed.providers.base import Source
@@ -207,6 +208,11 @@ class FakeMemory:
         return {"turn": turn, "thread": "th_1", "at": 1.0, "entries": [], "events": {}}
 
 
+class FakeDoctor:
+    async def examine(self, *, deep: bool = False) -> list[Check]:
+        return [bad("disk space", "0 MB free" if deep else "1 MB free", "Free some.")]
+
+
 class FakeStatus:
     async def status(self) -> Mapping[str, object]:
         return {"version": "0"}
@@ -242,7 +248,7 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
         uploads, keys = FakeUploads(), ApiKeys(store, lambda _: None)
         ports = ApiPorts(
             directory=directory, tokens=tokens, logins=logins, conversations=conversations, host=host,
-            settings=settings, sources=sources, status=FakeStatus(), archive=conversations,
+            settings=settings, sources=sources, status=FakeStatus(), doctor=FakeDoctor(), archive=conversations,
             memory=FakeMemory(), uploads=uploads, keys=keys,
         )  # fmt: skip
         yield House(

@@ -1,0 +1,190 @@
+"""What `homed doctor` does on a folder itself: the same look as a daemon takes at itself, and the repair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import trio
+
+from homed.clock import system_wall_clock
+from homed.config.environment import Environment, read_environment
+from homed.config.lock import data_lock
+from homed.config.secrets import Secrets
+from homed.errors import ConfigError, HomedError, NotFound, StorageError
+from homed.host.discover import Broken, Installed, discover, packaged_folder
+from homed.jobs import contents, doctor
+from homed.jobs.checks import Check, State, ok, warn
+from homed.jobs.doctor import Patient
+from homed.paths import Paths
+from homed.providers.base import Source
+from homed.providers.registry import Sources, open_sources
+from homed.redact import Redactor
+from homed.settings.plugin import definitions_of
+from homed.settings.registry import Settings, open_settings
+from homed.store import examine as look
+from homed.store import repair as mending
+from homed.store.db import open_store
+from homed.store.filesystem import file_system
+from homed.store.rows import Tx
+from homed.wiring import local_ports
+
+_INDEX = "inverted index"
+"""What SQLite's words about a damaged search index, and about nothing else, contain."""
+
+
+def examine(paths: Paths, *, holder: int | None, deep: bool) -> list[Check]:
+    """Every check; ``holder``: the pid of a daemon that runs on the folder and cannot be reached, None for none."""
+    return trio.run(_examine, paths, holder, deep)
+
+
+async def _examine(paths: Paths, holder: int | None, deep: bool) -> list[Check]:
+    environment, secrets = _environment(paths), _secrets(paths)
+    store = look.LookingStore(paths.db)
+    redact = Redactor([*secrets.known(), *environment.secrets.values()]).redact
+    async with open_settings(store, {}, secrets) as settings:
+        found = discover(packaged_folder(), paths.plugins)
+        for plugin in found:
+            settings.define(definitions_of(plugin.manifest) if isinstance(plugin, Installed) else ())
+        local = local_ports(paths, settings, wall=system_wall_clock, say=lambda _: None, warm=False)
+        async with open_sources(settings, secrets, local=local) as sources:
+            patient = Patient(
+                paths=paths, disk=file_system(paths.data), redact=redact, read=store.read,
+                setting=_given(environment, settings), unclaimed=_unclaimed(environment, settings),
+                plugins=[_told(plugin) for plugin in found], source=_current(sources),
+                trial=sources.test, daemon=[_daemon(paths, holder)],
+            )  # fmt: skip
+            return await doctor.examine(patient, deep=deep)
+
+
+def _environment(paths: Paths) -> Environment:
+    try:
+        return read_environment(paths.config)
+    except ConfigError:
+        return Environment()  # its own check tells
+
+
+def _secrets(paths: Paths) -> Secrets:
+    """Those stored, but only if that can be read without changing anything; their own check tells."""
+    try:
+        private = not paths.secrets.exists() or not paths.secrets.stat().st_mode & 0o077
+        return Secrets(paths.secrets if private else paths.data / "none")
+    except HomedError:
+        return Secrets(paths.data / "none")
+
+
+def _given(environment: Environment, settings: Settings) -> Callable[[str], object]:
+    def value(key: str) -> object:
+        if key in environment.overrides:
+            return environment.overrides[key].value
+        try:
+            return settings.get(key)
+        except NotFound:
+            return None
+
+    return value
+
+
+def _unclaimed(environment: Environment, settings: Settings) -> list[str]:
+    faults = []
+    for override in environment.overrides.values():
+        try:
+            override.checked(settings.definition(override.key))
+        except HomedError as error:
+            faults.append(f"{override.place}: {error}" if isinstance(error, NotFound) else str(error))
+    return faults
+
+
+def _told(plugin: Installed | Broken) -> dict[str, object]:
+    reason = f"needs attention: {'; '.join(plugin.errors)}" if isinstance(plugin, Broken) else ""
+    return {"name": plugin.name, "state": "stopped", "reason": reason}
+
+
+def _current(sources: Sources) -> Source | None:
+    try:
+        return sources.current()
+    except HomedError:
+        return None
+
+
+def _daemon(paths: Paths, holder: int | None) -> Check:
+    if holder is None:
+        return ok("daemon", "not running")
+    return warn(
+        "daemon",
+        f"pid {holder} runs on {paths.data}, but nobody answers at {paths.socket}",
+        "It runs with --safe, or its cli plugin is stopped: start that on the page.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What `homed doctor --repair` did.  ``repair`` is None if the database needed none."""
+
+    repair: mending.Repair | None
+    reindexed: bool = False
+
+    def wire(self) -> dict[str, object]:
+        """For ``--json``."""
+        done = self.repair
+        return {
+            "repaired": done is not None,
+            "reindexed": self.reindexed or done is not None,
+            "kept": str(done.kept) if done else "",
+            "tables": [{"table": t.table, "kept": t.kept, "lost": t.lost} for t in done.tables] if done else [],
+            "mended": done.mended if done else {},
+        }
+
+    def lines(self) -> Sequence[str]:
+        """For a person."""
+        if self.repair is None:
+            word = "Its word index is made anew while homed runs." if self.reindexed else "Nothing was changed."
+            return [f"The database is sound. {word}"]
+        done = self.repair
+        said = [f"The database is rebuilt. The damaged one is in {done.kept}."]
+        for table in done.tables:
+            lost = "nobody can tell how many are lost" if table.lost is None else f"{table.lost} lost"
+            said.append(f"  {table.table}: {table.kept} saved, {lost}")
+        said += [f"  put right: {count} {what}" for what, count in done.mended.items()]
+        return [*said, "The word index is made anew while homed runs."]
+
+
+def repair(paths: Paths) -> Repaired:
+    """Rebuild the database if it is damaged.  Holds the folder; raises StorageError where nothing can be done."""
+    if not paths.data.is_dir():
+        return Repaired(None)
+    with data_lock(paths):
+        mending.finish_swap(paths.db)
+        if not paths.db.exists():
+            return Repaired(None)
+        found = _damage(paths)
+        if found and not all(_INDEX in what for what in found):
+            return Repaired(mending.repair(paths.db, "; ".join(found)))
+        if found or _index_wrong(paths):
+            trio.run(_reindex, paths)
+            return Repaired(None, reindexed=True)
+        return Repaired(None)
+
+
+def _damage(paths: Paths) -> list[str]:
+    try:
+        with look.reading(paths.db) as tx:
+            return look.damage_of(tx, deep=True) or look.broken_rules(tx)
+    except StorageError as error:
+        if error.detail.get("reason") not in ("corrupt", "not_a_database"):
+            raise
+        return [error.message]
+
+
+def _index_wrong(paths: Paths) -> bool:
+    with look.reading(paths.db) as tx:
+        version, known = look.schema_of(tx)
+        return version == known and contents.words(tx).state is State.BAD
+
+
+async def _reindex(paths: Paths) -> None:
+    def forget(tx: Tx) -> None:
+        tx.execute("UPDATE word_marks SET version = 0")  # as if the terms were made by another release
+
+    async with open_store(paths.db) as store:
+        await store.write(forget)

@@ -1,0 +1,106 @@
+"""The checks of what is stored: the database, the word index, and the files of attachments."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from homed.jobs.checks import Check, bad, ok, warn
+from homed.retrieval import index
+from homed.store import examine
+from homed.store.filesystem import FileSystem
+from homed.store.rows import Tx
+
+REPAIR = "Stop homed and run `homed doctor --repair`."
+
+
+def database(tx: Tx, disk: FileSystem, *, deep: bool) -> list[Check]:
+    """Everything that one look at the database tells.  ``deep`` reads all of it."""
+    version, known = examine.schema_of(tx)
+    if version != known:
+        return [_damage(tx, deep=deep), schema(version, known)]
+    return [_damage(tx, deep=deep), schema(version, known), journal(examine.journal_of(tx), disk), rows(tx), words(tx)]
+
+
+def _damage(tx: Tx, *, deep: bool) -> Check:
+    found = examine.damage_of(tx, deep=deep)
+    if found:
+        return bad("database", f"damaged: {found[0].splitlines()[-1]}", REPAIR)
+    return ok("database", "sound, read whole" if deep else "sound (--deep reads all of it)")
+
+
+def schema(version: int, known: int) -> Check:
+    """Which migrations were made."""
+    if version > known:
+        return bad("schema", f"version {version}, made by a newer homed", "Install the newer version again.")
+    if version < known:
+        return warn("schema", f"version {version} of {known}", "The next start brings it up to date.")
+    return ok("schema", f"version {version}")
+
+
+def journal(mode: str, disk: FileSystem) -> Check:
+    """Whether transactions are kept in the way that suits the disk."""
+    if (mode == "wal") == disk.local:
+        return ok("journal", mode)
+    return warn("journal", f"{mode} on a {disk.name} file system", "The next start changes that.")
+
+
+def rows(tx: Tx) -> Check:
+    """What must hold of the rows."""
+    if broken := examine.broken_rules(tx):
+        return bad("records", "; ".join(broken), REPAIR)
+    return ok("records", "every reference is kept, one outcome an input, one holder a file")
+
+
+def words(tx: Tx) -> Check:
+    """Whether the word index knows every event that may be found again."""
+    waiting = index.waiting(tx)
+    known = int(tx.value("SELECT coalesce(sum(documents), 0) FROM word_counts"))
+    drops = int(tx.value("SELECT count(*) FROM word_drops"))
+    marks = "(SELECT mark FROM word_marks)", "(SELECT backlog FROM word_marks)"
+    there = int(
+        tx.value(
+            "SELECT count(*) FROM events WHERE no_memory = 0 AND kind <> 'note'"
+            f" AND seq <= {marks[0]} AND seq > {marks[1]}"
+        )
+    )
+    if known - drops != there:
+        return bad("word index", f"{known - drops} events in it, {there} should be", f"{REPAIR} It is made anew.")
+    if waiting:
+        return warn("word index", f"{waiting} events still to be indexed", "homed does that by itself while it runs.")
+    return ok("word index", f"{there} events")
+
+
+def files(tx: Tx, media: Path, *, deep: bool) -> Check:
+    """Whether every attachment has its file, and every file somebody who names it."""
+    named = {row[0] for row in tx.all("SELECT hash FROM blocks UNION SELECT hash FROM uploads WHERE hash <> ''")}
+    loose = {row[0] for row in tx.all("SELECT hash FROM loose_files")}
+    there = dict(_files(media))
+    if missing := sorted(named - there.keys()):
+        return bad(
+            "attachments", f"{len(missing)} of {len(named)} files are missing, like {missing[0][:12]}…",
+            "Put them back from a copy of the data folder; what was said about them is still there.",
+        )  # fmt: skip
+    if deep and (wrong := sorted(name for name in named if _hash(there[name]) != name)):
+        return bad(
+            "attachments", f"{len(wrong)} files are not what they were, like {wrong[0][:12]}…",
+            "Put them back from a copy of the data folder.",
+        )  # fmt: skip
+    if left := there.keys() - named - loose:
+        return warn("attachments", f"{len(left)} files that nothing names", f"They can be removed from {media}.")
+    return ok("attachments", f"{len(named)} files")
+
+
+def _files(media: Path) -> Iterator[tuple[str, Path]]:
+    for file in media.glob("??/*"):
+        if len(file.name) == 64 and file.name.startswith(file.parent.name) and file.is_file():
+            yield file.name, file
+
+
+def _hash(file: Path) -> str:
+    try:
+        with file.open("rb") as reading:
+            return hashlib.file_digest(reading, "sha256").hexdigest()
+    except OSError:
+        return ""
