@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import trio
 
 from homed import events as notices
 from homed.agent import views
 from homed.agent.approvals import Approvals
-from homed.agent.explain import recalls
+from homed.agent.explain import recalls, recalls_now
 from homed.agent.fitting import size
 from homed.agent.lanes import Lane, Lanes
 from homed.agent.ports import AgentPorts
@@ -17,6 +17,8 @@ from homed.errors import InvalidInput, NotFound
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import blocks, events, inputs, threads
 from homed.memory.records import Event, EventKind, Input, Thread
+from homed.retrieval import index
+from homed.retrieval.words import Words
 from homed.store.rows import Tx
 
 SLICE = 200_000
@@ -24,6 +26,13 @@ SLICE = 200_000
 
 SLICE_BYTES = 700_000
 """Bytes that they may take in JSON: with the rest of the answer they fit one line of the wire."""
+
+
+MOST_WORDS = 16
+"""Words of a search that are looked up."""
+
+MOST_FOUND = 500
+"""Events that have them all, the newest, whose threads are listed: some 20 ms."""
 
 
 class Archive:
@@ -38,9 +47,9 @@ class Archive:
         self, who: Identity, query: str = "", limit: int = 50, before: float | None = None
     ) -> dict[str, object]:
         """This peer's threads, last used first; as ``io.threads``."""
-        scopes = visible_scopes(who)
+        scopes, asked = visible_scopes(who), max(1, min(limit, 500))
         found, more = await self._ports.store.read(
-            lambda tx: threads.list_(tx, scopes, query, max(1, min(limit, 500)), before)
+            lambda tx: threads.list_(tx, scopes, query, asked, before, by_words(tx, scopes, query))
         )
         listed = [views.thread_view(thread, busy=self._busy(thread.id)) for thread in found]
         return {"threads": listed, "more": more}
@@ -68,7 +77,7 @@ class Archive:
             **page,
             "more": stored.more or page["more"],
             "live": views.live_view(turn),
-            "recalls": list(stored.recalls),
+            "recalls": [*stored.recalls, *recalls_now(turn)],
             "queued": views.queued_view(known, stored.brought),
             "approvals": self._approvals.list_(who, thread),
             "seq": self._ports.bus.seq,
@@ -131,6 +140,23 @@ class Archive:
     def _busy(self, thread: str) -> bool:
         lane = self._lanes.get(thread)
         return bool(lane and (lane.running or lane.waiting))
+
+
+def by_words(tx: Tx, scopes: Collection[str], query: str) -> set[str]:
+    """Threads in which all the query's words were said, in any form of them, longer ago than is searched by letters."""
+    until = threads.looked_through(tx)
+    wanted = list(dict.fromkeys(Words().tokens(query)))[:MOST_WORDS] if until > 0 else []
+    found: set[str] = set()
+    for scope in scopes if wanted else ():
+        all_of_them = " AND ".join(f'"{index.term(scope, word)}"' for word in wanted if '"' not in word)
+        rows = tx.all(
+            "SELECT DISTINCT e.thread FROM (SELECT rowid FROM word_index WHERE word_index MATCH ? AND rowid <= ?"
+            " ORDER BY rowid DESC LIMIT ?) w JOIN events e ON e.seq = w.rowid"
+            " WHERE e.scope = ? AND e.kind IN ('user', 'assistant')",
+            (all_of_them, until, MOST_FOUND, scope),
+        )
+        found |= {str(thread) for (thread,) in rows}
+    return found
 
 
 def visible(tx: Tx, who: Identity, thread: str) -> Thread:
