@@ -24,6 +24,7 @@ from homed.settings.plugin import definitions_of
 from homed.settings.registry import Settings, open_settings
 from homed.store import examine as look
 from homed.store import repair as mending
+from homed.store.damage import known
 from homed.store.db import open_store
 from homed.store.filesystem import file_system
 from homed.store.rows import Tx
@@ -157,7 +158,8 @@ def repair(paths: Paths) -> Repaired:
         mending.finish_swap(paths.db)
         if not paths.db.exists():
             return Repaired(None)
-        found = _damage(paths)
+        before = known(paths.db)
+        found = [before.found] if before else _damage(paths)
         if found and not all(_INDEX in what for what in found):
             return Repaired(mending.repair(paths.db, "; ".join(found)))
         if found or _index_wrong(paths):

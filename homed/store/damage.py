@@ -73,6 +73,15 @@ def keep(damage: Damage, *, cancelled: Callable[[], bool] = bool) -> Damage:
         return replace(damage, refused=f"It could not be copied aside ({error.strerror or error}).")
 
 
+def known(path: Path) -> Damage | None:
+    """The damage that an earlier run found in just these files, also if a quick look would not find it again."""
+    kept = _known(path.parent / FOLDER, _look(path)[1])
+    if kept is None:
+        return None
+    found = json.loads((kept / LABEL).read_bytes()).get("found", "")
+    return Damage(path, str(found), kept=str(kept))
+
+
 def claim_folder(damage: Damage) -> Path:
     """A folder for the damaged files to be moved to: the one that holds a copy of them already, or a new one."""
     _, look = _look(damage.path)
@@ -111,7 +120,7 @@ def _known(place: Path, look: _Look) -> Path | None:
     """The folder that already holds this very damage: files of the same size and time."""
     for label in sorted(place.glob(f"*/{LABEL}"), reverse=True):
         try:
-            if json.loads(label.read_bytes())["files"] == look:
+            if look and json.loads(label.read_bytes())["files"] == look:
                 return label.parent
         except (OSError, ValueError, KeyError, TypeError):
             continue

@@ -15,12 +15,12 @@ import trio
 from homed.errors import StorageError
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.store.connection import hold_still, open_damaged, open_reader, open_writer
-from homed.store.damage import Damage, keep
+from homed.store.damage import Damage, keep, known
 from homed.store.executors import Executor, ThreadExecutor
 from homed.store.filesystem import FileSystem, file_system
 from homed.store.gate import OpenGate, Turnstile
 from homed.store.readers import READERS, ReaderPool
-from homed.store.repair import finish_swap
+from homed.store.repair import finish_swap, readable
 from homed.store.rows import Damaged, Tx
 from homed.store.writer import Writer
 
@@ -38,13 +38,17 @@ CLOSE_SECONDS = 3.0
 class Store:
     """Two verbs.  Both take a plain function of a ``Tx`` that neither waits nor keeps the ``Tx`` after it returned."""
 
-    def __init__(self, path: Path, writer: Writer, readers: ReaderPool, disk: FileSystem) -> None:
+    def __init__(
+        self, path: Path, writer: Writer, readers: ReaderPool, disk: FileSystem, damage: Damage | None = None
+    ) -> None:
         self.path = path
         self._disk = disk
         self._writer = writer
         self._readers = readers
-        self._damage: Damage | None = None
+        self._damage = damage
         self._found, self._kept = trio.Event(), trio.Event()
+        if damage is not None:
+            self._kept.set()
 
     @property
     def disk(self) -> FileSystem:
@@ -105,7 +109,7 @@ class Store:
             self._found.set()
 
     async def keep_aside(self, executor: Executor, stop: Callable[[], bool]) -> None:
-        """Once damage is found, keep a copy of the file; runs as long as the store.  ``stop``: give up copying."""
+        """If damage is met, keep a copy of the file; runs as long as the store.  ``stop``: give up copying."""
         await self._found.wait()
         damage = self._damage
         assert damage is not None
@@ -120,7 +124,7 @@ class _Opened:
 
     connections: list[apsw.Connection]
     disk: FileSystem
-    damage: StorageError | None = None
+    damage: Damage | None = None
 
     def close_writer(self, *, still: bool) -> None:
         if still:
@@ -137,8 +141,8 @@ async def open_store(
 ) -> AsyncIterator[Store]:
     """Open, create or migrate the database at ``path`` for the length of the block.
 
-    Damaged, but readable so far that its tables are known: it opens, reading works, and every write raises ``ReadOnly``
-    (see ``Store.damage``).  Raises StorageError, with the file left as it was, when it is not a database, another
+    Damaged: it opens, what can be saved of it is read, and every write raises ``ReadOnly`` (see ``Store.damage``).
+    Raises StorageError, with the file left as it was, when it is not a database, another
     program's, of a newer schema, or cannot be written.  At the end, also when cancelled, what is queued is still
     committed, within ``FLUSH_SECONDS``.
     """
@@ -148,9 +152,7 @@ async def open_store(
     gate = OpenGate() if opened.disk.local else Turnstile(READERS)
     writer = Writer(opened.connections[0], path, runs, failpoints or NoFailpoints(), gate)
     readers = ReaderPool(opened.connections[1:], path, runs, gate)
-    store = Store(path, writer, readers, opened.disk)
-    if opened.damage is not None:
-        store.found_damaged(opened.damage)
+    store = Store(path, writer, readers, opened.disk, opened.damage)
     # Cancelling what surrounds the store must not stop its writer before the block has ended: last words need it.
     flush = trio.CancelScope(shield=True)
     try:
@@ -176,27 +178,35 @@ async def _serve(writer: Writer, scope: trio.CancelScope) -> None:
 
 def _open_all(path: Path, disk: FileSystem) -> _Opened:
     finish_swap(path)
+    if (damage := known(path)) is not None:
+        return _open_damaged(damage, disk)
     try:
-        connections, damage = [open_writer(path, wal=disk.local)], None
+        writer = open_writer(path, wal=disk.local)
     except Damaged as error:
-        connections, damage = [_readable(path, error)], error
+        return _open_damaged(keep(Damage(path, error.message)), disk, error)
     if not disk.local:
         _log.warning(
             "%s lies on a %s file system: a rollback journal is used, which is slower than a log", path, disk.name
         )
+    return _Opened(_with_readers(writer, lambda: open_reader(path)), disk)
+
+
+def _open_damaged(damage: Damage, disk: FileSystem, error: Damaged | None = None) -> _Opened:
+    """Connections that read what can be saved of a damaged database; raises ``error`` where that is nothing."""
+    _log.warning("%s is damaged; what can be saved of it is gathered to be read, which may take a while", damage.path)
+    view = readable(damage)
     try:
-        open_one = open_damaged if damage else open_reader
-        connections.extend(open_one(path) for _ in range(READERS))
+        return _Opened(_with_readers(open_damaged(view), lambda: open_damaged(view)), disk, damage)
+    except StorageError:
+        raise error or damage.refusal() from None
+
+
+def _with_readers(first: apsw.Connection, open_one: Callable[[], apsw.Connection]) -> list[apsw.Connection]:
+    connections = [first]
+    try:
+        connections.extend(open_one() for _ in range(READERS))
     except BaseException:
         for connection in connections:
             connection.close()
         raise
-    return _Opened(connections, disk, damage)
-
-
-def _readable(path: Path, error: StorageError) -> apsw.Connection:
-    """A reading connection to a damaged database; raises ``error`` where there is no reading it."""
-    try:
-        return open_damaged(path)
-    except StorageError:
-        raise error from None
+    return connections

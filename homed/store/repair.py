@@ -8,6 +8,7 @@ old database or the new one, and never the new one with the old one's log.
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Sequence
 from contextlib import closing, suppress
@@ -21,6 +22,11 @@ from homed.store import migrations, problems
 from homed.store.connection import APPLICATION_ID, open_damaged
 from homed.store.damage import SUFFIXES, Damage, claim_folder, sync_folder
 from homed.store.salvage import Saved, mend, salvage
+
+_log = logging.getLogger(__name__)
+
+READABLE = "readable.db"
+"""In the folder of a damaged database: what can be saved of it, read while homed is read-only."""
 
 _NEW = ".rebuilt"
 _NOTE = ".swap"
@@ -44,18 +50,38 @@ def repair(path: Path, found: str) -> Repair:
     finish_swap(path)
     new = Path(f"{path}{_NEW}")
     with problems.translated(path):
-        _discard(new)
-        new.touch(mode=0o600)
         try:
             tables, mended = _rebuild(path, new)
             into = claim_folder(Damage(path, found))
-            _sync(new)
             _write_note(path, into)
         except BaseException:
             _discard(new)
             raise
         finish_swap(path)
+        (into / READABLE).unlink(missing_ok=True)
     return Repair(into, tables, mended)
+
+
+def readable(damage: Damage) -> Path:
+    """A sound database with all that can be saved of a damaged one, to read from; made once beside the kept copy.
+
+    Where there is no room for it, the damaged file itself.
+    """
+    if not damage.kept:
+        return damage.path
+    view = Path(damage.kept) / READABLE
+    making = view.with_suffix(".making")
+    if view.exists():
+        return view
+    try:
+        with problems.translated(damage.path):
+            _rebuild(damage.path, making)
+            making.replace(view)
+    except StorageError as error:
+        _log.warning("what can be saved of %s could not be gathered: %s", damage.path, error)
+        _discard(making)
+        return damage.path
+    return view
 
 
 def finish_swap(path: Path) -> None:
@@ -78,6 +104,9 @@ def finish_swap(path: Path) -> None:
 
 
 def _rebuild(path: Path, new: Path) -> tuple[list[Saved], dict[str, int]]:
+    """Write a whole, checked database to ``new``."""
+    _discard(new)
+    new.touch(mode=0o600)
     with closing(apsw.Connection(str(new), flags=apsw.SQLITE_OPEN_READWRITE)) as fresh:
         fresh.pragma("journal_mode", "off")  # a rebuild that is cut off is thrown away whole
         fresh.pragma("synchronous", "off")
@@ -92,6 +121,7 @@ def _rebuild(path: Path, new: Path) -> tuple[list[Saved], dict[str, int]]:
         fresh.execute("COMMIT")
         migrations.migrate(fresh, new)
         _verify(fresh, path)
+    _sync(new)
     return tables, mended
 
 

@@ -169,22 +169,28 @@ def _counts(old: apsw.Connection, table: str) -> Iterator[int]:
 
 def _copy_by_sql(old: apsw.Connection, table: _Table, fresh: apsw.Connection) -> bool:
     """Read from the beginning, and if that breaks off, from the end; True if it did not."""
-    names = [column.name for column in table.columns if column.name in table.stored]
-    if not names:
+    columns = [column for column in table.columns if column.name in table.stored]
+    if not columns:
         return False
+    names = [column.name for column in columns]
+    # texts as bytes: one that is no longer UTF-8 is kept, with marks where it is damaged
+    shown = ", ".join(f'CAST("{c.name}" AS BLOB)' if c.types == (str,) else f'"{c.name}"' for c in columns)
+    keys = ["rowid"] if table.has_rowid else [c.name for c in sorted(table.columns, key=lambda c: c.key) if c.key]
     whole = True
     for order in ("ASC", "DESC"):
-        keys = ["rowid"] if table.has_rowid else [c.name for c in sorted(table.columns, key=lambda c: c.key) if c.key]
         sort = ", ".join(f'"{key}" {order}' for key in keys)
-        shown = ", ".join(f'"{name}"' for name in names)
         try:
             for row in old.execute(f'SELECT {shown} FROM "{table.name}" NOT INDEXED ORDER BY {sort}'):
-                _insert(fresh, table.name, names, row)
-        except (apsw.Error, UnicodeDecodeError):
+                _insert(fresh, table.name, names, [_text(c, value) for c, value in zip(columns, row, strict=True)])
+        except apsw.Error:
             whole = False
             continue
         return whole
     return False
+
+
+def _text(column: _Column, value: SqlValue) -> SqlValue:
+    return value.decode("utf-8", "replace") if column.types == (str,) and isinstance(value, bytes) else value
 
 
 def _copy_by_pages(path: Path, tables: Sequence[_Table], broken: Sequence[_Table], fresh: apsw.Connection) -> None:

@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from homed.errors import StorageError
-from homed.store import damage
+from homed.store import damage, migrations
 from homed.store.damage import Damage, keep
 from homed.store.db import Store, open_store
 from homed.store.rows import Damaged, ReadOnly
@@ -226,16 +226,58 @@ async def test_a_label_that_says_nonsense_is_no_copy(path: Path) -> None:
     assert keep(Damage(path, "x")).kept != ""
 
 
-async def test_one_of_an_older_schema_is_not_started_but_refused(path: Path) -> None:
+async def test_one_of_an_older_schema_is_read_as_this_one_and_left_as_it_is(path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.pragma("user_version", 1)
     connection.close()
     zero(path, 3)
-    before = fingerprint(path.parent)
-    with pytest.raises(Damaged, match="damaged"):
-        async with open_store(path):
-            pass
-    assert fingerprint(path.parent) == before
+    before = content(path)
+    async with open_store(path) as store:
+        assert await store.read(count) == 500
+        assert await store.read(lambda tx: tx.value("PRAGMA user_version")) == migrations.latest()
+    assert content(path) == before
+
+
+async def test_rows_that_only_a_rebuild_reaches_are_read_too(path: Path) -> None:
+    """Page 3 is an index that finds a conversation by its id: the rows are there, and no query would find them."""
+    connection = apsw.Connection(str(path))
+    connection.execute("INSERT INTO threads VALUES ('th_1', 'owner', 'webui', 'plums', 0, 0)")
+    number = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_threads_1'").get
+    connection.close()
+    assert number == 3
+    zero(path, 3)
+    async with open_store(path) as store:
+        assert await store.read(lambda tx: tx.value("SELECT title FROM threads WHERE id = 'th_1'")) == "plums"
+
+
+async def test_without_room_for_that_the_damaged_file_itself_is_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zero(path, leaves(path)[3])
+
+    def full(*_: object) -> None:
+        raise StorageError("There is no space left.")
+
+    monkeypatch.setattr("homed.store.repair._rebuild", full)
+    async with open_store(path) as store:
+        assert await store.read(lambda tx: tx.value("SELECT count(*) FROM events")) == 0
+        with pytest.raises(Damaged):
+            await store.read(lambda tx: tx.all("SELECT * FROM settings"))
+
+
+async def test_damage_met_while_running_is_known_at_the_next_start_and_read_around(path: Path) -> None:
+    async with open_store(path) as store:
+        await store.write(put("k", "unmistakable"))
+    spoil(path, b"unmistakable", b"unmistak\xff\xfe\xfd\xfc")
+    async with open_store(path) as store:
+        with pytest.raises(Damaged, match="UTF-8"):
+            await store.read(lambda tx: tx.all("SELECT * FROM settings"))
+        await kept_by(store)
+    async with open_store(path) as store:
+        assert store.damage is not None
+        rows: dict[str, str] = await store.read(lambda tx: dict(tx.all("SELECT key, value FROM settings")))
+        assert len(rows) == 501
+        assert rows["k"].startswith("unmistak\ufffd")
 
 
 async def test_a_lost_first_page_is_refused_as_before(path: Path) -> None:
