@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 PIECE = 384 * 1024
 """Bytes of a file in one call: as base64 half a line of the wire, and whole groups of three."""
+CHUNK = 128 * 1024
+"""Bytes of an answer that are gathered before they are sent: an export is written line by line."""
 CANCEL_SECONDS = 1.0
 """How long telling the kernel that an upload broke off may take."""
 
@@ -143,8 +145,13 @@ def _streamed(parts: AsyncIterator[bytes]) -> Response:
 
 
 async def _whole_or_broken(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    waiting = bytearray()
     try:
         async for part in parts:
-            yield part
+            waiting += part
+            if len(waiting) >= CHUNK:
+                yield bytes(waiting)
+                waiting.clear()
+        yield bytes(waiting)
     except HomedError as error:  # the head is out already: break the line, so that nobody takes the part for the whole
         raise ConnectionAbortedError(str(error)) from error

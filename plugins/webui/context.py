@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from jinja2 import Environment
-from quart import Response, g, request
+from quart import Response, g, has_request_context, request, websocket
 
 from homed.errors import Denied, HomedError, InvalidInput
 
@@ -108,8 +108,9 @@ class Site:
         return Who(str(found["peer"]), str(found["role"]), session)
 
     def lang(self) -> Words:
-        """The words for this request."""
-        return self.words[choose(request.cookies.get("lang", ""), request.headers.get("Accept-Language", ""))]
+        """The words for this request, or this WebSocket."""
+        asked = request if has_request_context() else websocket
+        return self.words[choose(asked.cookies.get("lang", ""), asked.headers.get("Accept-Language", ""))]
 
     def fragments(self) -> Fragments:
         """The pieces of page in this request's language."""

@@ -109,10 +109,17 @@ class Door:
 
     async def leave(self, response: Response) -> Response:
         """Put the security headers on every answer; a file somebody sent brings a stricter policy of its own."""
-        for name, value in HEADERS.items():
-            response.headers.setdefault(name, value)
+        await self.leave_socket(response)
         if request.endpoint == "static":
             response.headers["Cache-Control"] = "no-cache"
+        return response
+
+    async def leave_socket(self, response: Response | None) -> Response | None:
+        """The same where a WebSocket is refused; one that was open has no answer."""
+        await trio.lowlevel.checkpoint()
+        if response is not None:
+            for name, value in HEADERS.items():
+                response.headers.setdefault(name, value)
         return response
 
 

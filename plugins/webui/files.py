@@ -29,7 +29,7 @@ def name_of(header: str) -> str:
         name = unicodedata.normalize("NFC", unquote_to_bytes(header).decode())
     except UnicodeError:
         raise InvalidInput("'X-File-Name' must be the name in UTF-8, percent-encoded.") from None
-    name = re.split(r"[/\\]", name)[-1].strip()
+    name = re.split(r"[/\\]", name)[-1].strip(" ")
     if not name or name in (".", ".."):
         raise InvalidInput("'X-File-Name' names no file.")
     if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in name) or _BIDI & set(name):

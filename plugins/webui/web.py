@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import trio
-from quart import Blueprint, Response, request
+from quart import Blueprint, Response, has_request_context, request, websocket
 from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
@@ -76,7 +76,8 @@ async def _http(error: HTTPException) -> Response:
 
 async def _unforeseen(error: Exception) -> Response:
     await trio.lowlevel.checkpoint()
-    log.error("a request failed: %s %s", request.method, request.path, exc_info=error)
+    asked = request if has_request_context() else websocket
+    log.error("a request failed: %s %s", asked.method, asked.path, exc_info=error)
     return problem(500, "internal", "Something went wrong in the page's own code.", "Its log has the details.")
 
 
@@ -102,6 +103,7 @@ def create_app(site: Site, clients: Clients | None = None) -> QuartTrio:
     app.before_request(door.enter)
     app.before_websocket(door.enter_socket)
     app.after_request(door.leave)
+    app.after_websocket(door.leave_socket)  # type: ignore[type-var]  # it takes None, too
     app.register_error_handler(HomedError, door.ours)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _unforeseen)

@@ -55,7 +55,8 @@ class Browser:
             given["Cookie"] = f"{COOKIE}={self.session}" + (f"; {given['Cookie']}" if "Cookie" in given else "")
         client = self.app.test_client(use_cookies=False)
         response = await client.open(path, method=method, headers=given, data=data)  # type: ignore[call-arg]
-        return Answer(response.status_code, response.headers, str(await response.get_data(as_text=True)))
+        body = bytes(await response.get_data(as_text=False))
+        return Answer(response.status_code, response.headers, body.decode("utf-8", "replace"))
 
     async def get(self, path: str, **headers: str) -> Answer:
         return await self.ask("GET", path, **headers)
