@@ -35,13 +35,15 @@ class Plan:
     """What stands in the folder before the first start.
 
     ``only``: the packaged plugins that run (cli always does).  ``probes``: name → capabilities its manifest lists.
-    ``grants``: name → capabilities in the table.  ``allow``: tools the owner is not asked about.
+    ``grants``: name → capabilities in the table.  ``allow``: tools the owner is not asked about.  ``seer``: there is a
+    second source of that name, which takes pictures.
     """
 
     only: Sequence[str] = ()
     probes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     grants: Mapping[str, Sequence[str]] = field(default_factory=dict)
     allow: Sequence[str] = ()
+    seer: bool = False
 
 
 class House:
@@ -52,9 +54,12 @@ class House:
         self.probes = {name: Probe(data, name, wanted) for name, wanted in plan.probes.items()}
         _furnish(data, plan)
         source = {"name": "fake", "base_url": fake.url, "model": fake.model}
-        shown = ", ".join(f"{key} = {json.dumps(value)}" for key, value in source.items())
-        (data / "homed.toml").write_text(f"[core.llm]\nsources = [{{ {shown} }}]\n", "utf-8")
-        self.daemon = Daemon(data, env={"HOMED_SECRET__LLM__FAKE__API_KEY": fake.key})
+        sources: list[dict[str, Any]] = [source, {**source, "name": "seer", "vision": True}] if plan.seer else [source]
+        tables = [", ".join(f"{key} = {json.dumps(value)}" for key, value in one.items()) for one in sources]
+        shown = ", ".join(f"{{ {table} }}" for table in tables)
+        (data / "homed.toml").write_text(f"[core.llm]\nsources = [{shown}]\n", "utf-8")
+        names = [one["name"].upper() for one in sources]
+        self.daemon = Daemon(data, env={f"HOMED_SECRET__LLM__{name}__API_KEY": fake.key for name in names})
 
     def start(self) -> House:
         """Start the daemon; returns once every plugin is up and messages are answered."""

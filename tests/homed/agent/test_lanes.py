@@ -99,3 +99,69 @@ async def test_places_are_counted_while_inputs_are_being_stored() -> None:
         with lanes.place("a"):
             pass
         nursery.cancel_scope.cancel()
+
+
+async def test_a_shut_thread_takes_nothing_and_begins_nothing_until_it_is_open_again() -> None:
+    ran: list[str] = []
+    go_on = trio.Event()
+
+    async def run(turn: Turn) -> None:
+        await go_on.wait()
+        ran.append(turn.input.id)
+
+    lanes = Lanes(turn_of, run)
+    async with trio.open_nursery() as nursery:
+        lanes.open(nursery)
+        for text in ("1", "2"):
+            lanes.put(input_of("a", text))
+        with lanes.shut("a") as quiet:
+            assert quiet.is_set()
+            with pytest.raises(Unavailable, match="being deleted"), lanes.place("a"):
+                pass
+            with pytest.raises(Unavailable, match="being deleted"), lanes.shut("a"):
+                pass
+            lanes.put(input_of("b", "1"))
+            go_on.set()
+            await trio.testing.wait_all_tasks_blocked()
+            assert sorted(ran) == ["a-1", "b-1"], "the one that ran ends, the next does not begin, others go on"
+            assert lanes.counts == (0, 1)
+        with trio.fail_after(5):
+            await lanes.wait_idle()
+    assert sorted(ran) == ["a-1", "a-2", "b-1"]
+
+
+async def test_what_is_on_its_way_in_when_a_thread_is_shut_is_waited_for() -> None:
+    async def run(_: Turn) -> None:
+        await trio.lowlevel.checkpoint()
+
+    lanes = Lanes(turn_of, run)
+    with lanes.place("a"), lanes.place("a"), lanes.shut("a") as quiet:
+        assert not quiet.is_set()
+    with lanes.place("a"):
+        pass
+    held = lanes.place("a")
+    held.__enter__()
+    with lanes.shut("a") as quiet:
+        assert not quiet.is_set()
+        held.__exit__(None, None, None)
+        assert quiet.is_set()
+
+
+async def test_what_waits_can_be_taken_out_and_nothing_is_left_of_an_idle_thread() -> None:
+    async def run(_: Turn) -> None:
+        await trio.sleep_forever()
+
+    lanes = Lanes(turn_of, run)
+    assert lanes.take("a") == []
+    async with trio.open_nursery() as nursery:
+        lanes.open(nursery)
+        for text in ("1", "2", "3"):
+            lanes.put(input_of("a", text))
+        with lanes.shut("a"):
+            assert [input_.id for input_ in lanes.take("a")] == ["a-2", "a-3"]
+        assert lanes.counts == (1, 0)
+        nursery.cancel_scope.cancel()
+    with lanes.shut("b"):
+        lanes.put(input_of("b", "1"))
+        assert [input_.id for input_ in lanes.take("b")] == ["b-1"]
+        assert lanes.get("b") is None

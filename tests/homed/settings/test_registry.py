@@ -191,6 +191,9 @@ class SlowStore:
     async def read(self, fn: Callable[[Tx], T]) -> T:
         raise AssertionError("nothing is read here")
 
+    async def empty_log(self) -> bool:
+        raise AssertionError("nothing is deleted here")
+
 
 async def test_a_setter_cancelled_once_the_commit_has_begun_is_in_memory_too(tmp_path: Path) -> None:
     store = SlowStore()
