@@ -73,6 +73,7 @@ class Engine:
         self._waiting: deque[Job] = deque()
         self._wake = trio.Event()
         self._kept = False
+        self._was_kept = False
         self._retired = trio.CancelScope()
         self._life: Life | None = None
         self._bad_lives = 0
@@ -102,11 +103,13 @@ class Engine:
         elif self._life is not None and self._life.job is job and not job.began:
             log.info("%s was stopped while it read the prompt: its process is ended and started again", self._where)
             self._life.kill()
+            self.state = "loading" if self._kept else ""
 
     def keep(self, kept: bool) -> None:
         """Keep it loaded and its prompt's beginning read, or let it go when nobody asks."""
         if kept != self._kept:
             self._kept, self._bad_lives = kept, 0
+            self._was_kept = self._was_kept or kept
             self._wake.set()
 
     def retire(self) -> None:
@@ -122,7 +125,10 @@ class Engine:
                     await self._live()
         finally:
             self.state = ""
-            self._fail_waiting(ProviderError(ErrorKind.TRANSIENT, f"{self._where} was changed or is being stopped."))
+            self._fail_waiting(self._gone())
+
+    def _gone(self) -> ProviderError:
+        return ProviderError(ErrorKind.TRANSIENT, f"{self._where} was changed or is being stopped.", hint=_ASK)
 
     async def _wanted(self) -> None:
         begun = trio.current_time()
@@ -140,6 +146,7 @@ class Engine:
     async def _live(self) -> None:
         """One life of the process."""
         self.state, self.reason = "loading", ""
+        self._was_kept = self._kept
         try:
             path, size = await trio.to_thread.run_sync(_sized, self._ports.file, self._bad_lives > 0)
             command = Command(self._ports.argv, self._ports.folder, self._ports.env)
@@ -154,6 +161,8 @@ class Engine:
         except HomedError as error:
             self._cannot(error)
         finally:
+            if self._life is not None and self._life.job is not None:
+                self._life.job.fail(self._gone())  # cancelled or retired in the middle of it
             self._life = None
 
     async def _lead(self, life: Life, path: Path, size: int) -> bool:
@@ -202,15 +211,14 @@ class Engine:
 
     async def _next(self, life: Life) -> Job | None:
         """The next job; None when it may rest."""
-        since = trio.current_time()
+        until = trio.current_time() + LINGER
         while not self._waiting:
-            kept = self._kept
-            with trio.move_on_at(trio.current_time() + REFRESH if kept else since + LINGER) as patience:
-                await self._woken()
-            if not self._waiting and not self._kept and (kept or patience.cancelled_caught):
+            if not self._kept and (self._was_kept or trio.current_time() >= until):
                 return None
-            if not self._waiting and self._ports.opening() != self._warm_with:
+            if self._ports.opening() != self._warm_with:
                 await self._warm(life)
+            with trio.move_on_at(trio.current_time() + REFRESH if self._kept else until):
+                await self._woken()
         return self._waiting.popleft()
 
     def _crashed(self, life: Life, ended: Exit) -> None:
@@ -235,8 +243,7 @@ class Engine:
         self._fail_waiting(ProviderError(ErrorKind.BAD_REQUEST, message, hint=error.hint or _CANNOT))
 
     def _fail_waiting(self, error: ProviderError) -> None:
-        running = [self._life.job] if self._life is not None and self._life.job is not None else []
-        waiting, self._waiting = [*running, *self._waiting], deque()
+        waiting, self._waiting = self._waiting, deque()
         for job in waiting:
             job.fail(ProviderError(error.kind, error.message, hint=error.hint))
 
