@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import trio
 
+from homed.errors import NotFound
 from homed.memory.records import Event
 from homed.providers.base import Image, Source
 
@@ -31,3 +32,8 @@ class NoMedia:
         """Nothing goes with any event."""
         await trio.lowlevel.checkpoint()
         return Attached()
+
+    async def text(self, id_: str, *, scope: str, thread: str) -> str:  # noqa: ARG002 - MediaPort's
+        """There is none."""
+        await trio.lowlevel.checkpoint()
+        raise NotFound(f"There is no text {id_} here.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from homed.agent.reading import places_of
+from homed.agent.turn import Turn
 from homed.errors import NotFound
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import events as table
@@ -38,9 +39,17 @@ class Explanations:
 
 def recalls(tx: Tx, turns: Collection[str]) -> list[dict[str, object]]:
     """What each of these turns was shown and told from elsewhere, as ``recalls`` of ``io.history``."""
-    found = ledger.of_turns(tx, turns, "recall")
-    keys = ("shown", "cold", "chars", "kept")
-    return [{"turn": turn, **{key: entry.data.get(key) for key in keys}} for turn, entry in found.items()]
+    return [_told(turn, entry.data) for turn, entry in ledger.of_turns(tx, turns, "recall").items()]
+
+
+def recalls_now(turn: Turn | None) -> list[dict[str, object]]:
+    """The same of the turn that runs, whose record comes with its next commit; none when it has come."""
+    found = [data for kind, data in turn.ledger if kind == "recall"] if turn else []
+    return [_told(turn.id, found[-1])] if turn and found else []
+
+
+def _told(turn: str, data: Mapping[str, object]) -> dict[str, object]:
+    return {"turn": turn, **{key: data.get(key) for key in ("shown", "cold", "chars", "kept")}}
 
 
 def _explained(tx: Tx, scopes: Collection[str], turn: str) -> dict[str, object]:

@@ -199,7 +199,8 @@ def _put_in(tx: Tx, given: Input, heard: Heard, *, at: float, no_memory: bool) -
     new = NewEvent(EventKind.USER, heard.text, data, peer=given.peer, no_memory=no_memory)
     thread = threads.get(tx, given.thread)
     title = heard.title or (brought[0].name if brought else "")
-    named = thread is not None and not thread.title and bool(title)
+    # a name stands in lists, and before events in other conversations' prompts: nothing private gives one
+    named = thread is not None and not thread.title and bool(title) and not no_memory
     if named:
         threads.rename(tx, given.thread, title)
     event = events.append(tx, given, new, at=at)

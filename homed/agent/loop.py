@@ -49,7 +49,8 @@ class Loop:
         self._model = Model(ports, self._journal)
         self._texts = load_texts()
         self._scopes = Scopes()
-        self._context = Context(ports, catalogue, self._texts, Recall(ports, self._scopes))
+        self._recall = Recall(ports, self._scopes)
+        self._context = Context(ports, catalogue, self._texts, self._recall)
         self._sinking = Sinking(ports, self._scopes)
         self._guard = Guard(ports, self._context, self._sinking)
 

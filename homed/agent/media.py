@@ -13,7 +13,7 @@ import trio
 
 from homed.agent.attached import Attached
 from homed.agent.ports import RedactorPort
-from homed.errors import HomedError
+from homed.errors import HomedError, NotFound
 from homed.memory import blocks
 from homed.memory.blocks import Block
 from homed.memory.filetypes import IMAGES, JUDGED, decoded, dimensions
@@ -84,6 +84,21 @@ class Media:
         return Attached(loading.texts, loading.images)
 
 
+    async def text(self, id_: str, *, scope: str, thread: str) -> str:
+        """The text of an attachment as ``load`` shows it, but uncut, for a model that works in ``thread``.
+
+        Of a file larger than ``READ`` its beginning.  NotFound if there is no such file there, or it is no text.
+        """
+        found = await self._store.read(lambda tx: blocks.readable(tx, id_, scope=scope, thread=thread))
+        if found is None:
+            raise NotFound(f"There is no text {id_} here.")
+        data = await self._files.read(found.hash, 0, min(READ, found.bytes))
+        text = await trio.to_thread.run_sync(text_of, found, data, self._redactor.redact)
+        if text is None:
+            raise NotFound(f"{found.name} is no text.")
+        return text
+
+
 class _Loading:
     """One prompt's files, newest message first."""
 
@@ -137,17 +152,25 @@ class _Loading:
 
 def described(block: Block, data: bytes, limit: int, redact: Redact) -> str | None:
     """A text file as fenced data, ``limit`` characters of it; None if it is no text.  ``data``: its first ``READ``."""
-    whole = len(data) >= block.bytes
-    text = None if _BINARY.fullmatch(block.media_type) else decoded(data, whole=whole)
+    text = text_of(block, data, redact)
     if text is None:
         return None
-    text = redact(text)
-    if len(text) > limit or not whole:
-        tail = limit // 4 if whole else 0
-        more = "" if whole else f"; {block.bytes - len(data)} bytes more were not read"
-        text = ends(text, min(len(text), limit - tail), tail, more)
+    rest = block.bytes - len(data)
+    if len(text) > limit or rest > 0:
+        tail = 0 if rest > 0 else limit // 4
+        head = min(len(text), limit - tail)
+        more = f'; read on with result_read(id="{block.id}", offset={head})' if len(text) > limit else ""
+        text = ends(text, head, tail, f"{more}; {rest} bytes more can not be read" if rest > 0 else more)
     inside = _FENCE.sub("‹", text)
     return f'<data source="attached file {_shown_name(block)}, {size_text(block.bytes)}">\n{inside}\n</data>'
+
+
+def text_of(block: Block, data: bytes, redact: Redact) -> str | None:
+    """The text in the first bytes of a file, without secrets; None if it is no text."""
+    if _BINARY.fullmatch(block.media_type):
+        return None
+    text = decoded(data, whole=len(data) >= block.bytes)
+    return None if text is None else redact(text)
 
 
 def label(block: Block, note: str = "", *, size: tuple[int, int] | None = None) -> str:

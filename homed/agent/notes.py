@@ -23,6 +23,9 @@ NOTE_TOKENS = 600
 EARLIER_TOKENS = 60
 """Tokens of a note of an earlier turn, whose answer stands behind it."""
 
+SHORT = 80
+"""Tokens below which a text is shown by its beginning alone: the marks of head and tail would take half of them."""
+
 SMALL_TOKENS = 120
 """Tokens of all notes together for a model that is offered no tools: it reads slowly, and its window is small."""
 
@@ -79,18 +82,24 @@ def note(event: Event, place: Place, *, peer: str, limit: int) -> str:
     """One recalled event in about ``limit`` tokens: its id, date, conversation and who said it, then its text."""
     at = datetime.fromtimestamp(event.created_at).astimezone().strftime("%Y-%m-%d %H:%M")
     head = f"- {event.id}, {at}, conversation {place}, {who(event, peer)}: "
-    room = max(limit - estimate_tokens(head), limit // 3)
-    return head + in_tokens(neutral(event.text).strip(), room, event.id, estimate_tokens)
+    room, text = max(limit - estimate_tokens(head), limit // 3), neutral(event.text).strip()
+    return head + (in_tokens(text, room, event.id, estimate_tokens) if room > SHORT else _beginning(text, room))
 
 
 def small_note(event: Event, *, peer: str, limit: int) -> str:
     """The same for a small model: the date, who, and what."""
     head = f"- {day(event.created_at)}, {who(event, peer)}: "
-    text = " ".join(neutral(event.text).split())
-    room = limit - estimate_tokens(head)
-    while text and estimate_tokens(text) > room:
-        text = text[: min(len(text) - 1, max(0, len(text) * room // estimate_tokens(text)))]
+    text = _beginning(" ".join(neutral(event.text).split()), limit - estimate_tokens(head))
     return head + text if text else ""
+
+
+def _beginning(text: str, room: int) -> str:
+    """What of a text fits ``room`` tokens, from its beginning."""
+    shown, keep = text, len(text)
+    while shown and estimate_tokens(shown) > room:
+        keep = min(keep - 1, max(0, keep * room // estimate_tokens(shown)))
+        shown = f"{text[:keep]}…" if keep > 0 else ""
+    return shown
 
 
 def who(event: Event, peer: str) -> str:

@@ -122,6 +122,10 @@ class MediaPort(Protocol):
         """The files of these events, oldest first, as this source can take them."""
         ...
 
+    async def text(self, id_: str, *, scope: str, thread: str) -> str:
+        """The whole text of an attachment; NotFound."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class CallContext:

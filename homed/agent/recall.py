@@ -60,7 +60,8 @@ class Recall:
                     await self._ports.store.read(lambda tx: read(tx, wanted, found))
                 except StorageError as error:
                     log.warning("turn %s remembers less: %s", turn.id, error.message)
-                self._take(turn, wanted, found)
+                if found.selection is not None:
+                    self._take(turn, wanted, found)
         if found.selection is None:  # out of time: whatever was read by then
             if not found.events:
                 found.events = await self._newest(wanted, limit)
