@@ -28,9 +28,6 @@ class _Whole:
             section = self._section(string(event, "turn"))
             section.input = section.input or string(mapping(event.get("data")), "input")
             section.items.extend(self._event(event))
-        for recall in mappings(history.get("recalls")):
-            if (recalled := self._made.get(string(recall, "turn"))) is not None:
-                recalled.items.extend(self._items.recall(recall))
         for end in mappings(history.get("ended")):
             if (ended := self._made.get(string(end, "turn"))) is not None:
                 ended.items.append(self._items.end(ended.turn, end))
@@ -39,6 +36,9 @@ class _Whole:
             section = self._section(string(live, "turn"))
             section.input, section.live = string(live, "input"), True
             section.items.extend(self._live(live))
+        for recall in mappings(history.get("recalls")):
+            if (recalled := self._made.get(string(recall, "turn"))) is not None:
+                recalled.items.extend(self._items.recall(recall))
         for waiting in mappings(history.get("queued")):
             name = string(waiting, "input")
             known = next((one for one in self._made.values() if one.input == name), None)

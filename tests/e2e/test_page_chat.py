@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
 
 from tests.e2e.conftest import Visitor, ready, visiting
 from tests.kit.daemon import Daemon, until
 from tests.kit.fake_openai import FakeOpenAI
+from tests.plugins.webui.standin_rich import picture
 
 pytestmark = [pytest.mark.chromium, pytest.mark.slow]
 
@@ -327,3 +329,57 @@ def test_a_message_with_line_breaks_and_every_script_is_kept(page: Page, model: 
     ended(page)
     assert turn(page).locator(".said").inner_text() == "多行\nsecond 🎈"
     assert answer(page).inner_text() == "好的 🌍"
+
+
+def test_a_picture_and_a_file_reach_the_conversation_and_go_with_it(page: Page, model: FakeOpenAI) -> None:
+    """Through the real store: shown after a reload, told to the model, and gone with the conversation."""
+    model.when("what is on it", {"say": "A green field."})
+    shot: FilePayload = {"name": "field.png", "mimeType": "image/png", "buffer": picture()}
+    note: FilePayload = {"name": "harvest.csv", "mimeType": "text/csv", "buffer": b"year,kg\n2026,41\n"}
+    page.set_input_files("#files", [shot, note])
+    expect(page.locator("#attached li[data-ready]")).to_have_count(2)
+    say(page, "what is on it?")
+    ended(page)
+    assert answer(page).inner_text() == "A green field."
+    assert "2026,41" in json.dumps(model.chats[-1].body, ensure_ascii=False), "a text file is shown to the model"
+    reload(page)
+    image = turn(page).locator("a.shot img")
+    until(lambda: image.evaluate("one => one.complete && one.naturalWidth") == 320, what="the picture")
+    with page.expect_download() as download:
+        turn(page).locator("a.file").click()
+    assert download.value.path().read_bytes() == note["buffer"]
+    address = str(image.get_attribute("src"))
+    base = page.url.split("/t/")[0]
+    assert page.request.get(base + address).status == 200
+    page.click("#about")
+    page.get_by_role("menuitem", name="Delete").click()
+    expect(page.get_by_role("dialog")).to_contain_text("“what is on it?” goes for good")
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.locator("#welcome")).to_be_visible()
+    expect(page.locator(".toast")).to_have_text("Deleted: 2 events and 2 files")
+    assert page.request.get(base + address).status == 404
+
+
+def test_what_was_told_elsewhere_is_recalled_and_opens_to_the_very_words(page: Page, visitor: Visitor) -> None:
+    """Told in one conversation, asked in another: the page lists what came back, word for word, and why."""
+    told = "My grandmother's orchard lies in Zarasai, with forty-two quince trees."
+    say(page, told)
+    ended(page)
+    other = visitor.open("/")
+    say(other, "How many quince trees has the orchard in Zarasai?")
+    ended(other)
+    line = turn(other).locator("details.recall")
+    expect(line.locator("summary")).to_contain_text("from other conversations")
+    line.locator("summary").click()
+    row = line.locator(".event", has_text="forty-two quince trees").first
+    row.click()
+    dialog = other.get_by_role("dialog")
+    expect(dialog.locator(".verbatim")).to_have_text(told)
+    expect(dialog.get_by_role("link", name="My grandmother's orchard")).to_be_visible()
+    other.keyboard.press("Escape")
+    turn(other).get_by_role("button", name="Why this answer").click()
+    expect(other.get_by_role("dialog")).to_contain_text("What the model saw")
+    expect(other.get_by_role("dialog").locator(".event", has_text="quince").first).to_be_attached()
+    other.keyboard.press("Escape")
+    reload(other)
+    expect(turn(other).locator("details.recall summary")).to_contain_text("from other conversations")

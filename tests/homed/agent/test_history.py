@@ -108,6 +108,18 @@ async def test_live_shows_the_running_calls_and_queued_what_waits(tmp_path: Path
         assert view["thread"]["busy"] is True
 
 
+async def test_what_a_turn_under_way_recalled_is_in_its_history_before_it_is_recorded(tmp_path: Path) -> None:
+    """A page that opens between the notice and the answer shows the same line as one that was there."""
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("I keep bees."), hangs("Bees")))) as agent:
+        await agent.ask("I keep bees.")
+        receipt = await agent.conversations.inject(OWNER, message("what do I keep?"))
+        await agent.until(lambda: any(one["text"] == "Bees" for one in agent.of("content_delta")))
+        (told,) = (await agent.history(receipt.thread.id))["recalls"]
+        notice = agent.of("recall")[-1]
+        assert {key: notice[key] for key in told if key != "turn"} == {key: told[key] for key in told if key != "turn"}
+        assert len(told["shown"]) == 2
+
+
 async def test_older_pages_are_reached_by_seq(tmp_path: Path) -> None:
     async with running_agent(tmp_path) as agent:
         thread = ""

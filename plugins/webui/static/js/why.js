@@ -96,8 +96,8 @@ export async function openWhy(turn) {
 // The line over an answer, opened: which events came back.
 export async function fillRecall(details, turn) {
   const home = $("[data-recalled]", details);
-  if (home.childElementCount || !turn) return;
-  home.append(make("li", { class: "quiet", text: "…" }));
+  if ($(".event", home) || !turn) return; // a turn under way is recorded later: asked again when opened again
+  home.replaceChildren(make("li", { class: "quiet", text: "…" }));
   try {
     const { entries, events } = await explain(turn);
     const groups = list(entries).filter((one) => one.kind === "recall").flatMap((one) => kinds.recall(one.data ?? {}).groups.slice(0, 2));
