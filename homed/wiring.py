@@ -41,14 +41,14 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     local = local_ports(house.paths, house.settings, wall=house.wall, say=house.say, warm=True)
     tokens, files = CallTokens(), MediaFiles(house.paths.media)
     store, wall, redactor = house.store, house.wall, house.redactor
+    media = Media(store, files, redactor)
     async with open_sources(house.settings, house.secrets, redactor.know, local) as sources:
         uploads = Uploads(store, files, redactor, wall=wall, failpoints=house.failpoints)
         conversations = Conversations(
             AgentPorts(
                 store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
                 rules=Rules(store, wall), tokens=tokens, redactor=redactor, wall=wall, failpoints=house.failpoints,
-                builtins=builtin_tools(store, house.host.registry, wall, house.failpoints),
-                media=Media(store, files, redactor),
+                builtins=builtin_tools(store, house.host.registry, wall, house.failpoints, media), media=media,
             ),
             uploads,
         )  # fmt: skip

@@ -83,7 +83,6 @@ class Media:
             await loading.event(event, found.get(event.id, []))
         return Attached(loading.texts, loading.images)
 
-
     async def text(self, id_: str, *, scope: str, thread: str) -> str:
         """The text of an attachment as ``load`` shows it, but uncut, for a model that works in ``thread``.
 

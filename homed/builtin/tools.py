@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import trio
 
-from homed.agent.ports import BuiltinTool, CallContext, RegistryPort
+from homed.agent.attached import NoMedia
+from homed.agent.ports import BuiltinTool, CallContext, MediaPort, RegistryPort
 from homed.builtin.coldcontext import coldcontext_query
 from homed.builtin.entries import entry
 from homed.clock import WallClock, system_wall_clock
@@ -14,21 +15,32 @@ from homed.errors import NotFound
 from homed.failpoints import Failpoints
 from homed.store.rows import Storage
 
+FILES = "blk_"
+"""What the ids of attachments begin with."""
+
 READ_LENGTH = 6000
 """Characters that one ``result_read`` gives: in UTF-8 below the smallest sensible result limit."""
 
 
 def builtin_tools(
-    store: Storage, registry: RegistryPort, wall: WallClock = system_wall_clock, failpoints: Failpoints | None = None
+    store: Storage,
+    registry: RegistryPort,
+    wall: WallClock = system_wall_clock,
+    failpoints: Failpoints | None = None,
+    media: MediaPort | None = None,
 ) -> tuple[BuiltinTool, ...]:
     """Every tool of the kernel's own."""
-    return (_result_read(store), _get_plugin_tools(registry), coldcontext_query(store, wall, failpoints))
+    return (
+        _result_read(store, media or NoMedia()),
+        _get_plugin_tools(registry),
+        coldcontext_query(store, wall, failpoints),
+    )
 
 
-def _result_read(store: Storage) -> BuiltinTool:
-    async def run(context: CallContext, args: Mapping[str, object]) -> object:
-        wanted, offset = str(args["id"]), _int(args.get("offset"), 0)
-        length = _int(args.get("length"), READ_LENGTH)
+def _result_read(store: Storage, media: MediaPort) -> BuiltinTool:
+    async def text_of(context: CallContext, wanted: str) -> str:
+        if wanted.startswith(FILES):
+            return await media.text(wanted, scope=context.scope, thread=context.thread)
         # the scope's own and no other's: an id is no key; and what is private to a turn stays in its conversation
         text = await store.read(
             lambda tx: tx.value(
@@ -38,6 +50,11 @@ def _result_read(store: Storage) -> BuiltinTool:
         )
         if not isinstance(text, str):
             raise NotFound(f"There is no text {wanted} here.")
+        return text
+
+    async def run(context: CallContext, args: Mapping[str, object]) -> object:
+        offset, length = _int(args.get("offset"), 0), _int(args.get("length"), READ_LENGTH)
+        text = await text_of(context, str(args["id"]))
         return {"text": text[offset : offset + length], "offset": offset, "of": len(text)}
 
     properties = {

@@ -29,6 +29,7 @@ LEFTOVER = 86_400.0
 """Seconds after which a file that no message took is thrown away."""
 
 _COLUMNS = "id, hash, name, media_type, bytes, tokens"
+_OF_FILE = ", ".join(f"f.{column}" for column in _COLUMNS.split(", "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +115,8 @@ def of_input(tx: Tx, input_id: str) -> list[Block]:
 
 def waiting_in(tx: Tx, thread: str) -> Mapping[str, list[Block]]:
     """The same for every input of a thread that has such files, by input."""
-    columns = ", ".join(f"u.{column}" for column in _COLUMNS.split(", "))
-    query = "FROM inputs i JOIN uploads u ON u.input = i.id WHERE i.thread = ? ORDER BY i.seq, u.place"
-    return _grouped(tx.all(f"SELECT i.id, {columns} {query}", (thread,)))
+    query = "FROM inputs i JOIN uploads f ON f.input = i.id WHERE i.thread = ? ORDER BY i.seq, f.place"
+    return _grouped(tx.all(f"SELECT i.id, {_OF_FILE} {query}", (thread,)))
 
 
 def adopt(tx: Tx, event: Event, input_id: str, *, at: float) -> Event:
@@ -150,12 +150,23 @@ def of_events(tx: Tx, ids: Collection[str]) -> Mapping[str, list[Block]]:
 def visible(tx: Tx, id_: str, *, peer: str, scopes: Collection[str]) -> Block | None:
     """A file of an event, or of an accepted input, in these scopes, or one that this peer has uploaded; else None."""
     marks = ", ".join("?" * len(scopes))
-    columns = ", ".join(f"f.{column}" for column in _COLUMNS.split(", "))
     row = tx.one(
-        f"SELECT {columns} FROM blocks f JOIN events e ON e.id = f.event WHERE f.id = ? AND e.scope IN ({marks})"
-        f" UNION ALL SELECT {columns} FROM uploads f LEFT JOIN inputs i ON i.id = f.input"
+        f"SELECT {_OF_FILE} FROM blocks f JOIN events e ON e.id = f.event WHERE f.id = ? AND e.scope IN ({marks})"
+        f" UNION ALL SELECT {_OF_FILE} FROM uploads f LEFT JOIN inputs i ON i.id = f.input"
         f" WHERE f.id = ? AND (i.scope IN ({marks}) OR (f.input = '' AND f.peer = ?))",
         (id_, *scopes, id_, *scopes, peer),
+    )
+    return None if row is None else Block(*row)
+
+
+def readable(tx: Tx, id_: str, *, scope: str, thread: str) -> Block | None:
+    """A file that a model may read which works in this thread: of the scope's events, but those that are private to
+    another thread and those whose files could not be checked.
+    """
+    row = tx.one(
+        f"SELECT {_OF_FILE} FROM blocks f JOIN events e ON e.id = f.event WHERE f.id = ? AND e.scope = ?"
+        " AND (e.thread = ? OR e.no_memory = 0) AND json_extract(e.data, '$.withheld') IS NULL",
+        (id_, scope, thread),
     )
     return None if row is None else Block(*row)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,11 +12,17 @@ from typing import Any
 import pytest
 import trio
 
+from homed.agent.media import Media
+from homed.agent.ports import BuiltinTool
 from homed.agent.uploads import Piece
+from homed.builtin.tools import builtin_tools
 from homed.errors import InvalidInput, NotFound
 from homed.identity.roles import Identity
 from homed.memory.records import InputState
-from homed.providers.base import ChatRequest, User
+from homed.providers.base import ChatRequest, ToolResult, User
+from homed.redact import Redactor
+from homed.store.db import Store
+from homed.store.files import MediaFiles
 from tests.kit.builders import (
     GUEST,
     OWNER,
@@ -22,6 +30,7 @@ from tests.kit.builders import (
     FakeHost,
     FakeModel,
     Setup,
+    calls,
     hangs,
     message,
     running_agent,
@@ -94,6 +103,34 @@ async def test_a_long_text_is_shown_head_and_tail_and_secrets_in_it_are_not(tmp_
         assert "begin [secret:github]" in said
         assert "the end" in said
         assert "characters left out" in said
+
+
+async def test_what_was_left_out_of_a_file_is_read_on_by_its_id_in_its_scope_alone(tmp_path: Path) -> None:
+    text = "".join(f"line {n}, 第{n}行\n" for n in range(9_000))
+    redactor = Redactor()
+
+    def builtins(store: Store, host: FakeHost) -> tuple[BuiltinTool, ...]:
+        return builtin_tools(store, host.registry, media=Media(store, MediaFiles(tmp_path / "media"), redactor))
+
+    model = FakeModel(says("I see the beginning."))
+    async with running_agent(tmp_path, Setup(model=model, builtins=builtins)) as agent:
+        id_ = await upload(agent, text.encode(), "long.log")
+        picture = await upload(agent, PNG, "cat.png")
+        done = await send(agent, "read", id_, picture)
+        shown = seen(model.requests[0])[0].text
+        offset = int(re.search(rf'result_read\(id="{id_}", offset=(\d+)\)', shown)[1])  # type: ignore[index]
+        arguments = json.dumps({"id": id_, "offset": offset, "length": 500})
+        model.script = [calls(("result_read", arguments)), says("ok")]
+        await agent.ask("go on", thread=done.thread)
+        result = json.loads(str(getattr(model.requests[-1].messages[-1], "text", "")))
+        assert result == {"text": text[offset : offset + 500], "offset": offset, "of": len(text)}
+        for wanted, who in ((picture, OWNER), ("blk_nothing", OWNER), (id_, GUEST)):
+            model.script = [calls(("result_read", json.dumps({"id": wanted}))), says("ok")]
+            await agent.ask("and this", who=who)
+            last = model.requests[-1].messages[-1]
+            assert isinstance(last, ToolResult)
+            assert last.is_error
+            assert "There is no text" in last.text or "is no text" in last.text
 
 
 async def test_a_message_may_be_files_alone_and_names_the_thread_by_the_first(tmp_path: Path) -> None:

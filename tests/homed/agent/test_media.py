@@ -55,7 +55,7 @@ def test_a_long_text_is_head_and_tail_and_one_longer_still_its_head() -> None:
     data = ("c" * (READ + 10)).encode()
     shown = described(block(len(data)), data[:READ], SHOWN, plain)
     assert shown is not None
-    assert "10 bytes more were not read" in shown
+    assert "10 bytes more can not be read" in shown
     assert len(shown) < SHOWN + 300
 
 
