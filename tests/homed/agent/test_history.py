@@ -113,7 +113,7 @@ async def test_what_a_turn_under_way_recalled_is_in_its_history_before_it_is_rec
     async with running_agent(tmp_path, Setup(model=FakeModel(says("I keep bees."), hangs("Bees")))) as agent:
         await agent.ask("I keep bees.")
         receipt = await agent.conversations.inject(OWNER, message("what do I keep?"))
-        await agent.until(lambda: any(one["text"] == "Bees" for one in agent.of("content_delta")))
+        await agent.until(lambda: len(agent.of("recall")) == 2)
         (told,) = (await agent.history(receipt.thread.id))["recalls"]
         notice = agent.of("recall")[-1]
         assert {key: notice[key] for key in told if key != "turn"} == {key: told[key] for key in told if key != "turn"}
