@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from homed.jobs.checks import Check, bad, ok, warn
+from homed.jobs.checks import Check, State, bad, ok, warn
 from homed.retrieval import index
 from homed.store import examine
 from homed.store.filesystem import FileSystem
@@ -18,12 +18,14 @@ REPAIR = "Stop homed and run `homed doctor --repair`."
 def database(tx: Tx, disk: FileSystem, *, deep: bool) -> list[Check]:
     """Everything that one look at the database tells.  ``deep`` reads all of it."""
     version, known = examine.schema_of(tx)
-    if version != known:
-        return [_damage(tx, deep=deep), schema(version, known)]
-    return [_damage(tx, deep=deep), schema(version, known), journal(examine.journal_of(tx), disk), rows(tx), words(tx)]
+    first = [damage(tx, deep=deep), schema(version, known)]
+    if version != known or first[0].state is State.BAD:
+        return first
+    return [*first, journal(examine.journal_of(tx), disk), rows(tx), words(tx)]
 
 
-def _damage(tx: Tx, *, deep: bool) -> Check:
+def damage(tx: Tx, *, deep: bool) -> Check:
+    """Whether the file is sound."""
     found = examine.damage_of(tx, deep=deep)
     if found:
         return bad("database", f"damaged: {found[0].splitlines()[-1]}", REPAIR)

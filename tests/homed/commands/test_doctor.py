@@ -1,0 +1,133 @@
+"""`homed doctor` as it is typed: what it prints, how it ends, and the repair."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import apsw
+import pytest
+import trio
+
+from homed.__main__ import main
+from homed.config.lock import data_lock
+from homed.paths import Paths
+from homed.store.db import open_store
+from tests.homed.jobs.test_contents import fill
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    made = Paths(tmp_path / "data")
+    made.create()
+
+    async def run() -> None:
+        async with open_store(made.db) as store:
+            await store.write(fill)
+
+    trio.run(run)
+    return made
+
+
+def homed(paths: Paths, *words: str) -> int:
+    return main(["doctor", *words, "--data", str(paths.data)])
+
+
+def zero(paths: Paths, number: int) -> None:
+    with paths.db.open("r+b") as file:
+        file.seek((number - 1) * 4096)
+        file.write(bytes(4096))
+
+
+def states(text: str) -> dict[str, str]:
+    return {check["name"]: check["state"] for check in json.loads(text)["checks"]}
+
+
+def test_all_well_is_0_and_something_bad_is_1_with_what_to_do(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
+    assert homed(paths) == 0
+    assert "BAD" not in capsys.readouterr().out
+    zero(paths, 3)
+    assert homed(paths) == 1
+    out = capsys.readouterr().out
+    assert "BAD   database" in out
+    assert "→ Stop homed and run `homed doctor --repair`." in out
+    assert homed(paths, "--json") == 1
+    assert states(capsys.readouterr().out)["database"] == "bad"
+
+
+def test_a_warning_is_no_failure(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
+    (paths.plugins / "broken").mkdir()
+    (paths.plugins / "broken" / "plugin.json").write_text("{")
+    assert homed(paths, "--json") == 0
+    assert states(capsys.readouterr().out)["plugins"] == "warn"
+
+
+@pytest.mark.parametrize(
+    ("text", "state"), [("[core.agent]\nnonsense = 1\n", "bad"), ('[plugin.webui]\nlissten = "x"\n', "warn")]
+)
+def test_the_configuration_is_looked_at_too(
+    paths: Paths, capsys: pytest.CaptureFixture[str], text: str, state: str
+) -> None:
+    paths.config.write_text(text)
+    homed(paths, "--json")
+    assert states(capsys.readouterr().out)["configuration"] == state
+
+
+def test_the_listening_address_comes_from_where_the_daemon_would_take_it(
+    paths: Paths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths.config.write_text('[plugin.webui]\nlisten = "0.0.0.0:8080"\n')
+    assert homed(paths, "--json") == 1
+    assert states(capsys.readouterr().out)["page"] == "bad"
+
+
+def test_a_daemon_that_cannot_be_reached_is_named(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
+    with data_lock(paths):
+        assert homed(paths, "--json") == 0
+        assert states(capsys.readouterr().out)["daemon"] == "warn"
+        assert homed(paths, "--repair") == 1
+    assert "Stop it first" in capsys.readouterr().err
+
+
+def test_the_repair_says_what_it_saved_and_where_the_damaged_one_is(
+    paths: Paths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    zero(paths, 3)
+    assert homed(paths, "--repair", "--json") == 0
+    done = json.loads(capsys.readouterr().out)
+    assert done["repaired"]
+    assert Path(done["kept"], "homed.db").exists()
+    assert {"table": "events", "kept": 40, "lost": 0} in done["tables"]
+    assert homed(paths, "--repair") == 0
+    assert "sound" in capsys.readouterr().out
+    assert homed(paths, "--json") == 0
+    told = states(capsys.readouterr().out)
+    assert (told["database"], told["word index"], told["kept aside"]) == ("ok", "warn", "warn")
+
+
+def test_a_search_index_that_is_wrong_is_made_anew_and_nothing_else_is_touched(
+    paths: Paths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connection = apsw.Connection(str(paths.db))
+    connection.execute("UPDATE word_counts SET documents = 3")
+    connection.close()
+    assert homed(paths, "--repair") == 0
+    assert "made anew" in capsys.readouterr().out
+    assert not (paths.data / "damaged").exists()
+
+
+def test_a_search_index_with_broken_pieces_is_made_anew_too(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
+    connection = apsw.Connection(str(paths.db))
+    connection.execute("UPDATE word_index_data SET block = zeroblob(length(block)) WHERE id > 10")
+    connection.close()
+    assert homed(paths) in (0, 1)
+    capsys.readouterr()
+    assert homed(paths, "--repair", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["reindexed"]
+    assert homed(paths, "--deep", "--json") in (0, 1)
+    assert states(capsys.readouterr().out)["database"] == "ok"
+
+
+def test_nothing_there_is_nothing_to_repair(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert homed(Paths(tmp_path / "none"), "--repair") == 0
+    assert not (tmp_path / "none").exists()

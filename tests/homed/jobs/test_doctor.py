@@ -1,0 +1,134 @@
+"""The whole look: what is put together, and what a deep one adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homed.errors import StorageError, Unavailable
+from homed.jobs import doctor
+from homed.jobs.checks import Check, State, ok
+from homed.jobs.doctor import Patient, examine, is_loopback
+from homed.paths import Paths
+from homed.providers.base import Source
+from homed.providers.local.models import EMBEDDED
+from homed.store.db import open_store
+from homed.store.examine import LookingStore
+from homed.store.filesystem import FileSystem
+from homed.store.rows import Tx
+
+
+@dataclass(frozen=True)
+class Tried:
+    ok: bool
+    error: str = ""
+    hint: str = ""
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> Patient:
+    paths = Paths(tmp_path / "data")
+    paths.create()
+    values: dict[str, object] = {"plugin.webui.listen": "127.0.0.1:8080"}
+    return Patient(
+        paths=paths, disk=FileSystem("ext4", True), redact=str, read=LookingStore(paths.db).read, setting=values.get,
+        source=Source("a", "http://x", "m"), daemon=[ok("daemon", "not running")],
+    )  # fmt: skip
+
+
+async def named(patient: Patient, *, deep: bool = False) -> dict[str, Check]:
+    found = await examine(patient, deep=deep)
+    names = [check.name for check in found]
+    assert len(set(names)) == len(names)
+    return {check.name: check for check in found}
+
+
+async def test_a_healthy_installation_has_nothing_bad_and_every_check_once(patient: Patient) -> None:
+    fresh = await named(patient)
+    assert {check.state for check in fresh.values()} == {State.OK}
+    async with open_store(patient.paths.db):
+        pass
+    used = await named(patient, deep=True)
+    assert {check.state for check in used.values()} == {State.OK}
+    assert used.keys() - fresh.keys() == {"schema", "journal", "records", "word index", "attachments"}
+
+
+async def test_what_a_running_daemon_met_counts_even_if_a_quick_look_does_not_see_it(patient: Patient) -> None:
+    async with open_store(patient.paths.db):
+        pass
+    found = await named(replace(patient, damage="The database is damaged."))
+    assert found["database"].state is State.BAD
+    assert "--repair" in found["database"].hint
+
+
+@pytest.mark.parametrize(
+    ("reason", "hint"), [("corrupt", "--repair"), ("not_a_database", "--repair"), ("newer_schema", "the error's own")]
+)
+async def test_a_database_that_cannot_be_read_is_one_check_with_the_hint_that_helps(
+    patient: Patient, reason: str, hint: str
+) -> None:
+    async def refuse(_: Callable[[Tx], list[Check]]) -> list[Check]:
+        raise StorageError("no", hint="the error's own", detail={"reason": reason})
+
+    patient.paths.db.touch(0o600)
+    found = await named(replace(patient, read=refuse))
+    assert (found["database"].state, hint in found["database"].hint) == (State.BAD, True)
+
+
+async def test_the_model_is_asked_only_in_a_deep_look(patient: Patient) -> None:
+    asked: list[str] = []
+
+    async def trial(name: str) -> Any:
+        asked.append(name)
+        return Tried(ok=len(asked) == 1, error="401", hint="Is the key right?")
+
+    patient = replace(patient, trial=trial)
+    assert (await named(patient))["model"].state is State.OK
+    assert asked == []
+    assert (await named(patient, deep=True))["model"].what == "a answered"
+    second = (await named(patient, deep=True))["model"]
+    assert (second.state, second.hint) == (State.BAD, "Is the key right?")
+
+
+async def test_a_trial_that_fails_is_a_finding(patient: Patient) -> None:
+    async def trial(_: str) -> Any:
+        raise Unavailable("no network", hint="plug it in")
+
+    assert (await named(replace(patient, trial=trial), deep=True))["model"].hint == "plug it in"
+
+
+async def test_without_a_model_there_is_something_to_do(patient: Patient) -> None:
+    assert (await named(replace(patient, source=None)))["model"].state is State.WARN
+
+
+async def test_the_built_in_model_s_file(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    patient = replace(patient, source=EMBEDDED)
+
+    class Lost:
+        def __init__(self, _: Path) -> None: ...
+
+        def present(self) -> bool:
+            return False
+
+        def ready(self, **_: object) -> Path:
+            raise Unavailable("The file is damaged.", hint="Run `make install`.")
+
+    monkeypatch.setattr(doctor, "Weights", Lost)
+    for deep in (False, True):
+        found = (await named(patient, deep=deep))["model"]
+        assert (found.state, found.hint) == (State.BAD, "Run `make install`.")
+
+
+@pytest.mark.parametrize(
+    ("address", "loopback"),
+    [
+        ("127.0.0.1:80", True), ("localhost:80", True), ("[::1]:80", True), ("8080", True), (":8080", True),
+        ("0.0.0.0:80", False), ("[::]:80", False), ("192.168.1.2:80", False), ("myhost:80", False),
+    ],
+)  # fmt: skip
+def test_loopback(address: str, loopback: bool) -> None:
+    assert is_loopback(address) is loopback
