@@ -36,7 +36,7 @@ $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
 
 .PHONY: install
 install: check-machine $(VENV)/.installed $(VENV)/.installed-model ## Make .venv with homed, waiter and the built-in plugins
-	@site=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))'); rm -rf "$$site/homed_plugins.new"; cp -r plugins "$$site/homed_plugins.new"; rm -rf "$$site/homed_plugins"; mv "$$site/homed_plugins.new" "$$site/homed_plugins"
+	@site=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))'); rm -rf "$$site/homed_plugins.new"; cp -r plugins "$$site/homed_plugins.new"; rm -rf "$$site/homed_plugins"; mv "$$site/homed_plugins.new" "$$site/homed_plugins"; $(PY) -m compileall -q homed waiter "$$site/homed_plugins"
 
 .PHONY: install-dev
 install-dev: install $(VENV)/.installed-dev ## The same, with what the tests and tools need
@@ -67,8 +67,8 @@ bench: install-dev ## Measure, as ratios within one run (ARGS=--save adds them t
 	@$(PY) -m benchmarks $(ARGS)
 
 .PHONY: soak
-soak: install-dev ## The long rounds: kill -9 a thousand times
-	@HOMED_TEST_ROUNDS=1000 $(PY) -m pytest -n $(WORKERS) -m kill $(ARGS)
+soak: install-dev ## The long rounds: kill -9 a thousand times, many processes at one database
+	@HOMED_TEST_ROUNDS=1000 HOMED_TEST_SECONDS=20 $(PY) -m pytest -n $(WORKERS) -m kill $(ARGS)
 
 .PHONY: build
 build: install ## build/homed: the daemon's launcher
