@@ -57,13 +57,7 @@ def _does(what: Callable[[str], None], name: str) -> Callable[[Event], None]:
 
 
 def _typing(keys: KeyBindings, hands: Hands) -> None:
-    chosen = Condition(lambda: _chosen())
-
-    @keys.add("enter", filter=has_completions & chosen)
-    def _accept(event: Event) -> None:
-        event.current_buffer.complete_state = None
-
-    @keys.add("enter", filter=~(has_completions & chosen))
+    @keys.add("enter")
     def _send(_event: Event) -> None:
         hands.send()
 
@@ -100,14 +94,6 @@ def _typing(keys: KeyBindings, hands: Hands) -> None:
     @keys.add("c-l")
     def _redraw(event: Event) -> None:
         event.app.renderer.clear()
-
-
-def _chosen() -> bool:
-    """Whether an entry of the completion menu is marked."""
-    from prompt_toolkit.application import get_app
-
-    state = get_app().current_buffer.complete_state
-    return state is not None and state.current_completion is not None
 
 
 def _moving(keys: KeyBindings, hands: Hands) -> None:

@@ -93,6 +93,4 @@ def parse(argv: Sequence[str]) -> Options:
         made.error("--thread and --continue exclude each other")
     if sum(map(bool, (found.remote, found.connect, found.socket or found.data))) > 1:
         made.error("--remote, --connect and --socket or --data exclude each other")
-    if found.api_key and not found.remote:
-        made.error("--api-key goes with --remote")
     return found

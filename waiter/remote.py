@@ -102,6 +102,38 @@ class WebSocketStream(trio.abc.Stream):
             await self._socket.aclose()
 
 
+class _Watched(trio.abc.Stream):
+    """A stream that says when it ended: the library waits for ever for an answer that can no longer come."""
+
+    def __init__(self, stream: Tcp) -> None:
+        self._stream = stream
+        self.ended = trio.Event()
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        try:
+            await self._stream.send_all(data)
+        except trio.BrokenResourceError:
+            self.ended.set()
+            raise
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self._stream.wait_send_all_might_not_block()
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
+        try:
+            data = await self._stream.receive_some(max_bytes)
+        except trio.BrokenResourceError:
+            self.ended.set()
+            raise
+        if not data:
+            self.ended.set()
+        return data
+
+    async def aclose(self) -> None:
+        self.ended.set()
+        await self._stream.aclose()
+
+
 @asynccontextmanager
 async def connected(target: Target) -> AsyncIterator[trio.abc.Stream]:
     """A stream to the homed at the target's URL for the length of the block.
@@ -171,10 +203,23 @@ async def _stream(address: Address, target: Target) -> Tcp:
 
 async def _shaken(nursery: trio.Nursery, stream: Tcp, address: Address, key: str) -> trio_websocket.WebSocketConnection:
     headers = [(b"Authorization", f"Bearer {key}".encode())]
+    watched, scope = _Watched(stream), trio.CancelScope(deadline=trio.current_time() + DIAL_SECONDS)
+
+    async def give_up() -> None:
+        await watched.ended.wait()
+        scope.cancel()
+
+    nursery.start_soon(give_up)
     try:
-        with trio.fail_after(DIAL_SECONDS):
+        with scope:
             return await trio_websocket.wrap_client_stream(
-                nursery, stream, address.authority, address.path, extra_headers=headers, max_message_size=MESSAGE_BYTES
+                nursery,
+                watched,  # type: ignore[arg-type]  # only what every stream has is used
+                address.authority,
+                address.path,
+                extra_headers=headers,
+                max_message_size=MESSAGE_BYTES,
             )
-    except (trio_websocket.HandshakeError, trio_websocket.ConnectionClosed, trio.TooSlowError) as error:
+    except (trio_websocket.HandshakeError, trio_websocket.ConnectionClosed) as error:
         raise Unavailable(f"{address.authority} does not speak with us.") from error
+    raise Unavailable(f"{address.authority} does not speak with us.", hint="Is this the address of its page?")

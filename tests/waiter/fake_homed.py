@@ -25,10 +25,20 @@ class Caller:
         self.socket = sock
         self.peer = rpc.Peer()
         self.waiting: dict[str, rpc.Id] = {}
+        self.seq = 0
 
     def event(self, type_: str, *, thread: str = "th", turn: str = "tu", **data: Any) -> None:
         """Send a notice."""
-        params = {"seq": 1, "at": 0.0, "type": type_, "thread": thread, "turn": turn, "scope": "owner", "data": data}
+        self.seq += 1
+        params = {
+            "seq": self.seq,
+            "at": 0.0,
+            "type": type_,
+            "thread": thread,
+            "turn": turn,
+            "scope": "owner",
+            "data": data,
+        }
         self.socket.sendall(self.peer.notify("event", params))
 
     def finish(self, text: str, state: str = "answered", *, input: str = "in", **rest: Any) -> None:
