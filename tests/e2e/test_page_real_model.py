@@ -1,4 +1,4 @@
-"""The page, the daemon and a real model: what no script can show.
+"""A fresh machine without a key: the page, the daemon and the built-in model, which no script can show.
 
 SmolLM2-135M is weak and takes no tools; nothing here depends on what it says.  It must talk long enough to be watched
 and stopped, so it is asked for a long story, and each wait is for something seen on the page.
@@ -12,29 +12,31 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.conftest import ready, visiting
-from tests.kit.daemon import Daemon, run_homed, until
-from tests.kit.real_model import CONTEXT, real_model
+from tests.kit.daemon import BUILT_IN, Daemon, until
 
 pytestmark = [pytest.mark.chromium, pytest.mark.model, pytest.mark.slow]
 
 STORY = "Write a very long story about a river, with as many details as you can."
 PATIENT = 120_000
-"""Milliseconds for a prompt to be read and a first word said, on one busy core."""
+"""Milliseconds for the model to be loaded, a prompt to be read and a first word said, on one busy core."""
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """With nothing but what was installed."""
+    with Daemon(tmp_path_factory.mktemp("fresh") / "data", env={BUILT_IN: "on"}) as running:
+        yield running
 
 
 @pytest.fixture
-def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """A new conversation with a real model behind it; model, daemon and browser end with the test."""
-    home = tmp_path_factory.mktemp("real")
-    with real_model(home) as model:
-        source = ("--base-url", model.url, "--model", model.name, "--context-window", str(CONTEXT), "--no-tools")
-        added = run_homed("models", "add", "small", *source, "--data", str(home / "data"))
-        assert added.code == 0, added
-        with Daemon(home / "data") as daemon, visiting(browser, daemon.url) as visitor:
-            page = visitor.context.new_page()
-            page.goto(daemon.link)
-            expect(page.locator("#welcome")).to_contain_text("What shall we do?")
-            yield ready(page)
+def page(browser: Browser, daemon: Daemon) -> Iterator[Page]:
+    """A new conversation; whoever came in by the link sees at once which model answers."""
+    with visiting(browser, daemon.url) as visitor:
+        page = visitor.context.new_page()
+        page.goto(daemon.json("link")["url"])
+        expect(page.locator("header #model")).to_contain_text("Built-in model")
+        expect(page.locator("#welcome .embedded")).to_contain_text("It is small")
+        yield ready(page)
 
 
 def say(page: Page, text: str) -> Locator:
@@ -89,3 +91,21 @@ def test_a_real_model_streams_and_is_stopped_and_goes_on(page: Page) -> None:
     ready(page)
     expect(page.locator("section.turn")).to_have_count(count)
     assert turn.locator(".answer").inner_text() == kept, "also in the store"
+
+
+def test_a_stop_while_it_reads_holds_and_the_next_message_is_answered(page: Page) -> None:
+    """The first message of all: the model is loaded and reads, with progress shown; Escape ends that too."""
+    turn = say(
+        page, "Please read all of this with care. " + "The river was long and the road beside it was longer. " * 90
+    )
+    progress = turn.locator('[data-key="progress"]')
+    expect(progress).to_contain_text("Reading your message…", timeout=PATIENT)
+    page.keyboard.press("Escape")
+    expect(page.locator("section.turn.live")).to_have_count(0)
+    expect(turn.locator("[data-key=end]")).to_contain_text("Stopped")
+    expect(turn.locator(".answer")).to_have_count(0)
+    expect(progress).to_have_count(0)
+    following = say(page, "Hello!")
+    expect(following.locator(".answer")).not_to_be_empty(timeout=PATIENT)
+    page.keyboard.press("Escape")
+    expect(page.locator("section.turn.live")).to_have_count(0)
