@@ -38,6 +38,9 @@ READY_LIMIT = 30.0
 COMPLETE_LIMIT = 30.0
 """Seconds that putting a complete file away may take, shielded: it is there afterwards, or it is not."""
 
+DROP_LIMIT = 5.0
+"""Seconds that removing what came of a refused file may take, shielded; the next start removes it otherwise."""
+
 OPEN = 10
 """Files that one peer may be sending at once: those of one message."""
 
@@ -153,7 +156,8 @@ class Uploads:
                 if piece.last:
                     await self._complete(coming)
             except Exception:
-                await self._give_up(coming)
+                with trio.move_on_after(DROP_LIMIT, shield=True):
+                    await self._give_up(coming)
                 raise
         return coming.id, coming.bytes
 

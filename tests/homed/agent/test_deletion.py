@@ -101,6 +101,7 @@ async def test_a_running_turn_is_stopped_and_what_waits_gets_its_outcome(tmp_pat
 
 async def test_an_open_question_is_withdrawn(tmp_path: Path) -> None:
     async def run(_: Mapping[str, Any]) -> object:
+        await trio.lowlevel.checkpoint()
         raise AssertionError("nobody said yes")
 
     host = FakeHost()

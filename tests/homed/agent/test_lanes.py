@@ -135,6 +135,7 @@ async def test_what_is_on_its_way_in_when_a_thread_is_shut_is_waited_for() -> No
         await trio.lowlevel.checkpoint()
 
     lanes = Lanes(turn_of, run)
+    await trio.lowlevel.checkpoint()
     with lanes.place("a"), lanes.place("a"), lanes.shut("a") as quiet:
         assert not quiet.is_set()
     with lanes.place("a"):
