@@ -301,8 +301,9 @@ async def test_a_file_is_not_removed_while_it_is_about_to_be_named(at: Bench) ->
         await placed.wait()
         nursery.start_soon(at.uploads.cancel, OWNER, first)
         with trio.fail_after(5):
-            # it waits, or has done the damage
-            while not (gate.statistics().tasks_waiting or removed.is_set()):  # noqa: ASYNC110 - no event for the lock
+            while True:  # until it waits, or has done the damage
+                if gate.statistics().tasks_waiting or removed.is_set():
+                    break
                 await trio.lowlevel.checkpoint()
         go_on.set()
     assert (await at.uploads.block(OWNER, second[0], 0, 10))[1] == b"same"
