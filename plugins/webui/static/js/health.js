@@ -9,7 +9,7 @@ const RANK = { bad: 0, warn: 1, ok: 2 };
 
 function entry({ name, state, what, hint }) {
   const mark = make("span", { class: `mark state-${state}`, text: wordOr(`check_${state}`, state) });
-  const parts = [make("h2", {}, mark, wordOr(`check_name_${name}`, name)), make("p", { text: what })];
+  const parts = [make("h2", {}, mark, wordOr(`check_name_${name.replaceAll(" ", "_")}`, name)), make("p", { text: what })];
   if (hint) parts.push(make("p", { class: "hint", text: hint }));
   return make("li", { class: "card", "data-state": state, "data-name": name }, ...parts);
 }
