@@ -63,9 +63,10 @@ class Guard:
     async def request(self, turn: Turn, provider: Provider, note: str, *, last: bool) -> ChatRequest:
         """The next model call, after making room where that is needed.  Raises Overfull when no more can be made."""
         frame = await self._context.frame(turn, last=last)
-        weight = weigh(turn)
-        if frame.budget.fixed + weight.tokens > OVERFULL * frame.budget.window:
-            await self._cool(turn, frame, frame.budget.context, "gathered", provider)
+        if _overfull(turn, frame):
+            await self._cool(turn, frame, max(LEAST, frame.budget.context), "gathered", provider)
+            if _overfull(turn, frame):
+                raise self._error(provider, "nothing more could be left out")
         request = await self._context.request(turn, provider, frame, note)
         turn.view.left = 0  # it is told once
         return request
@@ -79,7 +80,7 @@ class Guard:
     async def _cool(self, turn: Turn, frame: Frame, room: int, why: str, provider: Provider) -> None:
         view, before = turn.view, weigh(turn)
         if view.recoveries >= RECOVERIES:
-            raise self._overfull(provider, f"room was made {RECOVERIES} times already")
+            raise self._error(provider, f"room was made {RECOVERIES} times already")
         view.recoveries += 1
         was = _Parts(frozenset(event.id for event in view.window), view.dropped)
         narrow = replace(frame, budget=scaled(frame.budget, room))
@@ -90,7 +91,7 @@ class Guard:
         after = weigh(turn)
         self._note(turn, why, before, after, sunk, was)
         if not after.less_than(before):
-            raise self._overfull(provider, "nothing more could be left out")
+            raise self._error(provider, "nothing more could be left out")
 
     async def _drop(self, turn: Turn, room: int) -> None:
         """Take finished calls of this turn out of its view until the rest fits, the least relevant first."""
@@ -131,13 +132,17 @@ class Guard:
         }  # fmt: skip
         turn.ledger.append(("guard", data))
 
-    def _overfull(self, provider: Provider, why: str) -> Overfull:
+    def _error(self, provider: Provider, why: str) -> Overfull:
         source = provider.source
         return Overfull(
             f"This does not fit the window of the source {source.name}: {why}.",
             hint=f"Set context_window of {source.name} (now {source.context_window}) to what the model takes, lower"
             f" {RESULT_LIMIT} or {MAX_CONTEXT_SIZE}, or choose a model with a larger window. Nothing said is lost.",
         )
+
+
+def _overfull(turn: Turn, frame: Frame) -> bool:
+    return frame.budget.fixed + weigh(turn).tokens > OVERFULL * frame.budget.window
 
 
 def scaled(budget: Budget, room: int) -> Budget:

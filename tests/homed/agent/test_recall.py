@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -280,8 +281,8 @@ async def test_how_many_events_are_shown_follows_from_the_window(
     """E1, E2, A20: events of 5 800 tokens in a window of 50 000 and in one of a million."""
     async with running_agent(tmp_path, Setup(model=FakeModel(context_window=window))) as agent:
         for n in range(10):
-            said = [Said(question=long_text(5_800, f"topic{n}"), answer=long_text(5_800, f"answer{n}"))]
-            await agent.store.write(lambda tx, said=said, n=n: put(tx, Past(said=said, at=1_750_000_000.0 + n)))
+            said = Said(question=long_text(5_800, f"topic{n}"), answer=long_text(5_800, f"answer{n}"))
+            await agent.store.write(partial(put, past=Past(said=[said], at=1_750_000_000.0 + n)))
         done = await agent.ask("tell me of topic3")
         chose = await entry(agent, done.turn, "select")
         assert (chose["top"], chose["protected"]) == (top, protected)
