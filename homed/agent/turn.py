@@ -150,7 +150,8 @@ class Turn:
     def context(self) -> CallContext:
         """On whose behalf its tools run."""
         given = self.input
-        shown = self.view.ids | {event.id for event in self.events}
+        # not what is only told in notes: those are short, and looking at one is what brings it back
+        shown = frozenset(event.id for event in (*self.view.window, *self.events))
         return CallContext(given.thread, given.channel, given.peer, given.role, given.scope, self.id, shown)
 
     def lend(self, tokens: TokensPort, plugin: str) -> AbstractContextManager[str]:

@@ -1,0 +1,201 @@
+"""coldcontext_query: it looks, and only an answered turn brings back what it looked at."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homed.builtin.tools import builtin_tools
+from homed.clock import system_wall_clock
+from homed.identity.permissions import Decision, Rule
+from homed.identity.roles import Identity, Role
+from homed.memory import cold, events, ledger
+from homed.memory.records import EventKind, InputState
+from homed.providers.base import ErrorKind, ProviderError, ToolResult
+from homed.retrieval import lexical
+from tests.kit.builders import (
+    GUEST,
+    OWNER,
+    Agent,
+    Answer,
+    FakeHost,
+    FakeModel,
+    FakeSettings,
+    Setup,
+    calls,
+    fails,
+    hangs,
+    message,
+    running_agent,
+    says,
+)
+from tests.kit.past import Past, Said, layers, put, remember
+
+CELLO = "My daughter Ida plays the cello."
+
+
+def query(words: str, **more: object) -> tuple[str, str]:
+    return "coldcontext_query", json.dumps({"query": words, **more})
+
+
+def setup(*script: Answer, host: FakeHost | None = None, **settings: Any) -> Setup:
+    return Setup(
+        model=FakeModel(*script), host=host or FakeHost(), settings=FakeSettings(**settings),
+        builtins=lambda store, host: builtin_tools(store, host.registry),
+    )  # fmt: skip
+
+
+QUIET = {"core.memory.inject_min_score": 1.0}
+"""Nothing is told unasked, so that only the tool finds."""
+
+
+def result(agent: Agent, at: int = -1) -> dict[str, Any]:
+    """What the model got of the tool in a request."""
+    found = [m for m in agent.model.requests[at].messages if isinstance(m, ToolResult)][-1]
+    answer = json.loads(found.text)
+    assert isinstance(answer, dict)
+    return answer
+
+
+async def test_what_is_found_comes_word_for_word_and_back_into_the_window_at_its_place(tmp_path: Path) -> None:
+    async with running_agent(tmp_path, setup(calls(query("cello")), says("She plays the cello."), **QUIET)) as agent:
+        gone = await remember(agent.store, CELLO, layer="cold", title="Family")
+        later = await remember(agent.store, "It rains.", at=1_760_000_000.0)
+        done = await agent.ask("Which instrument is hers?")
+        (found,) = [one for one in result(agent)["found"] if one["score"] > 0.5]
+        assert (found["id"], found["text"], found["who"]) == (gone[0].id, CELLO, "the person said")
+        assert found["conversation"] == '"Family", webui'
+        assert found["at"].startswith("2025-06-15 ")
+        back = await agent.store.read(lambda tx: events.of_turn(tx, gone[0].turn))
+        assert back[0].layer == "context"
+        assert (back[0].source, back[0].seq) == ("cold_storage", gone[0].seq)
+        await agent.ask("and now?", thread=done.thread)
+        texts = [m.text for m in agent.model.requests[-1].messages]
+        place = next(at for at, text in enumerate(texts) if CELLO in text)
+        assert place < next(at for at, text in enumerate(texts) if later[0].text in text)
+
+
+async def test_what_it_gave_is_not_remembered_a_second_time(tmp_path: Path) -> None:
+    """B1"""
+    async with running_agent(tmp_path, setup(calls(query("cello")), says("yes"), **QUIET)) as agent:
+        await remember(agent.store, CELLO, layer="cold")
+        done = await agent.ask("Which instrument is hers?")
+        stored = await agent.store.read(lambda tx: events.of_turn(tx, done.turn))
+        tool = next(event for event in stored if event.kind is EventKind.TOOL)
+        assert CELLO in tool.text
+        assert tool.no_memory
+
+        def found(tx: Any) -> list[str]:
+            layers = ("context", "cold", "archived")
+            return [
+                h.id for one in layers for h in lexical.search(tx, scope="owner", layer=one, query="cello", limit=9)
+            ]
+
+        assert tool.id not in await agent.store.read(found)
+
+
+ERROR = ProviderError(ErrorKind.BAD_REQUEST, "no", status=400)
+
+
+@pytest.mark.parametrize("ending", ["failed", "stopped", "crashed"])
+async def test_a_turn_that_is_not_answered_leaves_cold_what_it_looked_at(tmp_path: Path, ending: str) -> None:
+    """E9: fetch and delete lost memories when the turn failed."""
+    last = fails(ERROR) if ending == "failed" else hangs("She ")
+    async with running_agent(tmp_path, setup(calls(query("cello")), last, **QUIET)) as agent:
+        gone = await remember(agent.store, CELLO, layer="cold")
+        receipt = await agent.conversations.inject(OWNER, message("Which instrument is hers?"))
+        if ending == "stopped":
+            await agent.until(lambda: agent.of("content_delta"))
+            await agent.conversations.stop(OWNER, receipt.thread.id)
+        if ending == "crashed":
+            await agent.until(lambda: agent.of("content_delta"))
+        else:
+            done = await agent.conversations.wait(OWNER, receipt.input.id)
+            assert done.state.value == ending
+        assert set((await layers(agent.store, gone)).values()) == {"cold"}
+        counted = await agent.store.read(lambda tx: cold.accesses(tx, [gone[0].id], at=system_wall_clock()))
+        assert counted == {gone[0].id: 1}
+    if ending == "crashed":  # peeked, then killed: the resumed turn is answered, and confirms
+        async with running_agent(tmp_path, setup(says("She plays the cello."), **QUIET)) as agent:
+            done = await agent.conversations.wait(OWNER, receipt.input.id)
+            assert done.state is InputState.ANSWERED
+            assert (await layers(agent.store, gone))[gone[0].id] == "context"
+            records = await agent.store.read(lambda tx: ledger.of_turn(tx, done.turn))
+            assert next(dict(r.data)["back"] for r in records if r.kind == "confirm")[0] == gone[0].id
+
+
+async def test_not_found_is_said_not_to_mean_that_it_does_not_exist(tmp_path: Path) -> None:
+    """E8"""
+    async with running_agent(tmp_path, setup(calls(query("zebra crossing")), says("no record"), **QUIET)) as agent:
+        await remember(agent.store, CELLO, layer="cold")
+        await agent.ask("What of it?")
+        answer = result(agent)
+        assert answer["found"] == []
+        for words in ("does not mean that it does not exist", "Try other words", "no record of it"):
+            assert words in answer["note"]
+
+
+async def test_what_is_in_view_is_said_to_be_and_what_had_no_room_is_found_too(tmp_path: Path) -> None:
+    settings = {"core.agent.max_context_size": 4, **QUIET}
+    async with running_agent(tmp_path, setup(calls(query("cello")), says("yes"), **settings)) as agent:
+        await remember(agent.store, CELLO)
+        await remember(agent.store, *[f"It rains, {n}." for n in range(6)], at=1_760_000_000.0)
+        await agent.ask("Which instrument is hers? rains")
+        assert [one["text"] for one in result(agent)["found"] if one["score"] > 0.5] == [CELLO]
+        agent.model.script = [calls(query("cello")), says("yes")]
+        await agent.ask("cello?")
+        answer = result(agent)
+        assert CELLO not in str(answer["found"])
+        assert answer.get("also_in_your_view") or "in your view already" in answer["note"]
+
+
+@pytest.mark.parametrize(
+    "who", [GUEST, Identity(OWNER.peer, "webui", "Owner", Role.OWNER, "group:webui:7")], ids=["guest", "group"]
+)
+async def test_nobody_finds_what_is_of_another_scope(tmp_path: Path, who: Identity) -> None:
+    """B14"""
+    async with running_agent(tmp_path, setup(calls(query("cello", top_k=10)), says("?"))) as agent:
+        gone = await remember(agent.store, CELLO, layer="cold")
+        await remember(agent.store, CELLO)
+        await agent.ask("Which instrument is hers? cello", who=who)
+        assert result(agent)["found"] == []
+        assert CELLO not in str(agent.model.requests)
+        assert (await layers(agent.store, gone))[gone[0].id] == "cold"
+
+
+async def test_a_hit_of_a_strangers_words_taints_the_turn_and_another_hit_does_not(tmp_path: Path) -> None:
+    """B15"""
+
+    async def give(_: Any) -> object:
+        return "done"
+
+    host = FakeHost()
+    host.tool("write", give, tool_class="write")
+    web = Past(said=[Said(question="Oslo?", results=[("web", "Oslo has trams.", True)])], layer="cold")
+    script = [calls(query("Oslo trams")), calls(("write", "{}")), says("no")]
+    async with running_agent(tmp_path, setup(*script, host=host, **QUIET)) as agent:
+        agent.rules.rules.append(Rule(Decision.ALLOW, tool="write"))
+        await agent.store.write(partial(put, past=web))
+        await remember(agent.store, CELLO, layer="cold")
+        thread = (await agent.ask("How do people travel there?")).thread
+        assert host.invoked() == []
+        view = await agent.history(thread)
+        looked = next(e for e in view["events"] if e["kind"] == "tool" and e["data"]["name"] == "coldcontext_query")
+        assert looked["data"]["untrusted"] is True
+        agent.model.script = [calls(query("cello", top_k=1)), calls(("write", "{}")), says("ok")]
+        await agent.ask("Which instrument is hers?")
+        assert [call["tool"] for call in host.invoked()] == ["write"]
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"query": ""}', "{}", '{"query": "x", "top_k": 11}', '{"query": "x", "top_k": 0}']
+)
+async def test_nonsense_is_refused_before_anything_is_looked_at(tmp_path: Path, arguments: str) -> None:
+    script = [calls(("coldcontext_query", arguments)), says("?")]
+    async with running_agent(tmp_path, setup(*script)) as agent:
+        await agent.ask("hm")
+        assert "reason" in result(agent)
