@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+import apsw
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from homed.memory import cold, events, inputs, scope_window, threads
 from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome, Thread
@@ -32,6 +33,7 @@ T = TypeVar("T")
 WORDS = ("heron", "egret", "bittern", "部署", "4379")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 ENDS = st.sampled_from([state for state in InputState if state.terminal])
+PLACES = st.integers(0, 2)
 LIMITS = st.builds(Limits, events=st.integers(1, 5), protected=st.integers(0, 3), tokens=st.integers(1, 200))
 
 
@@ -63,17 +65,20 @@ class Running:
 class Layers(RuleBasedStateMachine):
     """The tables against the model."""
 
-    turns = Bundle("turns")
-
     @initialize()
     def start(self) -> None:
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "homed.db"
-        self.connection = open_writer(self.path)
+        self.connection = self._connect()
         self.known: dict[str, Known] = {}
         self.running: dict[str, Running] = {}
         self.count = 0
         self.threads = [self._open(scope) for scope in ("owner", "owner", "group:1")]
+
+    def _connect(self) -> apsw.Connection:
+        connection = open_writer(self.path)
+        connection.pragma("synchronous", "off")  # nobody cuts the power here
+        return connection
 
     def _open(self, scope: str) -> Thread:
         return self.write(lambda tx: threads.create(tx, scope=scope, channel="cli", title="", at=0.0))
@@ -93,8 +98,19 @@ class Layers(RuleBasedStateMachine):
         self.connection.execute("COMMIT")
         return result
 
-    @rule(target=turns, at=st.integers(0, 2), text=TEXTS)
-    def ask(self, at: int, text: str) -> str:
+    @rule(at=PLACES, text=TEXTS, calls=st.integers(0, 3))
+    def a_whole_turn(self, at: int, text: str, calls: int) -> None:
+        turn = self._ask(at, text)
+        if calls:
+            self._call(turn, text, calls)
+        self._finish(turn, InputState.ANSWERED, text, private=False)
+
+    @precondition(lambda self: len(self.running) < 4)
+    @rule(at=PLACES, text=TEXTS)
+    def ask(self, at: int, text: str) -> None:
+        self._ask(at, text)
+
+    def _ask(self, at: int, text: str) -> str:
         self.count += 1
         turn = f"turn{self.count}"
         thread = self.threads[at]
@@ -119,10 +135,17 @@ class Layers(RuleBasedStateMachine):
         unit.append(event.id)
         self.known[event.id] = Known(event.scope, event.thread, event.turn, unit)
 
-    @rule(turn=turns, text=TEXTS, calls=st.integers(1, 3), private=st.booleans())
-    def call(self, turn: str, text: str, calls: int, private: bool) -> None:
-        going = self.running.get(turn)
-        if going is None or going.calls:
+    def _going(self, which: int) -> str:
+        return list(self.running)[which % len(self.running)]
+
+    @precondition(lambda self: self.running)
+    @rule(which=PLACES, text=TEXTS, calls=st.integers(1, 3))
+    def call(self, which: int, text: str, calls: int) -> None:
+        self._call(self._going(which), text, calls)
+
+    def _call(self, turn: str, text: str, calls: int) -> None:
+        going = self.running[turn]
+        if going.calls:
             return
         names = [f"{len(self.known)}{name}" for name in "ABC"[:calls]]
         made = [{"id": name, "name": "run", "arguments": {}} for name in names]
@@ -131,10 +154,11 @@ class Layers(RuleBasedStateMachine):
         going.calls, going.unit = names, []
         self._add(event, going.unit)
 
-    @rule(turn=turns, text=TEXTS, which=st.integers(0, 2), crash=st.booleans())
-    def result(self, turn: str, text: str, which: int, crash: bool) -> None:
-        going = self.running.get(turn)
-        if going is None or not going.calls:
+    @precondition(lambda self: self.running)
+    @rule(which=PLACES, text=TEXTS, crash=st.booleans())
+    def result(self, which: int, text: str, crash: bool) -> None:
+        going = self.running[self._going(which)]
+        if not going.calls:
             return
         name = going.calls[which % len(going.calls)]
         new = NewEvent(EventKind.TOOL, text, {"call_id": name, "status": "ok"})
@@ -147,11 +171,11 @@ class Layers(RuleBasedStateMachine):
         going.calls.remove(name)
         self._add(event, going.unit)
 
-    @rule(turn=turns, query=TEXTS)
-    def look(self, turn: str, query: str) -> None:
-        going = self.running.get(turn)
-        if going is None:
-            return
+    @precondition(lambda self: self.running)
+    @rule(which=PLACES, query=TEXTS)
+    def look(self, which: int, query: str) -> None:
+        turn = self._going(which)
+        going = self.running[turn]
         scope = going.input.scope
 
         def write(tx: Tx) -> list[str]:
@@ -165,11 +189,13 @@ class Layers(RuleBasedStateMachine):
         }
         going.looked |= set(looked)
 
-    @rule(turn=consumes(turns), state=ENDS, text=TEXTS, private=st.booleans(), crash=st.booleans())
-    def finish(self, turn: str, state: InputState, text: str, private: bool, crash: bool) -> None:
-        going = self.running.get(turn)
-        if going is None:
-            return
+    @precondition(lambda self: self.running)
+    @rule(which=PLACES, state=ENDS, text=TEXTS, private=st.booleans(), crash=st.booleans())
+    def finish(self, which: int, state: InputState, text: str, private: bool, crash: bool) -> None:
+        self._finish(self._going(which), state, text, private=private, crash=crash)
+
+    def _finish(self, turn: str, state: InputState, text: str, *, private: bool, crash: bool = False) -> None:
+        going = self.running[turn]
 
         def write(tx: Tx) -> list[Event]:
             left = events.dangling_calls(tx, turn)
@@ -197,7 +223,7 @@ class Layers(RuleBasedStateMachine):
             if known.layer == before:
                 known.layer = after
 
-    @rule(at=st.integers(0, 2), limits=LIMITS, query=TEXTS, active=st.booleans(), crash=st.booleans())
+    @rule(at=PLACES, limits=LIMITS, query=TEXTS, active=st.booleans(), crash=st.booleans())
     def sink(self, at: int, limits: Limits, query: str, active: bool, crash: bool) -> None:
         scope, thread = self.threads[at].scope, self.threads[at].id
         used = {id_ for id_, known in self.known.items() if known.turn in self.running}
@@ -218,16 +244,17 @@ class Layers(RuleBasedStateMachine):
         else:
             self._move(list(self.write(write)), "context", "cold")
 
-    @rule(at=st.integers(0, 2), ids=st.lists(st.integers(0, 60), max_size=5))
-    def sink_whatever_was_asked(self, at: int, ids: list[int]) -> None:
-        scope = self.threads[at].scope
-        asked = [id_ for n, id_ in enumerate(self.known) if n in ids]
+    @precondition(lambda self: self.known)
+    @rule(at=PLACES, which=st.lists(st.integers(0, 60), min_size=1, max_size=5))
+    def sink_whatever_was_asked(self, at: int, which: list[int]) -> None:
+        scope, ids = self.threads[at].scope, list(self.known)
+        asked = [ids[n % len(ids)] for n in which]
         self.write(lambda tx: cold.sink(tx, scope, asked))
         may = [id_ for id_ in asked if self.known[id_].scope == scope and self.known[id_].turn not in self.running]
         self._move(may, "context", "cold")
 
-    @rule(at=st.integers(0, 2), limits=LIMITS, query=TEXTS, turn=turns)
-    def select(self, at: int, limits: Limits, query: str, turn: str) -> None:
+    @rule(at=PLACES, limits=LIMITS, query=TEXTS)
+    def select(self, at: int, limits: Limits, query: str) -> None:
         thread = self.threads[at]
 
         def read(tx: Tx) -> None:
@@ -244,7 +271,7 @@ class Layers(RuleBasedStateMachine):
 
         self.write(read)
 
-    @rule(at=st.integers(0, 2))
+    @rule(at=PLACES)
     def delete(self, at: int) -> None:
         thread = self.threads[at]
         if any(going.input.thread == thread.id for going in self.running.values()):
@@ -256,7 +283,7 @@ class Layers(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.connection.close()
-        self.connection = open_writer(self.path)
+        self.connection = self._connect()
 
     @invariant()
     def everything_is_where_the_model_says(self) -> None:

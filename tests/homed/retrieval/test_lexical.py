@@ -93,6 +93,14 @@ def test_b10_chinese_is_found_by_words_of_one_two_and_more_characters(
     assert best.score > GATE
 
 
+def test_one_rare_word_of_four_is_not_enough_two_are(tx: Tx, say: Talks) -> None:
+    fill(say, ["heron", "heron egret", *TALK])
+    scores = {
+        tx.value("SELECT text FROM events WHERE id = ?", (h.id,)): h.score for h in found(tx, "heron egret x1y z2")
+    }
+    assert 0 < scores["heron"] < GATE < scores["heron egret"]
+
+
 def test_e24_an_exact_number_ranks_first_however_much_else_is_said(tx: Tx, say: Talks) -> None:
     texts = [f"the old server that we set up in spring has a strange port, note {n}" for n in range(20)]
     stored = fill(say, [*texts, "redis: 4379", "redis: 4324"])
