@@ -8,7 +8,11 @@ import apsw
 import pytest
 
 from homed.errors import StorageError
+from homed.memory import scope_window
+from homed.retrieval import index, lexical
 from homed.store import migrations
+from homed.store.connection import Transaction
+from tests.kit.memory_check import faults
 
 STEPS = ["CREATE TABLE a (x) STRICT".replace("(x)", "(x INTEGER)"), "ALTER TABLE a ADD COLUMN y TEXT"]
 
@@ -58,10 +62,56 @@ def test_a_file_of_a_later_release_is_refused(connection: apsw.Connection) -> No
 def test_the_released_schema_has_every_table_of_the_rooms(connection: apsw.Connection) -> None:
     migrations.migrate(connection, Path("x"))
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    assert tables - {"sqlite_sequence"} == {
+    inside = {"word_index_config", "word_index_data", "word_index_idx"}  # FTS5's own
+    assert tables - {"sqlite_sequence"} - inside == {
         "threads", "inputs", "turns", "events", "blocks", "settings", "seeds", "peers", "rules", "grants",
-        "plugin_states", "crash_reports", "logins",
+        "plugin_states", "crash_reports", "logins", "accesses", "ledger", "word_index", "word_terms", "word_marks",
+        "word_counts", "word_drops", "uploads", "loose_files", "api_keys",
     }  # fmt: skip
+
+
+def test_a_database_of_the_first_release_keeps_all_it_holds_and_can_be_searched(connection: apsw.Connection) -> None:
+    migrations.migrate(connection, Path("x"), migrations.scripts()[:1])
+    connection.execute("PRAGMA foreign_keys = ON")
+    for statement in OLD:
+        connection.execute(statement)
+    before = [connection.execute(f"SELECT {columns_} FROM {table} ORDER BY 1").fetchall() for table, columns_ in KEPT]
+    assert migrations.migrate(connection, Path("x")) == migrations.latest()
+    after = [connection.execute(f"SELECT {columns_} FROM {table} ORDER BY 1").fetchall() for table, columns_ in KEPT]
+    assert after == before
+    assert connection.execute("PRAGMA foreign_key_check").get is None
+    assert connection.execute("PRAGMA integrity_check").get == "ok"
+    connection.execute("BEGIN")
+    tx = Transaction(connection, Path("x"))
+    assert index.waiting(tx) == 3
+    while index.backfill(tx):
+        pass
+    assert [h.id for h in lexical.search(tx, scope="owner", layer="context", query="heron", limit=9)] == ["e1", "e2"]
+    assert [event.tokens > 0 for event in scope_window.window_events(tx, "owner")] == [True, True]
+    assert faults(connection) == []
+
+
+OLD = (
+    "INSERT INTO threads VALUES ('t', 'owner', 'cli', 'birds', 1, 2)",
+    "INSERT INTO inputs (id, thread, scope, channel, peer, role, text, state, turn, accepted_at, ended_at, outcome)"
+    " VALUES ('i', 't', 'owner', 'cli', 'cli:owner', 'owner', 'heron', 'answered', 'u', 1, 2,"
+    ' \'{"state":"answered"}\')',
+    "INSERT INTO turns VALUES ('u', 't', 'i', 1, 2, 'answered', '{}')",
+    "INSERT INTO events (id, scope, thread, turn, channel, kind, text, created_at)"
+    " VALUES ('e1', 'owner', 't', 'u', 'cli', 'user', 'where is the heron', 1)",
+    "INSERT INTO events (id, scope, thread, turn, channel, kind, text, created_at)"
+    " VALUES ('e2', 'owner', 't', 'u', 'cli', 'assistant', 'in the reeds', 2)",
+    "INSERT INTO events (id, scope, thread, turn, channel, kind, text, created_at, layer, no_memory)"
+    " VALUES ('e3', 'owner', 't', 'u', 'cli', 'user', 'a secret heron', 3, 'archived', 1)",
+    "INSERT INTO blocks (id, hash, media_type, bytes, event, created_at) VALUES ('b', 'h', 'image/png', 1, 'e1', 1)",
+)
+KEPT = (
+    ("threads", "*"),
+    ("inputs", "*"),
+    ("turns", "*"),
+    ("events", "seq, id, scope, thread, turn, channel, peer, kind, text, data, created_at, layer, no_memory"),
+    ("blocks", "id, hash, media_type, bytes, event, holder_layer, created_at"),
+)
 
 
 @pytest.mark.parametrize(
