@@ -17,12 +17,13 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import trio
 
+from homed.builtin.tools import builtin_tools
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.providers import pairing
 from homed.providers.base import (
@@ -34,11 +35,13 @@ from homed.providers.base import (
     ToolResult,
     User,
 )
-from tests.kit.builders import OWNER, FakeHost, FakeModel, Setup, message, running_agent
+from tests.kit.builders import OWNER, FakeHost, FakeModel, FakeSettings, Setup, message, running_agent
 from tests.kit.failpoints import KillAt
 
 MESSAGES = ("one", "two", "three")
 ROUNDS = 2
+REMEMBERED = ("bees", "boat", "cello", "desk", "elm", "fox", "goat", "hat")
+"""Messages of a run with memory on: one conversation, and a window that cannot hold half of it."""
 LIMIT = 20.0
 
 
@@ -50,6 +53,7 @@ class Order:
     kill: str = ""
     nth: int = 1
     messages: tuple[str, ...] = field(default=MESSAGES)
+    memory: bool = False
 
 
 class CountingModel(FakeModel):
@@ -76,6 +80,27 @@ class CountingModel(FakeModel):
         yield Done("stop")
 
 
+class RememberingModel(FakeModel):
+    """Looks for the first message of all, then answers; what it does depends on the request alone."""
+
+    @asynccontextmanager
+    async def stream(self, request: ChatRequest) -> AsyncIterator[AsyncIterator[Part]]:
+        if problems := pairing.check(request.messages):
+            raise AssertionError(problems)
+        yield self._reply(request)
+
+    async def _reply(self, request: ChatRequest) -> AsyncIterator[Part]:
+        asked = [at for at, m in enumerate(request.messages) if isinstance(m, User)][-1]
+        text = request.messages[asked].text
+        await trio.lowlevel.checkpoint()
+        if not any(isinstance(m, ToolResult) for m in request.messages[asked:]):
+            yield CallDelta(0, f"look-{text}", "coldcontext_query", json.dumps({"query": REMEMBERED[0]}))
+            yield Done("tool_calls")
+            return
+        yield ContentDelta(f"answer to {text}")
+        yield Done("stop")
+
+
 def note(folder: Path, name: str, line: str) -> None:
     """Append a line in one write, which outlives the process."""
     with open(folder / name, "ab", buffering=0) as log:
@@ -94,20 +119,28 @@ async def run(order: Order) -> None:
         return "marked"
 
     host.tool("mark", mark)
+    setup = Setup(model=CountingModel(), host=host, failpoints=failpoints)
+    if order.memory:
+        settings = {"core.agent.max_context_size": 4, "core.agent.protected_events": 2}
+        builtins = lambda store, host: builtin_tools(store, host.registry, failpoints=failpoints)  # noqa: E731
+        setup = replace(setup, model=RememberingModel(), settings=FakeSettings(**settings), builtins=builtins)
     with trio.fail_after(LIMIT):
-        async with running_agent(folder, Setup(model=CountingModel(), host=host, failpoints=failpoints)) as agent:
+        async with running_agent(folder, setup) as agent:
+            thread = ""
             for text in order.messages:
-                given = message(text, client_msg_id=text)
+                given = message(text, client_msg_id=text, thread=thread)
                 receipt = await agent.conversations.inject(OWNER, given)
                 note(folder, "accepted.log", text)
                 await agent.conversations.wait(OWNER, receipt.input.id)
+                thread = receipt.thread.id if order.memory else ""
+            await agent.conversations.wait_idle()
 
 
 def serve(run: Callable[[Order], Awaitable[None]]) -> None:
     """The zygote's loop: ``run`` is one child's life."""
     for line in sys.stdin:
         given = json.loads(line)
-        order = Order(given["folder"], given["kill"], given["nth"], tuple(given["messages"]))
+        order = Order(given["folder"], given["kill"], given["nth"], tuple(given["messages"]), given["memory"])
         child = os.fork()
         if child == 0:
             os.environ.pop("PYTEST_CURRENT_TEST", None)
@@ -130,7 +163,13 @@ class Zygote:
         """Do one run; its exit code, or the negative number of the signal that ended it."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        given = {"folder": order.folder, "kill": order.kill, "nth": order.nth, "messages": order.messages}
+        given = {
+            "folder": order.folder,
+            "kill": order.kill,
+            "nth": order.nth,
+            "messages": order.messages,
+            "memory": order.memory,
+        }
         self._process.stdin.write(json.dumps(given) + "\n")
         self._process.stdin.flush()
         return int(json.loads(self._process.stdout.readline())["ended"])
