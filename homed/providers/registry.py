@@ -298,12 +298,13 @@ def checked(source: Source) -> Source:
 
 
 def _no_address(source: Source) -> str:
+    hint = "Give the path of its GGUF file alone: homed models add NAME --gguf FILE."
     if source.base_url.strip():
-        raise InvalidInput(f"{source.name} runs on this machine: it has a file, no base URL.")
+        raise InvalidInput(f"{source.name} runs on this machine: it has no base URL.", hint=hint)
     if source.vision:
-        raise InvalidInput(f"{source.name} runs on this machine: images are not shown to models here yet.")
+        raise InvalidInput(f"{source.name} runs on this machine: it cannot be shown images yet.", hint=hint)
     if not Path(source.path).is_absolute():
-        raise InvalidInput(f"The source {source.name} needs the absolute path of its GGUF file.")
+        raise InvalidInput(f"The file of {source.name} needs an absolute path.", hint=hint)
     return ""
 
 

@@ -30,11 +30,14 @@ async def test_status_tells_of_every_room_and_what_to_do_without_a_model(tmp_pat
         assert status["model"] == {
             "configured": False, "source": "", "model": "",
             "hint": "Add a source on the Models page, or: homed models add NAME --base-url URL --model M",
+            "kind": "", "state": "", "note": "",
         }  # fmt: skip
         await sources.add(Source("a", "http://x", "m"), None)
         await sources.use("a")
         status = await overview.status()
-    assert status["model"] == {"configured": True, "source": "a", "model": "m", "hint": ""}
+    assert status["model"] == {
+        "configured": True, "source": "a", "model": "m", "hint": "", "kind": "remote", "state": "", "note": "",
+    }  # fmt: skip
     assert (status["version"], status["pid"], status["data_dir"]) == (CORE, os.getpid(), str(tmp_path))
     assert (status["started_at"], status["safe"]) == (5.0, False)
     assert status["threads"] == {"busy": 1, "queued": 2}

@@ -1,15 +1,23 @@
 from __future__ import annotations
 
+import hashlib
+import struct
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
 from homed.errors import Conflict, InvalidInput, NotFound, Unavailable
 from homed.providers.base import Source
 from homed.providers.http import HttpProvider
+from homed.providers.local.models import EMBEDDED, NOTE, LocalModels, LocalPorts, Standing
+from homed.providers.local.provider import LocalProvider
+from homed.providers.local.weights import Pinned, Weights
 from homed.providers.registry import Sources, checked, open_sources
 from homed.settings.watch import Watch
 from tests.homed.providers.kit import ask
@@ -190,6 +198,12 @@ async def test_a_provider_lives_as_long_as_its_source_stays_the_same(sources: So
         ({"adapter": "telepathy"}, "adapter"),
         ({"context_window": 0}, "limits"),
         ({"max_concurrent": 0}, "limits"),
+        ({"path": "/x.gguf"}, "both a base URL and a file"),
+        ({"adapter": "local"}, "no base URL"),
+        ({"adapter": "local", "base_url": ""}, "absolute path"),
+        ({"adapter": "local", "base_url": "", "path": "x.gguf"}, "absolute path"),
+        ({"adapter": "local", "base_url": "", "path": "/x.gguf", "vision": True}, "images"),
+        ({"adapter": "local", "base_url": "", "path": "/not/there.gguf"}, "No such file"),
     ],
 )
 async def test_what_cannot_work_is_refused_with_a_reason(
@@ -200,6 +214,94 @@ async def test_what_cannot_work_is_refused_with_a_reason(
     assert caught.value.hint
     assert "secret@" not in str(caught.value)
     assert settings.values["core.llm.sources"] == []
+
+
+GGUF = struct.pack("<4sIQQ", b"GGUF", 3, 1, 1)
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LocalPorts:
+    """A machine with weights to be had, of which nothing is started by itself."""
+    wheel = tmp_path / "wheel.gguf"
+    wheel.write_bytes(GGUF)
+    pinned = Pinned("tiny.gguf", len(GGUF), hashlib.sha256(GGUF).hexdigest())
+    weights = Weights(tmp_path / "models", pinned=pinned, source=lambda _: wheel if wheel.exists() else None)
+    return LocalPorts(tmp_path, tmp_path / "models", tmp_path / "run", {}, lambda: "", warm=False, weights=weights)
+
+
+@pytest.fixture
+async def at_home(settings: Settings, secrets: Secrets, local: LocalPorts) -> AsyncIterator[Sources]:
+    async with open_sources(settings, secrets, local=local) as opened:
+        yield opened
+
+
+async def test_with_nothing_set_up_the_built_in_model_answers_and_any_other_replaces_it(at_home: Sources) -> None:
+    assert (at_home.list(), at_home.current()) == ([EMBEDDED], EMBEDDED)
+    assert at_home.provider().source == EMBEDDED
+    assert not EMBEDDED.tools
+    await at_home.add(A)
+    assert (at_home.list(), at_home.current()) == ([A, EMBEDDED], A)
+    await at_home.use("embedded")
+    assert at_home.current() == EMBEDDED
+    assert at_home.standing(EMBEDDED).note == NOTE
+    assert at_home.standing(A) == Standing()
+
+
+async def test_the_built_in_model_can_be_neither_removed_nor_replaced_nor_is_it_stored(
+    at_home: Sources, settings: Settings
+) -> None:
+    with pytest.raises(Conflict, match="cannot be removed"):
+        await at_home.remove("embedded")
+    with pytest.raises(InvalidInput, match="built-in"):
+        await at_home.add(replace(A, name="embedded"))
+    await at_home.add(A)
+    await at_home.remove("a")
+    assert settings.values["core.llm.sources"] == []
+
+
+async def test_switched_off_or_without_weights_there_is_no_model(
+    at_home: Sources, settings: Settings, tmp_path: Path
+) -> None:
+    await settings.set("core.llm.embedded", False)
+    assert (at_home.list(), at_home.current()) == ([], None)
+    await settings.set("core.llm.embedded", True)
+    assert at_home.current() == EMBEDDED
+    (tmp_path / "wheel.gguf").unlink()
+    assert at_home.current() is None
+    with pytest.raises(Unavailable) as caught:
+        at_home.provider()
+    assert "homed models add" in caught.value.hint
+
+
+async def test_a_file_is_checked_when_it_is_added_and_stored_with_its_path(
+    at_home: Sources, settings: Settings, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.gguf"
+    file.write_bytes(b"no model")
+    mine = Source("mine", "", "mine", adapter="local", path=str(file))
+    with pytest.raises(InvalidInput, match="not a GGUF file"):
+        await at_home.add(mine)
+    assert settings.values["core.llm.sources"] == []
+    file.write_bytes(GGUF)
+    await at_home.add(mine)
+    assert at_home.list() == [mine, EMBEDDED]
+    assert at_home.current() == mine
+    assert mine.kind == "gguf"
+    assert isinstance(at_home.provider(), LocalProvider)
+
+
+async def test_the_current_one_is_followed_from_the_start_and_at_every_change(
+    settings: Settings, secrets: Secrets, local: LocalPorts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[str | None] = []
+    monkeypatch.setattr(LocalModels, "follow", lambda _, __, current: kept.append(current and current.name))
+    async with open_sources(settings, secrets, local=replace(local, warm=True)) as sources:
+        await trio.testing.wait_all_tasks_blocked()
+        await sources.add(A)
+        await trio.testing.wait_all_tasks_blocked()
+        await sources.use("embedded")
+        await trio.testing.wait_all_tasks_blocked()
+    assert kept == ["embedded", "a", "embedded"]
 
 
 def test_a_whole_endpoint_pasted_as_base_url_is_understood() -> None:
