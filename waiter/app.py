@@ -7,8 +7,7 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,16 +94,21 @@ async def _run(start: Start, directory: Directory, environment: Mapping[str, str
     for number in ENDING:
         loop.add_signal_handler(number, leave, 128 + number)
     worker.submit(start.dial)
+    _invite(worker, loop, ended)
+    shown = loop.create_task(application.run_async(set_exception_handler=False))
+    await asyncio.wait([shown])
+    worker.leave()
+    (await guest).unwrap()  # the guest leaves before its host
+    try:
+        return shown.result()
+    except EOFError:  # the terminal went away
+        return 1
+
+
+def _invite(worker: Worker, loop: asyncio.AbstractEventLoop, ended: Callable[[outcome.Outcome[None]], None]) -> None:
     trio.lowlevel.start_guest_run(
         worker.run,
         run_sync_soon_threadsafe=loop.call_soon_threadsafe,
         done_callback=ended,
         host_uses_signal_set_wakeup_fd=True,
     )
-    try:
-        with suppress(EOFError):  # the terminal went away
-            return await application.run_async(set_exception_handler=False)
-        return 1
-    finally:
-        worker.leave()
-        (await guest).unwrap()

@@ -74,9 +74,8 @@ def _target(path: Path, name: str, entry: object) -> Target:
     if sum(key in texts for key in ("socket", "data", "url")) != 1:
         raise ConfigError(f"{path}: {name} needs one of url, socket and data.")
     if "url" in texts:
-        return Target(
-            name, None, texts["url"], texts.get("api_key", ""), entry.get("insecure") is True, texts.get("ca", "")
-        )
+        ca = str(Path(texts["ca"]).expanduser()) if "ca" in texts else ""
+        return Target(name, None, texts["url"], texts.get("api_key", ""), entry.get("insecure") is True, ca)
     where = Path(texts["socket"]) if "socket" in texts else Path(texts["data"]) / SOCKET
     return Target(name, Places((where.expanduser(),), named=True))
 

@@ -183,21 +183,22 @@ async def _stream(address: Address, target: Target) -> Tcp:
         raise Unavailable(f"{where} cannot be reached: {error.strerror or error}.") from error
     if not address.tls:
         return tcp
+    safe = False
     try:
         context = ssl.create_default_context(cafile=target.ca or None)
         tls = trio.SSLStream(tcp, context, server_hostname=address.host, https_compatible=True)
         await tls.do_handshake()
-    except BaseException as error:
-        with trio.move_on_after(CLOSE_SECONDS, shield=True):
-            await trio.aclose_forcefully(tcp)
-        cause = error.__cause__ if isinstance(error, trio.BrokenResourceError) else error
+        safe = True
+    except (OSError, trio.BrokenResourceError) as error:
+        cause = error.__cause__ or error
         if isinstance(cause, ssl.SSLCertVerificationError):
-            raise Denied(
-                f"The certificate of {where} is not trusted: {cause.verify_message}.", hint=_HINT_CA
-            ) from error
-        if isinstance(cause, OSError | trio.BrokenResourceError):
-            raise Unavailable(f"There is no TLS with {where}: {cause}.") from error
-        raise
+            said = f"The certificate of {where} is not trusted: {cause.verify_message}."
+            raise Denied(said, hint=_HINT_CA) from error
+        raise Unavailable(f"There is no TLS with {where}: {cause}.") from error
+    finally:
+        if not safe:
+            with trio.move_on_after(CLOSE_SECONDS, shield=True):
+                await trio.aclose_forcefully(tcp)
     return tls
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from prompt_toolkit.completion import CompleteEvent
@@ -11,6 +12,7 @@ from prompt_toolkit.document import Document
 from waiter import commands, orders, table
 from waiter.completion import Commands
 from waiter.model import Line, Names, Row, State
+from waiter.options import parser
 from waiter.words import LANGUAGES, Words, language_of
 
 
@@ -74,3 +76,10 @@ def test_completion(text: str, found: list[str]) -> None:
 
 def test_every_command_can_be_completed() -> None:
     assert [text.strip() for text in completed("/")] == [f"/{name}" for name in table.NAMES]
+
+
+def test_every_command_and_option_is_documented() -> None:
+    document = (Path(__file__).parent.parent.parent / "docs" / "waiter.md").read_text("utf-8")
+    assert [entry.name for entry in table.ENTRIES if f"`/{entry.name}" not in document] == []
+    options = [word for action in parser()._actions for word in action.option_strings]
+    assert [word for word in options if f"`{word}" not in document and word not in ("-h", "--help")] == []
