@@ -74,6 +74,11 @@ class Layers(RuleBasedStateMachine):
         self.running: dict[str, Running] = {}
         self.count = 0
         self.threads = [self._open(scope) for scope in ("owner", "owner", "group:1")]
+        for at in (0, 1, 2, 2):
+            self.a_whole_turn(at, " ".join(WORDS), calls=at)
+        for at in (0, 2):
+            self.sink_whatever_was_asked(at, list(range(0, 12, 2)))
+            self._ask(at, WORDS[at])
 
     def _connect(self) -> apsw.Connection:
         connection = open_writer(self.path)
@@ -271,6 +276,7 @@ class Layers(RuleBasedStateMachine):
 
         self.write(read)
 
+    @precondition(lambda self: len(self.known) > 20)
     @rule(at=PLACES)
     def delete(self, at: int) -> None:
         thread = self.threads[at]
