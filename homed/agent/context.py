@@ -111,11 +111,15 @@ class Context:
         """The next model call; a ``note`` stands at its end."""
         attached = await self._ports.media.load([*turn.view.window, *turn.events], provider.source)
         messages: list[Message] = [System(frame.system), *self._timeline(turn, frame, attached)]
-        if turn.view.left:
-            messages.append(User(fill(self._texts.overflow, count=str(turn.view.left))))
+        if told := self._made_room(turn):
+            # before a message that nothing has been done about yet, which must stay the last word
+            messages.insert(len(messages) - 1 if len(turn.events) == 1 else len(messages), User(told))
         if note:
             messages.append(User(note))
         return ChatRequest(paired(messages), frame.specs)
+
+    def _made_room(self, turn: Turn) -> str:
+        return fill(self._texts.overflow, count=str(turn.view.left)) if turn.view.left else ""
 
     def _timeline(self, turn: Turn, frame: Frame, attached: Attached) -> Iterator[Message]:
         """The window, what is remembered, and this turn's own events; the newest of all of it that fits."""

@@ -37,8 +37,8 @@ class Past:
     at: float = 1_750_000_000.0
 
 
-def put(tx: Tx, past: Past) -> list[Event]:
-    """Store it; its events, oldest first."""
+def put(tx: Tx, past: Past, *, indexed: bool = True) -> list[Event]:
+    """Store it; its events, oldest first.  Not ``indexed``: as an earlier release left them."""
     thread = threads.create(tx, scope=past.scope, channel=past.channel, title=past.title, at=past.at)
     stored: list[Event] = []
     for number, said in enumerate(past.said):
@@ -48,7 +48,10 @@ def put(tx: Tx, past: Past) -> list[Event]:
         last = NewEvent(EventKind.ASSISTANT, said.answer, {"final": True, "calls": []})
         outcome = Outcome(InputState.ANSWERED, said.answer)
         stored += inputs.finish(tx, given.id, outcome, [*_asked(said), last], at=past.at + number)
-    index.catch_up(tx)
+    if indexed:
+        index.catch_up(tx)
+    else:
+        tx.execute("UPDATE word_marks SET mark = (SELECT max(seq) FROM events), version = 0")
     if past.layer != "context":
         ids = dumps([event.id for event in stored])
         tx.execute("UPDATE events SET layer = ? WHERE id IN (SELECT value FROM json_each(?))", (past.layer, ids))

@@ -55,8 +55,8 @@ def check(folder: Path) -> None:
 def test_the_conversation_without_a_kill_sinks_looks_up_and_confirms(tmp_path: Path, children: Zygote) -> None:
     assert children.run(order(tmp_path)) == 0
     check(tmp_path)
-    kinds = dict(rows(tmp_path, "SELECT kind, count(*) FROM ledger GROUP BY kind"))
-    assert set(kinds) >= {"select", "recall", "peek", "sink", "confirm"}
+    kinds = {kind for (kind,) in rows(tmp_path, "SELECT DISTINCT kind FROM ledger")}
+    assert kinds >= {"select", "recall", "peek", "sink", "confirm"}
 
 
 @pytest.mark.kill
