@@ -176,8 +176,9 @@ async def wait(call: PeerCall[OfInput]) -> Mapping[str, object]:
 
 
 async def stop(call: PeerCall[OfThread]) -> Mapping[str, object]:
-    """Stop what runs in a thread."""
-    return {"stopped": await call.ports.conversations.stop(call.who, call.params.thread)}
+    """Stop what runs in a thread.  No notice after ``seq`` shows more of it."""
+    stopped = await call.ports.conversations.stop(call.who, call.params.thread)
+    return {"stopped": stopped, "seq": call.caller.seq}
 
 
 async def threads(call: PeerCall[Threads]) -> Mapping[str, object]:

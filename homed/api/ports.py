@@ -39,6 +39,11 @@ class Caller(Protocol):
         """What it was granted."""
         ...
 
+    @property
+    def seq(self) -> int:
+        """The number of the last notice posted."""
+        ...
+
     def subscribe(self, types: frozenset[str] | None, *, content: bool) -> int:
         """Send it notices of these types (None: all) from now on; returns the number of the last one posted."""
         ...

@@ -58,6 +58,11 @@ class Caller:
         self._session = session
         self.plugin, self.trust, self.capabilities = plugin, trust, capabilities
 
+    @property
+    def seq(self) -> int:
+        """The number of the last notice posted."""
+        return self._session.ports.bus.seq
+
     def subscribe(self, types: frozenset[str] | None, *, content: bool) -> int:
         """Send notices of these types (None: all) from here on; replaces an earlier subscription.
 

@@ -59,6 +59,10 @@ class Kernel(Protocol):
         """Call the kernel."""
 
 
+CATCH_UP_SECONDS = 5.0
+"""How long the answer to a stop may wait for the notices before it: a client that reads slowly gets it then."""
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """Who is at the other end.  ``owner``: hears of the daemon itself.  ``scopes``: those of a key, None is all."""
@@ -98,6 +102,10 @@ class Client:
         answer = await self._ask(target, params)
         if target == "io.inject" and isinstance(answer, Mapping):
             self._feed.may_see(str(answer.get("thread", "")))
+        if target == "io.stop" and self._subscribed.is_set():
+            # what was on its way comes before the answer: behind it nothing more of the stopped turn is seen
+            with trio.move_on_after(CATCH_UP_SECONDS):
+                await self._feed.wait_passed(int(answer["seq"]))
         return answer
 
     def notification(self, method: str, params: Mapping[str, Any]) -> None:
@@ -107,6 +115,12 @@ class Client:
         """Queue a notice for it if it subscribed; never waits."""
         if self._subscribed.is_set():
             self._feed.offer(notice)
+        else:
+            self.skip(int(notice.get("seq") or 0))
+
+    def skip(self, seq: int) -> None:
+        """Notices up to this number never come here."""
+        self._feed.skip(seq)
 
     def lose(self, count: int) -> None:
         """Count notices that never came here."""
@@ -158,9 +172,17 @@ class Clients:
         self._kernel = kernel
         self._limit = limit
         self._clients: set[Client] = set()
+        self._seq = 0
+
+    def begin(self, seq: int) -> None:
+        """The plugin's subscription begins behind this number."""
+        self._seq = max(self._seq, seq)
+        for client in self._clients:
+            client.skip(self._seq)
 
     def offer(self, notice: Mapping[str, Any]) -> None:
         """Hand a notice to every client; never waits for one."""
+        self._seq = max(self._seq, int(notice.get("seq") or 0))
         for client in self._clients:
             client.offer(notice)
 
@@ -181,6 +203,7 @@ class Clients:
             log.warning("more than %d clients; one was hung up on", self._limit)
             raise Unavailable(f"{self._limit} clients are connected already.", hint="Try again later.")
         client = Client(self._kernel, person)
+        client.skip(self._seq)
         self._clients.add(client)
         try:
             yield client

@@ -34,6 +34,8 @@ class Feed:
         self._known: dict[str, bool] = {}
         self._lost = 0
         self._wake = trio.Event()
+        self._passed = 0
+        self._progress = trio.Event()
 
     def offer(self, notice: Mapping[str, Any]) -> None:
         """Queue a notice; never waits."""
@@ -48,9 +50,18 @@ class Feed:
         self._lost += count
         self._wake.set()
 
+    def skip(self, seq: int) -> None:
+        """Notices up to this number are not for this client: nobody has to wait for them."""
+        self._pass(seq)
+
     def may_see(self, thread: str) -> None:
         """The kernel let the peer into this thread."""
         self._remember(thread, seen=True)
+
+    async def wait_passed(self, seq: int) -> None:
+        """Wait until the notice of number ``seq`` and all before it were sent, or held back."""
+        while self._passed < seq:
+            await self._progress.wait()
 
     async def run(self, send: Send) -> None:
         """Send what may be seen, in order, for ever.  Cancelled, it leaves the client without the rest."""
@@ -62,9 +73,15 @@ class Feed:
                 notice = self._waiting.popleft()
                 if await self._may_see(notice):
                     await send(EVENT, notice)
+                self._pass(int(notice.get("seq") or 0))
             if not self._waiting and not self._lost:
                 self._wake = trio.Event()
                 await self._wake.wait()
+
+    def _pass(self, seq: int) -> None:
+        self._passed = max(self._passed, seq)
+        self._progress.set()
+        self._progress = trio.Event()
 
     async def _may_see(self, notice: Mapping[str, Any]) -> bool:
         """Notices of no thread (plugin states, the system's) are the owner's."""

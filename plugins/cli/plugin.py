@@ -38,7 +38,7 @@ class Cli:
         with self._open:
             assert self._listener is not None  # the plugin starts before it runs
             self._clients = Clients(kernel)
-            await kernel.subscribe()
+            self._clients.begin(await kernel.subscribe())
             await kernel.announce("socket", str(socket_of(kernel)))
             await serve(self._clients, self._listener)
 

@@ -50,9 +50,11 @@ class Page:
         hosts = kernel.settings.get("hosts") or []
         names = [str(name) for name in hosts] if isinstance(hosts, list | tuple) else []
         guard = Guard.of(wide=not self._address.loopback, names=[*names, self._address.host])
-        self._hub.begin(await kernel.subscribe(content=True))
+        seq = await kernel.subscribe(content=True)
+        self._hub.begin(seq)
         site = Site.build(kernel, self._hub, guard, port=self._address.port)
         self._clients = Clients(kernel)
+        self._clients.begin(seq)
         app = create_app(site, self._clients)
         await kernel.announce("url", self._address.url(encrypted=self._certificate is not None))
         async with trio.open_nursery() as nursery:

@@ -104,7 +104,7 @@ def test_a_tool_without_end_is_stopped_with_its_whole_tree_and_the_next_message_
     before = set(home.daemon.descendants())
     sent = home.ask("chat", text="sleep long", can_ask=True)
     tree = until(lambda: len(new := set(home.daemon.descendants()) - before) >= 5 and new, what="the whole tree")
-    assert home.ask("stop", thread=sent["thread"]) == {"stopped": True}
+    assert home.ask("stop", thread=sent["thread"])["stopped"] is True
     until(lambda: not tree & set(home.daemon.descendants()), within=2.0, what="nothing left of the tree")
     ended = home.ask("wait", input=sent["input"])
     assert ended["state"] == "stopped"

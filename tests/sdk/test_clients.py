@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
 from homed.errors import Denied, NotFound, Unavailable
-from homed.sdk.clients import PASSED, SHORT, Client, Clients, Person
+from homed.sdk.clients import CATCH_UP_SECONDS, PASSED, SHORT, Client, Clients, Person
 from homed.wire.methods import ADMIN, IO, TO_KERNEL
 
 
@@ -77,3 +78,45 @@ def test_there_is_a_limit_to_the_clients_and_leaving_makes_room() -> None:
             pass
     with clients.join(Person("a:b")):
         pass
+
+
+class Stopping(Kernel):
+    """Answers a stop with the number of the last notice."""
+
+    async def call(self, method: str, params: Mapping[str, object]) -> Any:
+        await trio.lowlevel.checkpoint()
+        return {"stopped": True, "seq": 7}
+
+
+async def stopped(clients: Clients, client: Client, *, subscribed: bool) -> list[float]:
+    """When the answer came, in seconds."""
+    at: list[float] = []
+
+    async def stop() -> None:
+        await client.request("stop", {"thread": "t"})
+        at.append(trio.current_time() - begun)
+
+    if subscribed:
+        await client.request("subscribe", {})
+    begun = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stop)
+        await trio.testing.wait_all_tasks_blocked()
+        early = list(at)
+        clients.offer({"seq": 7, "type": "content_delta", "thread": "t"})
+        await trio.testing.wait_all_tasks_blocked()
+    return early or at
+
+
+async def test_a_stop_is_answered_behind_the_notices_before_it(autojump_clock: trio.abc.Clock) -> None:
+    clients = Clients(Stopping())
+    with clients.join(Person("a:b")) as client:
+        assert await stopped(clients, client, subscribed=True) == [CATCH_UP_SECONDS], "nobody sends them: not for ever"
+    with clients.join(Person("a:b")) as client:
+        assert await stopped(clients, client, subscribed=True) == [0.0], "they are from before it came"
+    with clients.join(Person("a:b")) as client:
+        assert await stopped(clients, client, subscribed=False) == [0.0]
+    fresh = Clients(Stopping())
+    fresh.begin(7)
+    with fresh.join(Person("a:b")) as client:
+        assert await stopped(fresh, client, subscribed=True) == [0.0]

@@ -113,3 +113,27 @@ async def test_that_a_thread_is_deleted_is_told_to_who_saw_it_and_to_the_owner()
         await seen.run(feed)
         assert bool(seen.sent) is told, (owner, scope, known)
         assert seen.asked == []
+
+
+async def test_waiting_for_a_number_ends_when_all_up_to_it_are_sent_or_held_back() -> None:
+    seen, ended = Seen("mine"), []
+    feed = Feed(seen.may, owner=False)
+    for number, thread in enumerate(["mine", "theirs", "theirs"], 1):
+        feed.offer({"seq": number, "thread": thread})
+
+    async def wait(seq: int) -> None:
+        await feed.wait_passed(seq)
+        ended.append((seq, len(seen.sent)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait, 3)
+        nursery.start_soon(wait, 4)
+        await wait_all_tasks_blocked()
+        assert ended == []
+        nursery.start_soon(feed.run, seen.send)
+        await wait_all_tasks_blocked()
+        assert ended == [(3, 1)]
+        feed.skip(9)
+        await wait_all_tasks_blocked()
+        assert ended == [(3, 1), (4, 1)]
+        nursery.cancel_scope.cancel()

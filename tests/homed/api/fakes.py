@@ -37,6 +37,7 @@ class FakeCaller:
     plugin: str = "webui"
     trust: Trust = Trust.PACKAGED
     capabilities: frozenset[str] = CAPABILITIES
+    seq: int = 40
     subscribed: list[tuple[frozenset[str] | None, bool]] = field(default_factory=list)
     announced: list[tuple[str, str]] = field(default_factory=list)
     logged: list[tuple[str, str]] = field(default_factory=list)
