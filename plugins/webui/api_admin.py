@@ -6,15 +6,10 @@ from typing import TYPE_CHECKING
 
 from quart import Response
 
-from homed.errors import InvalidInput
-
 from .context import Site, reply
 
 if TYPE_CHECKING:
     from . import asked
-
-PLUGIN_ACTIONS = {"start": "admin.plugin_start", "stop": "admin.plugin_stop"}
-MODEL_ACTIONS = {"use": "admin.models_use", "remove": "admin.models_remove", "test": "admin.models_test"}
 
 
 class AdminApi:
@@ -36,8 +31,8 @@ class AdminApi:
         return reply(await self._site.call("admin.plugin_logs", name=name, limit=query.limit))
 
     async def plugin_do(self, name: str, action: str) -> Response:
-        """Start or stop a plugin."""
-        return reply(await self._site.call(_action(PLUGIN_ACTIONS, action), name=name))
+        """Start or stop a plugin; the router knows which actions there are."""
+        return reply(await self._site.call(f"admin.plugin_{action}", name=name))
 
     async def models(self) -> Response:
         """The model sources, without keys."""
@@ -50,7 +45,7 @@ class AdminApi:
 
     async def model_do(self, name: str, action: str) -> Response:
         """Use, test or remove a source."""
-        result = await self._site.call(_action(MODEL_ACTIONS, action), name=name)
+        result = await self._site.call(f"admin.models_{action}", name=name)
         said = self._site.lang().kernel.text
         return reply({key: said(value) if key in ("error", "hint") else value for key, value in result.items()})
 
@@ -88,9 +83,3 @@ class AdminApi:
 
 def _trimmed(value: object) -> object:
     return value.strip() if isinstance(value, str) else value
-
-
-def _action(known: dict[str, str], action: str) -> str:
-    if action not in known:
-        raise InvalidInput(f"{action[:40]!r} is nothing to do here.", hint=f"Known: {', '.join(known)}.")
-    return known[action]

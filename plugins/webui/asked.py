@@ -41,6 +41,11 @@ def _whole(value: object) -> object:
     return value
 
 
+def _integral(value: object) -> object:
+    """JSON has one kind of number: 4096.0 is whole."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _decimal(value: object) -> object:
     if isinstance(value, str):
         try:
@@ -50,7 +55,7 @@ def _decimal(value: object) -> object:
     return value
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
+WHOLE = BeforeValidator(_whole)  # last: a bound that stands after it would not be in the JSON schema
 Decimal = Annotated[float, BeforeValidator(_decimal)]
 Said = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Name = Annotated[Said, Field(max_length=100)]
@@ -119,7 +124,7 @@ class Source(Body):
     gguf: Annotated[str, Field(pattern=r"^/", max_length=4_000)] = ""
     api_key: Annotated[str, Field(max_length=2_000)] = ""
     adapter: Annotated[str, Field(max_length=100)] = ""
-    context_window: Annotated[int, Field(ge=1024, le=1 << 31)] | None = None
+    context_window: Annotated[int, Field(ge=1024, le=1 << 31), BeforeValidator(_integral)] | None = None
     tools: bool | None = None
     vision: bool | None = None
 
@@ -155,8 +160,8 @@ class HistoryQuery(Query):
     """A page of a thread; ``view=html`` gives it as the pieces of page it is shown with."""
 
     thread: Annotated[Said, Field(max_length=200)]
-    before: Annotated[Whole, Field(ge=0, le=NEWEST)] | None = None
-    limit: Annotated[Whole, Field(ge=1, le=500)] = 60
+    before: Annotated[int, Field(ge=0, le=NEWEST), WHOLE] | None = None
+    limit: Annotated[int, Field(ge=1, le=500), WHOLE] = 60
     view: Literal["", "html"] = ""
 
 
@@ -165,7 +170,7 @@ class ThreadsQuery(Query):
 
     query: Annotated[str, Field(max_length=200)] = ""
     before: Decimal | None = None
-    limit: Annotated[Whole, Field(ge=1, le=200)] = 50
+    limit: Annotated[int, Field(ge=1, le=200), WHOLE] = 50
 
 
 class ExportQuery(Query):
@@ -177,14 +182,14 @@ class ExportQuery(Query):
 class PartQuery(Query):
     """Which part of an event's text, in characters."""
 
-    offset: Annotated[Whole, Field(ge=0, le=NEWEST)] = 0
-    length: Annotated[Whole, Field(ge=1, le=200_000)] | None = None
+    offset: Annotated[int, Field(ge=0, le=NEWEST), WHOLE] = 0
+    length: Annotated[int, Field(ge=1, le=200_000), WHOLE] | None = None
 
 
 class LogsQuery(Query):
     """How many of the last lines."""
 
-    limit: Annotated[Whole, Field(ge=1, le=1000)] = 200
+    limit: Annotated[int, Field(ge=1, le=1000), WHOLE] = 200
 
 
 class SettingsQuery(Query):

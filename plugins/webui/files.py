@@ -20,11 +20,15 @@ FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 SANDBOX = "sandbox; default-src 'none'"
 """The policy of a file somebody sent: should it ever be shown as a page, it can do nothing there."""
 
+_ENCODED = re.compile(r"[A-Za-z0-9._~!*'()%-]+")
+"""What ``encodeURIComponent`` leaves as it is, and the per cent sign."""
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}")
 
 
 def name_of(header: str) -> str:
     """A file's name from a percent-encoded header, without the folders before it.  Raises InvalidInput."""
+    if not _ENCODED.fullmatch(header):
+        raise InvalidInput("'X-File-Name' must be the file's name in UTF-8, percent-encoded.")
     try:
         name = unicodedata.normalize("NFC", unquote_to_bytes(header).decode())
     except UnicodeError:

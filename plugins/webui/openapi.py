@@ -155,7 +155,7 @@ def _headers(route: Route) -> list[dict[str, Any]]:
             {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}, "description": "Where to go on."}
         ]
     if route.takes == "file":
-        named = {"type": "string", "minLength": 1, "maxLength": 1800, "pattern": r"^[A-Za-z0-9._~%-]+$"}
+        named = {"type": "string", "minLength": 1, "maxLength": 1800, "pattern": r"^[A-Za-z0-9._~!*'()%-]+$"}
         about = "The file's name in UTF-8, percent-encoded."
         return [{"name": "X-File-Name", "in": "header", "required": True, "schema": named, "description": about}]
     return []

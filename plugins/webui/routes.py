@@ -55,7 +55,10 @@ class Route:
     @property
     def rule(self) -> str:
         """Its path as the application's router writes it."""
-        return self.path.replace("{", "<").replace("}", ">")
+        rule = self.path
+        for name, choices in self.choices.items():
+            rule = rule.replace(f"{{{name}}}", f"<any({','.join(choices)}):{name}>")
+        return rule.replace("{", "<").replace("}", ">")
 
 
 def _get(path: str, name: str, scope: Scope, summary: str, answer: str, query: str = "") -> Route:

@@ -65,7 +65,7 @@ async def test_a_source_is_used_tested_and_removed() -> None:
         assert (await browser.post("/api/v1/models/ollama/remove")).status == 200
         assert [one["name"] for one in browser.kernel.sources] == ["deepseek"]
         assert (await browser.post("/api/v1/models/none/use")).status == 404
-        assert (await browser.post("/api/v1/models/deepseek/explode")).status == 400
+        assert (await browser.post("/api/v1/models/deepseek/explode")).status == 404
 
 
 async def test_a_plugin_is_started_and_stopped_and_shows_its_log() -> None:
@@ -74,7 +74,8 @@ async def test_a_plugin_is_started_and_stopped_and_shows_its_log() -> None:
         assert (await browser.post("/api/v1/plugins/timer/stop")).json["state"] == "stopped"
         assert "timer: started" in (await browser.get("/api/v1/plugins/timer/logs?limit=10")).json["lines"]
         assert (await browser.post("/api/v1/plugins/none/start")).status == 404
-        assert (await browser.post("/api/v1/plugins/timer/explode")).status == 400
+        assert (await browser.post("/api/v1/plugins/timer/explode")).status == 404
+        assert (await browser.post("/api/v1/plugins/timer/logs")).status == 405
 
 
 async def test_settings_are_small_and_set_with_their_reason() -> None:

@@ -67,7 +67,7 @@ async def test_a_kernel_that_fails_is_told_to_forget_what_it_has() -> None:
         assert browser.kernel.uploads == {}
 
 
-@pytest.mark.parametrize(("name", "status"), [("..%2f..%2fx", 201), ("%0d%0aSet-Cookie:%20a=b", 400), ("", 400)])
+@pytest.mark.parametrize(("name", "status"), [("..%2f..%2fx", 201), ("%0d%0aSet-Cookie%3A%20a", 400), ("", 400)])
 async def test_a_hostile_name_makes_no_header_and_no_path(name: str, status: int) -> None:
     async with browsing() as browser:
         answer = await browser.send("POST", "/api/v1/uploads", b"x", Content_Type="text/plain", X_File_Name=name)

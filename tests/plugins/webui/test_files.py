@@ -18,7 +18,7 @@ from plugins.webui.files import MAX_NAME, PICTURES, disposition, handed_over, na
         ("notes.txt", "notes.txt"),
         ("%E7%AC%94%E8%AE%B0%20%F0%9F%8D%85.md", "笔记 🍅.md"),
         ("..%2F..%2Fetc%2Fpasswd", "passwd"),
-        ("C:%5Ctemp%5Ca.png", "a.png"),
+        ("C%3A%5Ctemp%5Ca.png", "a.png"),
         ("a%22b%3B%20filename%3Dx", 'a"b; filename=x'),
     ],
 )
@@ -34,7 +34,7 @@ def test_a_name_is_the_last_part_of_what_was_sent(header: str, name: str) -> Non
         "a%2F",
         "%2E%2E",
         "%FF",
-        "a%0D%0ASet-Cookie:%20x",
+        "a%0D%0ASet-Cookie%3A%20x", "{}", "a b", "\u7b14",
         "a%00b",
         "a%1Bb",
         "%E2%80%AEgpj.exe",

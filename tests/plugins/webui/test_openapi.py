@@ -1,0 +1,86 @@
+"""The OpenAPI document says what the application does, no more and no less."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+
+from plugins.webui import answered, asked
+from plugins.webui.context import STATUS, Site
+from plugins.webui.guard import Guard
+from plugins.webui.openapi import document
+from plugins.webui.routes import BY_ENDPOINT, PREFIX, ROUTES, Route
+from plugins.webui.web import create_app
+
+from .client import browsing
+from .standin import StandIn, furnished
+
+DOCUMENT = document()
+
+
+def test_every_route_of_the_application_is_in_it_and_the_reverse() -> None:
+    kernel = StandIn()
+    app = create_app(Site.build(kernel, kernel.hub, Guard(), port=8080))
+    served = {
+        (method.lower(), re.sub(r"<(?:any\([^)]*\):)?(\w+)>", r"{\1}", rule.rule))
+        for rule in app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+        if rule.rule.startswith("/api/")
+    }
+    told = {(method, path) for path, methods in DOCUMENT["paths"].items() for method in methods}
+    assert served == told
+    assert len(told) == len(ROUTES) == len(BY_ENDPOINT)
+
+
+def test_every_model_that_a_route_names_is_there_and_every_model_is_named() -> None:
+    bodies = {route.body for route in ROUTES} | {route.query for route in ROUTES} - {""}
+    assert all(hasattr(asked, name) for name in bodies - {""})
+    assert all(hasattr(answered, route.answer) for route in ROUTES if route.answer)
+    models = {name for name, cls in vars(asked).items() if isinstance(cls, type) and cls.__module__ == asked.__name__}
+    assert models - {"Body", "Query"} == bodies - {""}
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
+def test_every_status_that_can_occur_is_told(route: Route) -> None:
+    told = DOCUMENT["paths"][PREFIX + route.path][route.method.lower()]["responses"]
+    assert {str(status) for status in route.statuses} <= told.keys()
+    assert {str(status) for status in STATUS.values()} | {"401", "408", "413", "415", "421", "500"} <= told.keys()
+
+
+def test_who_may_ask_is_told() -> None:
+    for route in ROUTES:
+        told = DOCUMENT["paths"][PREFIX + route.path][route.method.lower()]
+        session, key = {"session": []}, {"key": []}  # type: dict[str, list[str]], dict[str, list[str]]
+        wanted = {"open": [], "session": [session]}.get(route.scope, [session, key])
+        assert told["security"] == wanted
+        assert told.get("x-scope", "") == ("" if route.scope in ("open", "session") else route.scope)
+    assert set(DOCUMENT["components"]["securitySchemes"]) == {"session", "key"}
+
+
+def references(part: Any) -> set[str]:
+    if isinstance(part, dict):
+        own = {part["$ref"]} if isinstance(part.get("$ref"), str) else set()
+        return own.union(*(references(value) for value in part.values()))
+    return set().union(*(references(value) for value in part)) if isinstance(part, list) else set()
+
+
+def test_every_reference_leads_somewhere_and_every_schema_is_one() -> None:
+    for reference in references(DOCUMENT):
+        place: Any = DOCUMENT
+        for part in reference.removeprefix("#/").split("/"):
+            place = place[part]
+    for schema in DOCUMENT["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    json.dumps(DOCUMENT)
+
+
+async def test_the_document_is_served_to_who_is_known() -> None:
+    async with browsing(furnished(StandIn())) as browser:
+        answer = await browser.get("/api/v1/openapi.json")
+        assert answer.json == DOCUMENT
+        browser.session = ""
+        assert (await browser.get("/api/v1/openapi.json")).status == 401
