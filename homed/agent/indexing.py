@@ -1,4 +1,4 @@
-"""Words of events that an earlier release stored: indexed in the background, after a start that needs it."""
+"""Words of events that an earlier release stored, and of deleted ones: seen to in the background, after a start."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ async def fill_index(store: Storage) -> None:
     """
     total = 0
     try:
+        while await store.write(index.erase) or await store.write(index.tidy):
+            pass  # a deletion that a crash cut off; its words may stand in the log, too
+        await store.empty_log()
         while done := await store.write(index.backfill):
             total += done
     except StorageError as error:

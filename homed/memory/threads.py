@@ -78,8 +78,8 @@ def touch(tx: Tx, thread: str, *, at: float) -> None:
 def delete(tx: Tx, thread: str) -> tuple[int, int]:
     """Remove a thread with its events of all layers, inputs, turns, files, rules and records.
 
-    Returns how many events and files that were.  The words of the index go with ``index.catch_up`` in the same
-    transaction, the bytes of files afterwards.
+    Returns how many events and files that were.  The words of the index go with ``index.erase`` and
+    ``index.tidy``, the bytes of files with ``Uploads.collect``, afterwards.
     """
     count = int(tx.value("SELECT count(*) FROM events WHERE thread = ?", (thread,)))
     files = int(tx.value(f"SELECT count(*) FROM ({_FILES})", (thread, thread)))

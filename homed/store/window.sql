@@ -52,9 +52,10 @@ CREATE TABLE word_marks (
     one     INTEGER PRIMARY KEY CHECK (one = 1),
     mark    INTEGER NOT NULL,
     backlog INTEGER NOT NULL,
-    version INTEGER NOT NULL                             -- of the terms
+    version INTEGER NOT NULL,                            -- of the terms
+    untidy  INTEGER NOT NULL DEFAULT 0                   -- 1: words are marked as gone; 2: they are being merged away
 ) STRICT;
-INSERT INTO word_marks SELECT 1, coalesce(max(seq), 0), coalesce(max(seq), 0), 1 FROM events;
+INSERT INTO word_marks (one, mark, backlog, version) SELECT 1, coalesce(max(seq), 0), coalesce(max(seq), 0), 1 FROM events;
 
 CREATE TABLE word_counts (
     scope     TEXT PRIMARY KEY NOT NULL,

@@ -318,3 +318,52 @@ async def test_a_crash_before_the_files_are_removed_is_made_good_at_the_start(tm
     async with running_agent(tmp_path) as agent:
         await agent.ask("ready")
         assert list((tmp_path / "media").glob("??/*")) == []
+
+
+def many_events(tx: Tx, thread: str, count: int, word: str) -> None:
+    scope, channel = tx.all("SELECT scope, channel FROM threads WHERE id = ?", (thread,))[0]
+    tx.many(
+        "INSERT INTO events (id, scope, thread, channel, kind, text, created_at) VALUES (?, ?, ?, ?, 'user', ?, 1.0)",
+        [(f"ev{thread}{n}", scope, thread, channel, f"number {n} says {word}{n} and 西瓜{n}") for n in range(count)],
+    )
+    index.catch_up(tx)
+
+
+@pytest.mark.parametrize("crash", [False, True])
+async def test_the_words_of_a_long_one_leave_the_index_bit_by_bit_also_after_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crash: bool
+) -> None:
+    """More than are overwritten one by one are marked as gone, then merged away; a start does what a crash cut off."""
+    count = index.DROPS + index.FEW + 100
+    async with running_agent(tmp_path) as agent:
+        done, other = await agent.ask("begin"), await agent.ask("something else")
+        await agent.store.write(lambda tx: many_events(tx, done.thread, count, WORDS["asked"]))
+        await agent.store.write(lambda tx: many_events(tx, other.thread, count, "melon"))
+        if crash:
+
+            def power_cut(_: Tx) -> bool:
+                raise Conflict("the power went")
+
+            monkeypatch.setattr(index, "tidy", power_cut)
+            with pytest.raises(Conflict):
+                await agent.conversations.delete(OWNER, done.thread)
+            monkeypatch.undo()
+        else:
+            await agent.conversations.delete(OWNER, done.thread)
+            assert found_in(tmp_path) == {}
+    if crash:
+        assert found_in(tmp_path) != {}, "otherwise this shows nothing"
+    async with running_agent(tmp_path) as agent:
+        with trio.fail_after(10):
+            while True:
+                if not await agent.store.read(_unfinished):
+                    break
+        await agent.store.write(lambda tx: tx.execute("INSERT INTO word_index (word_index) VALUES ('integrity-check')"))
+        assert await agent.store.read(_words_left) == []
+        listed: dict[str, Any] = await agent.conversations.archive.threads(OWNER, "melon7 ")
+        assert [thread["id"] for thread in listed["threads"]] == [other.thread]
+    assert found_in(tmp_path) == {}
+
+
+def _unfinished(tx: Tx) -> bool:
+    return bool(tx.value("SELECT untidy FROM word_marks") or tx.value("SELECT count(*) FROM word_drops"))
