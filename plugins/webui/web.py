@@ -99,6 +99,7 @@ def create_app(site: Site, clients: Clients | None = None) -> QuartTrio:
     app = App("webui", root_path=str(FOLDER), static_folder=str(FOLDER / "static"), static_url_path="/static")
     app.config["MAX_CONTENT_LENGTH"] = None  # each route has its own limit
     app.config["PROPAGATE_EXCEPTIONS"] = False
+    app.url_map.merge_slashes = False  # a path is what it is, or nothing: no redirects
     door = Door(site)
     app.before_request(door.enter)
     app.before_websocket(door.enter_socket)

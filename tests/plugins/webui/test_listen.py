@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pytest
 
 from homed.errors import ConfigError
-from plugins.webui.listen import Address, check, open_socket, parse
+from plugins.webui.listen import Address, certificate, check, open_socket, parse
+
+from .certificates import make
 
 
 @pytest.mark.parametrize(
@@ -86,3 +89,29 @@ def test_an_address_that_is_not_this_machines_says_so(host: str) -> None:
     with pytest.raises(ConfigError) as caught:
         open_socket(Address(host, 0))
     assert "no address of this machine" in caught.value.message
+
+
+def test_without_both_files_there_is_no_tls_and_one_alone_is_a_mistake(tmp_path: Path) -> None:
+    assert certificate("", " ") is None
+    made = make(tmp_path)
+    assert certificate(made.cert, f" {made.key} ") == made
+    for cert, key in ((made.cert, ""), ("", made.key)):
+        with pytest.raises(ConfigError) as caught:
+            certificate(cert, key)
+        assert "plugin.webui.tls_cert" in caught.value.hint
+
+
+def test_files_that_are_no_pair_say_so_and_ask_nobody_for_a_passphrase(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    made, other = make(tmp_path / "a"), make(tmp_path / "b", passphrase="sesame")
+    text = tmp_path / "text.pem"
+    text.write_text("no PEM")
+    for cert, key in ((made.cert, other.key), (other.cert, other.key), (str(text), made.key), (made.cert, "/none")):
+        with pytest.raises(ConfigError) as caught:
+            certificate(cert, key)
+        assert "PEM" in caught.value.hint
+
+
+def test_a_link_to_an_encrypted_page_says_https() -> None:
+    assert Address("127.0.0.1", 8443).url(encrypted=True) == "https://127.0.0.1:8443"

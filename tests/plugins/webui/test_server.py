@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ssl
+from pathlib import Path
+
 import pytest
 import trio
 
+from plugins.webui import server
 from plugins.webui.context import Site
 from plugins.webui.guard import Guard
 from plugins.webui.listen import Address, open_socket
 from plugins.webui.server import CLOSING, serve_until_cancelled
 from plugins.webui.web import create_app
 
+from .certificates import make
+from .serving import serving
 from .standin import StandIn
 
 
@@ -22,12 +28,12 @@ async def opened(port: int, path: str, *headers: str) -> trio.SocketStream:
     return stream
 
 
-async def read_until(stream: trio.SocketStream, wanted: bytes) -> bytes:
+async def read_until(stream: trio.abc.ReceiveStream, wanted: bytes) -> bytes:
     """Everything up to and beyond ``wanted``."""
     got = b""
     with trio.fail_after(20):
         while wanted not in got:
-            more = await stream.receive_some()
+            more = bytes(await stream.receive_some())
             assert more, f"ended before {wanted!r}: {got!r}"
             got += more
     return got
@@ -71,3 +77,52 @@ async def test_a_page_that_goes_away_is_forgotten() -> None:
                 kernel.post("plugin_state", "", "", plugin="shell", state="ready")
                 await trio.lowlevel.checkpoint()
         nursery.cancel_scope.cancel()
+
+
+async def test_over_tls_the_session_is_secure_and_plain_http_is_not_answered(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    context = ssl.create_default_context(cafile=made.cert)
+    async with serving(certificate=made) as served:
+        body = b'{"secret": "open-sesame"}'
+        async with trio.SSLStream(await served.connect(), context, server_hostname="localhost") as stream:
+            head = {"Content_Type": "application/json", "Content_Length": str(len(body)), "Cookie": "a=b"}
+            await served.send_head(stream, "POST /api/v1/login", **head, Origin=f"https://{served.host}")
+            await stream.send_all(body)
+            got = await read_until(stream, b"expires_at")
+            cookie = next(line for line in got.decode().split("\r\n") if line.lower().startswith("set-cookie"))
+            assert {"HttpOnly", "Secure", "SameSite=Lax"} <= {part.strip() for part in cookie.split(";")}
+        async with await served.connect() as plain:
+            await served.send_head(plain, "GET /login")
+            with trio.fail_after(20):
+                assert not (await plain.receive_some() or b"").startswith(b"HTTP/1.1 200")
+
+
+async def test_half_a_head_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slow loris."""
+    monkeypatch.setattr(server, "IDLE_SECONDS", 0.2)
+    async with serving() as served, await served.connect() as stream:
+        await stream.send_all(b"GET / HTTP/1.1\r\nHost: local")
+        with trio.fail_after(20):
+            assert await stream.receive_some() == b""
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"), [("evil.example\r\nX: y", ""), ("127.0.0.1:{port}\r\nHost: evil.example", ""), ("", "")]
+)
+async def test_what_is_no_single_host_is_refused(host: str, origin: str) -> None:
+    async with serving() as served, await served.connect() as stream:
+        await served.send_head(
+            stream, "GET /api/v1/status", Host=host.format(port=served.port), Origin=f"http://{host}"
+        )
+        assert await served.status_of(stream) in (400, 421)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/static/..%2f..%2fplugin.json", "/static/%2e%2e/plugin.json", "/static/../plugin.json", "/static//etc/passwd",
+     "/static/..%5c..%5cplugin.json", "/static/%00", "/t/..%2f..%2fx", "/api/v1/blocks/..%2f..%2fetc%2fpasswd"],
+)  # fmt: skip
+async def test_no_path_leads_out_of_the_static_files(path: str) -> None:
+    async with serving() as served, await served.connect() as stream:
+        await served.send_head(stream, f"GET {path}")
+        assert await served.status_of(stream) in (400, 404)
