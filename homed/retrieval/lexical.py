@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from homed.retrieval import index
 from homed.retrieval.words import cleaned, is_exact, is_pair, query_terms, says_little
-from homed.store.rows import Tx, dumps
+from homed.store.rows import Tx, dumps, loads
 
 MOST_TERMS = 64
 """Different terms of a query that are looked at: the first 48 and the last 16; a pasted text says most at its ends."""
@@ -98,7 +98,7 @@ def search(tx: Tx, *, scope: str, layer: str, query: str, limit: int) -> list[Hi
     own = {seq: sum(term.weight for term in terms) for seq, terms in matched.items()}
     ranked = sorted(own, key=lambda seq: (-own[seq], -seq))
     places = _enough_places(tx, scope, layer, ranked, max(POOL, limit))
-    around = {seq: _around(tx, places[seq]) for seq in ranked[:POOL] if seq in places}
+    around = _around(tx, (seq for seq in ranked[:POOL] if seq in places))
     near = {seq for sides in around.values() for side in sides for seq in side}
     places |= _places(tx, scope, near - places.keys())
     scores = _scores(asked, {seq: matched.get(seq, []) for seq in places}, places, around)
@@ -200,18 +200,20 @@ def _enough_places(tx: Tx, scope: str, layer: str, ranked: Sequence[int], count:
 _Sides = tuple[list[int], list[int]]
 """The events before and after one, nearest first."""
 
-_TALK = "kind IN ('user', 'assistant') AND text <> ''"
+_TALK = "o.kind IN ('user', 'assistant') AND o.text <> ''"
 
 
-def _around(tx: Tx, place: _Place) -> _Sides:
-    where, far = f"FROM events WHERE thread = ?1 AND {_TALK}", len(NEIGHBOURS)
-    rows = tx.all(
-        f"SELECT * FROM (SELECT seq {where} AND seq < ?2 ORDER BY seq DESC LIMIT {far})"
-        f" UNION ALL SELECT * FROM (SELECT seq {where} AND seq > ?2 ORDER BY seq LIMIT {far})",
-        (place.thread, place.seq),
+def _around(tx: Tx, seqs: Iterable[int]) -> dict[int, _Sides]:
+    side = (
+        "(SELECT json_group_array(seq) FROM (SELECT o.seq FROM events o WHERE o.thread = e.thread AND {} e.seq"
+        f" AND {_TALK} ORDER BY o.seq {{}} LIMIT {len(NEIGHBOURS)}))"
     )
-    found = [row[0] for row in rows]
-    return [seq for seq in found if seq < place.seq], [seq for seq in found if seq > place.seq]
+    rows = tx.all(
+        f"SELECT e.seq, {side.format('o.seq <', 'DESC')}, {side.format('o.seq >', 'ASC')}"
+        " FROM json_each(?) j JOIN events e ON e.seq = j.value",
+        (dumps(list(seqs)),),
+    )
+    return {seq: (loads(before), loads(after)) for seq, before, after in rows}
 
 
 def _around_within(places: Mapping[int, _Place]) -> dict[int, _Sides]:
