@@ -125,6 +125,25 @@ def test_a_gap_is_asked_about_once() -> None:
     assert [item.text for item in follow.items if isinstance(item, Answer)] == ["one two three"]
 
 
+def test_a_delta_adds_only_what_is_not_there_yet() -> None:
+    truth = Truth()
+    truth.begin(truth.accept("x"))
+    truth.say("one two")
+    follow = fed(truth)
+    for at, text in ((4, "two three"), (0, "one"), (4, "two three")):
+        follow, missing = heard(follow, {**truth.notices[2], "seq": follow.synced + 1, "data": {
+            "step": 0, "at": at, "text": text}}, OWNER)  # fmt: skip
+        assert not missing
+    assert [item.text for item in follow.items if isinstance(item, Answer)] == ["one two three"]
+
+
+def test_a_notice_that_comes_again_turns_nothing_back() -> None:
+    truth = a_course()
+    follow = fed(truth)
+    for notice in truth.notices:
+        assert heard(follow, notice, OWNER) == (follow, False)
+
+
 def test_an_approval_that_nobody_answered_is_cancelled_at_the_turns_end() -> None:
     truth = Truth()
     truth.begin(truth.accept("x"))
@@ -234,7 +253,7 @@ def test_any_losses_repeats_and_histories_in_between_lose_nothing_and_show_nothi
                 missing, at = True, at + 1
                 follow = Following(**{**as_fields(follow), "again": follow.fetching or follow.again})
             case "repeat":
-                follow, _ = heard(follow, truth.notices[max(0, at - 1)], OWNER)
+                follow, _ = heard(follow, truth.notices[data.draw(st.integers(0, max(0, at - 1)))], OWNER)
             case "ask":
                 asked, missing = data.draw(st.integers(at, len(truth.notices))), False
                 follow = Following(**{**as_fields(follow), "fetching": True, "again": False, "held": ()})

@@ -182,6 +182,16 @@ def test_after_a_reconnect_notices_wait_for_the_history_and_nothing_is_twice() -
     assert play.state.title == "a title"
 
 
+def test_a_conversation_that_is_opened_shows_nothing_before_its_history() -> None:
+    play = Play(State(Line(""), "th")).up()
+    truth = Truth()
+    truth.begin(truth.accept("hello"))
+    play(*map(Heard, truth.notices))
+    assert not play.state.follow.items
+    play(Replied(Tag("history", "", 0), truth.histories[0]))
+    assert [item.text for item in play.state.follow.items if isinstance(item, Said)] == ["hello"]
+
+
 def test_lost_notices_are_asked_for_and_once_more_if_it_happens_meanwhile() -> None:
     play = talking()
     play(Lost(3), Lost(1))
