@@ -15,6 +15,7 @@ from homed.providers.base import (
     ChatRequest,
     ContentDelta,
     ErrorKind,
+    Image,
     ProviderError,
     Retrying,
     Source,
@@ -28,6 +29,7 @@ from homed.providers.openai import openai
 from homed.providers.retry import RetryPolicy
 from tests.homed.providers.kit import TOOL, Said, ask, provider_for, reply_of, source_of
 from tests.kit.fake_openai import FakeOpenAI, open_fake_openai
+from tests.kit.openai_rules import pictures
 from tests.kit.openai_script import Call
 
 TEXT = "你好🌍 — naïve ‮bidi‬ 👩‍👩‍👧‍👦 end"
@@ -441,3 +443,20 @@ async def test_a_tool_s_own_name_goes_back_as_it_was(fake: FakeOpenAI) -> None:
         async with provider.stream(ChatRequest(history, ())) as parts:
             _ = [part async for part in parts]
     assert fake.chats[-1].body["messages"][1]["tool_calls"][0]["function"]["name"] == "look-at_2"
+
+
+async def test_pictures_go_as_parts_behind_the_text_that_names_them(fake: FakeOpenAI) -> None:
+    """E17: in a message of the person's, never in a tool's."""
+    fake.insist(vision=True)
+    data = [b"\x89PNG\r\n\x1a\n" + bytes(300), b"GIF89a" + bytes(range(256))]
+    images = (Image("image/png", data[0]), Image("image/gif", data[1]))
+    async with provider_for(fake) as provider:
+        said = await ask(
+            provider, User("what are these?", images), Assistant("cats"), User("sure?"), User("", images[:1])
+        )
+    assert said.reason == "stop"
+    assert pictures(fake.chats[-1].body) == [*data, data[0]]
+    first, _, plain, alone = fake.chats[-1].body["messages"]  # type: ignore[misc]
+    assert [part["type"] for part in first["content"]] == ["text", "image_url", "image_url"]
+    assert plain["content"] == "sure?"
+    assert [part["type"] for part in alone["content"]] == ["image_url"], "no empty text beside it"
