@@ -456,7 +456,7 @@ async def test_pictures_go_as_parts_behind_the_text_that_names_them(fake: FakeOp
         )
     assert said.reason == "stop"
     assert pictures(fake.chats[-1].body) == [*data, data[0]]
-    first, _, plain, alone = fake.chats[-1].body["messages"]  # type: ignore[misc]
+    first, _, plain, alone = fake.chats[-1].body["messages"]
     assert [part["type"] for part in first["content"]] == ["text", "image_url", "image_url"]
     assert plain["content"] == "sure?"
     assert [part["type"] for part in alone["content"]] == ["image_url"], "no empty text beside it"
