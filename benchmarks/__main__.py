@@ -9,11 +9,18 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import client, memory, turn, wire
+from benchmarks import client, memory, start, stop, turn, wire
 from benchmarks.figures import Figure
 
 ROOT = Path(__file__).parent.parent
-SUITES = {"wire": wire.measure, "turn": turn.measure, "memory": memory.measure, "client": client.measure}
+SUITES = {
+    "wire": wire.measure,
+    "turn": turn.measure,
+    "memory": memory.measure,
+    "start": start.measure,
+    "client": client.measure,
+    "stop": stop.measure,
+}
 
 
 def main() -> int:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import UnknownType, ValidationError
-from referencing import Registry
-from referencing.exceptions import Unresolvable
+from typing import TYPE_CHECKING
 
 from homed.agent.results import refusal
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 SHOWN = 200
 """Characters of an offending value that are shown back."""
@@ -39,6 +38,11 @@ def check(schema: Mapping[str, object], arguments: Mapping[str, object] | None, 
                 hint="Nothing was run. Call again with the arguments as one valid JSON object; {} for none.",
             ),
         )
+    from jsonschema import Draft202012Validator  # with all it needs a tenth of a start, and no start calls a tool
+    from jsonschema.exceptions import UnknownType
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
     coerced = _coerce(schema, arguments)
     given = coerced if isinstance(coerced, dict) else dict(arguments)
     # an empty registry: a $ref in a plugin's schema must never make the kernel fetch anything

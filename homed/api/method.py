@@ -20,7 +20,8 @@ MAX_NAME = 256
 class Params(BaseModel):
     """Parameters of a method.  ``call``: the token of the invocation that the plugin works for, if it does."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+    # built at its first use: a start needs a handful of them
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True, defer_build=True)
 
     call: str = Field(default="", max_length=MAX_NAME)
 

@@ -9,8 +9,6 @@ import re
 import unicodedata
 from itertools import pairwise
 
-import snowballstemmer
-
 from homed.retrieval.stopwords import CHINESE_CHARACTERS, CHINESE_PAIRS, ENGLISH, RUSSIAN
 
 HEAD, TAIL = 16_000, 8_000
@@ -104,6 +102,8 @@ class Words:
 
     def __init__(self, *, singles: bool = True) -> None:
         self._singles = singles
+        import snowballstemmer  # its languages take as long to load as a whole room of ours, and no start needs one
+
         self._english = snowballstemmer.stemmer("english")
         self._russian = snowballstemmer.stemmer("russian")
         self._stems: dict[str, str] = {}

@@ -11,17 +11,15 @@ import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-import nh3
-from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
-from markdown_it.rules_core import StateCore
-from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import get_lexer_by_name
-from pygments.util import ClassNotFound
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.rules_core import StateCore
+    from markdown_it.token import Token
+    from markdown_it.utils import EnvType, OptionsDict
 
 MAX_HIGHLIGHT = 20_000
 """Characters of one code block above which it is shown plain: lexers are not all linear."""
@@ -68,6 +66,11 @@ def _code(text: str, language: str) -> str:
     """``text`` as HTML, coloured when the language is known and the text not too long."""
     if not language or len(text) > MAX_HIGHLIGHT:
         return html.escape(text)
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
     try:
         lexer = get_lexer_by_name(language)
     except ClassNotFound:
@@ -77,6 +80,8 @@ def _code(text: str, language: str) -> str:
 
 def _inline(state: StateCore) -> None:
     """The parser's own step from blocks to inline markup; what would be too much work stays text."""
+    from markdown_it.token import Token
+
     left = MAX_WORK
     for token in state.tokens:
         if token.type == "inline":
@@ -90,6 +95,8 @@ def _inline(state: StateCore) -> None:
 
 
 def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # a tenth of this plugin's start, and the first page one sees is the door
+
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 40}).enable(["table", "strikethrough"])
     parser.core.ruler.at("inline", _inline)
     parser.add_render_rule("fence", _fence)
@@ -100,6 +107,8 @@ def _parser() -> MarkdownIt:
 
 
 def _clean(markup: str) -> str:
+    import nh3
+
     return nh3.clean(
         markup,
         tags=_TAGS,
@@ -115,11 +124,12 @@ def plain(text: str) -> str:
     return f'<pre class="plain">{html.escape(text)}</pre>'
 
 
-@dataclass(slots=True)
 class Markdown:
     """A renderer; holds a parser, no text.  Not for use from two threads at once."""
 
-    _md: MarkdownIt = field(default_factory=_parser)
+    @cached_property
+    def _md(self) -> MarkdownIt:
+        return _parser()
 
     def blocks(self, text: str) -> list[str]:
         """Every top-level block of ``text`` as safe HTML, in order."""
