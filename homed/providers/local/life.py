@@ -66,7 +66,7 @@ class Life:
         self.drained = trio.Event()
         """Its stderr has ended."""
         self.killed = False
-        """True when we ended it on purpose."""
+        """True when it was ended because somebody had stopped."""
 
     @property
     def job(self) -> Job | None:
@@ -74,7 +74,7 @@ class Life:
         return self._job
 
     def kill(self) -> None:
-        """End it now, in whatever it is doing; never waits."""
+        """End it now, in whatever it is doing, because nobody wants the answer; never waits."""
         self.killed = True
         self._child.signal_group(9)
 
@@ -125,13 +125,15 @@ class Life:
             await job.settled.wait()
         if not job.settled.is_set():
             job.fail(ProviderError(ErrorKind.TRANSIENT, f"The local model was silent for {STALL:g} s and was ended."))
-            await self._end()
+            self._child.signal_group(9)  # its own fault: it counts as a life that ended badly
+            await self._forever()
         if not job.ended and not self.killed:
             await self._say("stop", id=self._id)
             with trio.move_on_after(STOP_PATIENCE):
                 await self._answered.wait()
         if not job.ended or self.killed:
-            await self._end()
+            self.kill()
+            await self._forever()
         self._job = None
 
     def last_words(self) -> str:
@@ -140,16 +142,15 @@ class Life:
         found = [line.strip() for line in lines if "error" in line.lower()]
         return found[-1][:300] if found else ""
 
-    async def _end(self) -> None:
-        """Kill it, and wait: whoever uses this life is cancelled when it is over."""
-        self.kill()
+    async def _forever(self) -> None:
+        """Until whoever uses this life is cancelled, which is when it is over."""
         await trio.sleep_forever()
 
     async def _say(self, do: str, **fields: object) -> None:
         try:
             await self._child.stdin.send_all(frames.encode(do, **fields))
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            await trio.sleep_forever()  # it is gone: as above
+            await self._forever()
 
     async def _take(self, frame: Mapping[str, Any]) -> None:
         do = frame["do"]

@@ -59,7 +59,7 @@ def answer(id_: int, body: Any) -> None:
         file.write(f"{messages[0]['content']}\n")
     asked = str(messages[-1]["content"])
     progress(id_, 0, 100)
-    if asked == "hang":
+    if asked == "hang" or messages[0]["content"] == "silence":
         return
     if asked == "die":
         text(id_, "I was ")

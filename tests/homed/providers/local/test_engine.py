@@ -231,6 +231,21 @@ async def test_one_that_falls_silent_is_ended(tmp_path: Path, monkeypatch: pytes
         assert await said(provider, "hi") == "hi "
 
 
+async def test_one_that_hangs_while_it_is_warmed_is_given_up_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(life_module, "STALL", 0.2)
+    monkeypatch.setattr(engine_module, "PAUSES", (0.0, 0.01, float("inf")))
+    async with engine_in(tmp_path, opening=lambda: "silence") as (engine, provider):
+        engine.keep(True)
+        await until(lambda: engine._bad_lives == 2)
+        await trio.sleep(0.5)
+        assert (tmp_path / "warm.log").read_text() == "silence\nsilence\n"
+        assert engine.state == "failed"
+        with pytest.raises(ProviderError, match="ended"):
+            await said(provider, "hi")
+
+
 async def test_a_slow_reader_loses_nothing_and_is_not_taken_for_a_stall(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
