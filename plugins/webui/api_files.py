@@ -60,7 +60,7 @@ class Sending:
     async def cancel(self) -> None:
         """It will not be whole: the kernel can forget it."""
         if self._upload:
-            with trio.move_on_after(CANCEL_SECONDS, shield=True), suppress(HomedError):
+            with suppress(HomedError):
                 params = {"peer": self._given["peer"], "upload": self._upload}
                 await self._site.kernel.call("io.upload_cancel", params)
 
@@ -93,7 +93,8 @@ class FilesApi:
                     await sending.more(piece)
                 answer = await sending.end()
             except BaseException:
-                await sending.cancel()
+                with trio.move_on_after(CANCEL_SECONDS, shield=True):
+                    await sending.cancel()
                 raise
         return reply({**answer, "name": name, "media_type": media_type}, status=201)
 

@@ -123,7 +123,7 @@ async def test_a_turn_is_explained_and_a_thread_deleted() -> None:
         assert (await browser.ask("DELETE", f"/api/v1/threads/{talk.id}")).status == 404
 
 
-async def long_talk(browser: Browser) -> str:
+def long_talk(browser: Browser) -> str:
     """A thread of many pages, one of whose texts no page shows whole."""
     talk = browser.kernel.open_talk('Tomatoes "第一" / <b>2026</b>')
     for n in range(450):
@@ -136,7 +136,7 @@ async def long_talk(browser: Browser) -> str:
 
 async def test_a_thread_is_exported_whole_oldest_first_with_whole_texts() -> None:
     async with browsing() as browser:
-        thread = await long_talk(browser)
+        thread = long_talk(browser)
         answer = await browser.get(f"/api/v1/threads/{thread}/export?format=json")
         assert answer.headers["Content-Type"] == "application/json"
         assert "filename*=UTF-8''Tomatoes%20%22%E7%AC%AC%E4%B8%80%22" in answer.headers["Content-Disposition"]
@@ -150,7 +150,7 @@ async def test_a_thread_is_exported_whole_oldest_first_with_whole_texts() -> Non
 
 async def test_an_export_for_people_reads_as_a_conversation() -> None:
     async with browsing() as browser:
-        thread = await long_talk(browser)
+        thread = long_talk(browser)
         answer = await browser.get(f"/api/v1/threads/{thread}/export")
         assert answer.headers["Content-Type"] == "text/markdown; charset=utf-8"
         assert answer.body.startswith('# Tomatoes "第一" / <b>2026</b>\n')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .client import COOKIE, browsing
 
 
@@ -29,6 +31,22 @@ async def test_a_password_lets_in_and_a_wrong_one_does_not() -> None:
         assert (await browser.post("/api/v1/login", {"password": "wrong"})).status == 401
         assert (await browser.post("/api/v1/login", {"password": "right"})).status == 200
         assert (await browser.post("/api/v1/login", {})).status == 400
+
+
+@pytest.mark.parametrize(("origin", "secure"), [("http://localhost:8080", False), ("https://localhost:8080", True)])
+async def test_behind_a_proxy_that_speaks_tls_the_cookie_is_secure(origin: str, secure: bool) -> None:
+    async with browsing() as browser:
+        browser.session = ""
+        answer = await browser.post("/api/v1/login", {"secret": "open-sesame"}, Origin=origin)
+        assert ("Secure" in answer.headers["Set-Cookie"]) is secure
+
+
+async def test_wrong_passwords_are_soon_asked_to_wait() -> None:
+    async with browsing() as browser:
+        browser.session, browser.kernel.password = "", "right"
+        statuses = [(await browser.post("/api/v1/login", {"password": f"wrong {n}"})).status for n in range(25)]
+        assert statuses[:20] == [401] * 20
+        assert statuses[-1] == 429
 
 
 async def test_a_secret_in_the_url_is_not_looked_at() -> None:

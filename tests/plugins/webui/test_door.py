@@ -198,7 +198,7 @@ async def test_a_key_is_shown_once_and_stops_working_when_it_is_removed() -> Non
 # -- limits
 
 
-async def limited(limits: Limits) -> Site:
+def limited(limits: Limits) -> Site:
     kernel = StandIn()
     built = Site.build(kernel, kernel.hub, Guard(), port=8080)
     return Site(built.kernel, built.hub, built.guard, built.words, built.templates, built.cookie, limits=limits)
@@ -217,18 +217,18 @@ async def statuses(site: Site, count: int, session: str, **headers: str) -> list
 
 
 async def test_one_peer_cannot_ask_without_end() -> None:
-    site = await limited(Limits(requests=Buckets(3, 0.001)))
+    site = limited(Limits(requests=Buckets(3, 0.001)))
     assert await statuses(site, 5, "session-1") == [200, 200, 200, 429, 429]
 
 
 async def test_a_stranger_cannot_ask_without_end_and_holds_up_nobody() -> None:
-    site = await limited(Limits(strangers=Buckets(2, 0.001)))
+    site = limited(Limits(strangers=Buckets(2, 0.001)))
     assert await statuses(site, 4, "") == [401, 401, 429, 429]
     assert await statuses(site, 1, "session-1") == [200]
 
 
 async def test_keys_cannot_be_tried_without_end() -> None:
-    site = await limited(Limits(guesses=Buckets(2, 0.001)))
+    site = limited(Limits(guesses=Buckets(2, 0.001)))
     assert await statuses(site, 4, "", Authorization="Bearer hk_" + "a" * 43) == [401, 401, 429, 429]
 
 

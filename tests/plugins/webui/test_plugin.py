@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import trio
+from trio_websocket import open_websocket_url
 
 from homed.errors import ConfigError
 from homed.sdk.testing import harness
@@ -78,3 +79,20 @@ def test_the_manifest_asks_for_loopback_and_for_what_it_uses() -> None:
     manifest = load_manifest(FOLDER)
     assert {setting.key: setting.default for setting in manifest.settings}["listen"] == "127.0.0.1:8080"
     assert set(manifest.capabilities) >= {"io", "events.notices", "events.content", "auth", "admin"}
+
+
+async def test_its_websocket_hears_the_notices_too(tmp_path: Path) -> None:
+    async with harness(build(), start=False) as kernel:
+        kernel.reply("auth.state", {"password_set": False})
+        kernel.reply("auth.key", {**SESSION, "name": "far", "scopes": ["chat"]})
+        kernel.reply("io.history", {})
+        await kernel.start({"listen": "127.0.0.1:0"}, tmp_path)
+        address = (await kernel.wait_call("core.announce")).params["address"].replace("http:", "ws:")
+        bearer = [(b"Authorization", b"Bearer hk_" + b"x" * 43)]
+        async with open_websocket_url(f"{address}/api/v1/socket", extra_headers=bearer) as line:
+            await line.send_message('{"jsonrpc":"2.0","id":1,"method":"subscribe"}')
+            assert '"result":{}' in await line.get_message()
+            await kernel.emit("content_delta", thread="t", text="hi")
+            assert '"hi"' in await line.get_message()
+            await kernel.lose(3)
+            assert '"count":3' in await line.get_message()
