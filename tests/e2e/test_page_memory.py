@@ -142,7 +142,7 @@ def test_a_model_that_loads_and_reads_shows_how_far_it_is_and_can_be_stopped(vis
     page.fill("#text", "show your progress, forever")
     page.keyboard.press("Enter")
     progress = page.locator('[data-key="progress"]')
-    expect(progress).to_contain_text("Loading the built-in model…")
+    expect(progress).to_contain_text("Loading the model…")
     expect(progress).to_have_text("Reading your message… 100%")
     assert progress.locator("progress").evaluate("one => one.value") == 1
     page.keyboard.press("Escape")

@@ -79,7 +79,7 @@ def test_progress_is_a_sentence_and_a_share() -> None:
         "share": 0.4,
     }
     assert items().progress({"what": "loading", "done": 0, "total": 0}) == {
-        "text": "Loading the built-in model…",
+        "text": "Loading the model…",
         "share": 0.0,
     }
     assert items().progress({"what": "new", "done": 9, "total": 3})["share"] == 1.0
