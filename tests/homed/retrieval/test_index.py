@@ -68,6 +68,20 @@ def test_the_words_of_a_deleted_event_are_gone_from_the_file(tx: Tx, db: apsw.Co
     assert faults(db) == []
 
 
+def test_the_words_of_many_deleted_events_are_gone_once_all_is_tidy(tx: Tx, db: apsw.Connection, say: Talks) -> None:
+    for n in range(3 * index.FEW):
+        say(f"xyzzyplugh{n} sentence", thread="gone")
+        say(f"ordinary{n} sentence", thread="kept")
+    tx.execute("DELETE FROM events WHERE thread = (SELECT id FROM threads WHERE title = 'gone')")
+    calls = 0
+    while index.erase(tx) or index.tidy(tx):
+        db.execute("COMMIT; BEGIN")
+        calls += 1
+    assert calls > 1
+    assert not _on_disk(db, b"xyzzyplugh")
+    assert (len(hits(tx, "sentence")), index.tidy(tx), faults(db)) == (50, False, [])
+
+
 def _on_disk(db: apsw.Connection, word: bytes) -> bool:
     # The first letters of a term may be shared with the one before it.
     return any(word[4:] in bytes(row[0]) for row in db.execute("SELECT block FROM word_index_data"))
