@@ -45,13 +45,14 @@ _SINGLE_LETTER = re.compile(r"(?:^|[^A-Za-z0-9])[A-Za-z]$")
 _MARKS = re.compile(r"[\u0300-\u036f]")
 _EXACT = re.compile(r"[0-9_./:@#]")
 
-_TIME = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?\s*(?:Z|[+-]\d{2}:?\d{2}|[AP]M)?"
+# Every blank below is bounded and stays in its line: an open one makes the search quadratic, and it cannot be interrupted.
+_TIME = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d{2}:?\d{2}|[AP]M))?"
 _DATE = r"\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}日?"
 _NOISE = re.compile(
-    rf"^\s*[\[(（【]?{_DATE}[T ,]*{_TIME}[\])）】]?[:：,]?"  # a line's own time stamp
-    rf"|[\[(（【]\s*(?:{_DATE}[T ,]*)?{_TIME}\s*[\])）】]"  # one in brackets, anywhere
-    r"|</?[a-z][\w-]*(?:\s+[\w-]+=\"[^\"\n]*\")*\s*/?>"  # marks of a template
-    r"|\[… \d+ of \d+ characters left out[^\]]*\]",
+    rf"^[ \t]{{0,8}}[\[(（【]?{_DATE}[T ,]{{0,3}}{_TIME}[\])）】]?[:：,]?"  # a line's own time stamp
+    rf"|[\[(（【] {{0,2}}(?:{_DATE}[T ,]{{0,3}})?{_TIME} {{0,2}}[\])）】]"  # one in brackets, anywhere
+    r"|</?[a-z][\w-]{0,40}(?:\s{1,8}[\w-]{1,40}=\"[^\"\n]{0,200}\"){0,20}\s{0,8}/?>"  # marks of a template
+    r"|\[… \d{1,12} of \d{1,12} characters left out[^\]]{0,200}\]",
     re.MULTILINE,
 )
 
@@ -75,7 +76,12 @@ def query_terms(text: str) -> list[str]:
 
 
 def cleaned(text: str) -> str:
-    """A query without time stamps and marks of templates; as it is when nothing would be left."""
+    """A query without time stamps and marks of templates; as it is when nothing would be left.
+
+    Of one longer than ``HEAD`` + ``TAIL`` its ends alone: no more of it is looked for.
+    """
+    if len(text) > HEAD + TAIL:
+        text = f"{text[:HEAD]}\n{text[-TAIL:]}"
     left = _NOISE.sub(" ", text).strip()
     return left or text
 

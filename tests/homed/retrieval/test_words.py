@@ -147,3 +147,14 @@ def _seconds(text: str) -> float:
     start = time.perf_counter()
     tokens(text)
     return time.perf_counter() - start
+
+
+@pytest.mark.parametrize(
+    "open_", ["\n", "[12:30 ", "2026-01-01,", "<a ", '<a b="', "[… 1 of 1 characters left out", "\t", "1:30."]
+)
+def test_no_message_holds_up_the_cleaning(open_: str) -> None:
+    """What each pattern begins with, in the longest message there can be: quadratic would be minutes."""
+    text = "a" + open_ * (256 * 1024 // len(open_)) + " " * 1000 + "b"
+    began = time.perf_counter()
+    cleaned(text)
+    assert time.perf_counter() - began < 2.0
