@@ -11,7 +11,7 @@ import trio
 from homed import events as notices
 from homed.agent import notes
 from homed.agent.ports import AgentPorts
-from homed.agent.reading import Found, Wanted, choose, read
+from homed.agent.reading import WINDOW, Found, Wanted, choose, read
 from homed.agent.scopes import Scopes, Use
 from homed.agent.turn import Turn
 from homed.config.definitions import INJECT_MIN_SCORE, MAX_CONTEXT_SIZE, PROTECTED_EVENTS, RECALL_DEADLINE
@@ -24,6 +24,9 @@ from homed.memory.tokens import estimate_tokens
 from homed.prompts.loader import load
 
 log = logging.getLogger(__name__)
+
+LAST_SECONDS = 0.2
+"""Of the deadline, kept for reading this conversation's newest events if nothing else came in time."""
 
 LEFT_OUT = 20
 """Events that were not shown and are named in the record, the most relevant of them."""
@@ -53,18 +56,19 @@ class Recall:
         conversation's newest events if nothing else.  ``spoken_for``: tokens that the turn's own events take.
         """
         wanted, found = self._wanted(turn, budget, small=small, spoken_for=spoken_for), Found()
-        limit = max(0.01, self._ports.settings.float(RECALL_DEADLINE))
-        with trio.move_on_after(limit):
+        limit, taken = max(0.01, self._ports.settings.float(RECALL_DEADLINE)), False
+        with trio.move_on_after(max(limit - LAST_SECONDS, limit / 2)):
             async with self._scopes.window(wanted.scope):
                 try:
                     await self._ports.store.read(lambda tx: read(tx, wanted, found))
                 except StorageError as error:
                     log.warning("turn %s remembers less: %s", turn.id, error.message)
-                if found.selection is not None:
+                if WINDOW in found.done:
                     self._take(turn, wanted, found)
-        if found.selection is None:  # out of time: whatever was read by then
-            if not found.events:
-                found.events = await self._newest(wanted, limit)
+                    taken = True
+        if not taken:  # out of time, in whatever part: what was read by then counts
+            if WINDOW not in found.done:
+                found.events = await self._newest(wanted, LAST_SECONDS)
             self._take(turn, wanted, found)
         self._tell(turn, wanted, found)
 

@@ -45,7 +45,7 @@ _SINGLE_LETTER = re.compile(r"(?:^|[^A-Za-z0-9])[A-Za-z]$")
 _MARKS = re.compile(r"[\u0300-\u036f]")
 _EXACT = re.compile(r"[0-9_./:@#]")
 
-# Every blank below is bounded and stays in its line: an open one makes the search quadratic, and it cannot be interrupted.
+# Every blank below is bounded and stays in its line: an open one makes the search quadratic, and nothing interrupts it.
 _TIME = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d{2}:?\d{2}|[AP]M))?"
 _DATE = r"\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}日?"
 _NOISE = re.compile(
