@@ -74,7 +74,7 @@ def _explained(tx: Tx, scopes: Collection[str], turn: str) -> dict[str, object]:
 def _events(tx: Tx, scopes: Collection[str], ids: Collection[str]) -> dict[str, dict[str, object]]:
     rows = tx.all(
         f"SELECT {table.COLUMNS} FROM events WHERE id IN (SELECT value FROM json_each(?))"
-        " AND scope IN (SELECT value FROM json_each(?)) ORDER BY seq",
+        " AND +scope IN (SELECT value FROM json_each(?)) ORDER BY seq",
         (dumps(list(ids)), dumps(sorted(scopes))),
     )
     found = [table.from_row(row) for row in rows]

@@ -113,9 +113,11 @@ def choose(wanted: Wanted, found: Found) -> Selection:
 
 def by_ids(tx: Tx, scope: str, ids: Collection[str]) -> dict[str, Event]:
     """These events of the scope that others than their own turn may see."""
-    rows = tx.all(
-        f"SELECT {table.COLUMNS} FROM events WHERE id IN (SELECT value FROM json_each(?)) AND scope = ?"
-        " AND no_memory = 0",
+    if not ids:
+        return {}
+    rows = tx.all(  # by id, not by the index of the scope, which has every event of it
+        f"SELECT {table.COLUMNS} FROM events WHERE id IN (SELECT value FROM json_each(?)) AND +scope = ?"
+        " AND +no_memory = 0",
         (dumps(sorted(ids)), scope),
     )
     return {event.id: event for event in map(table.from_row, rows)}

@@ -1,7 +1,7 @@
 """Sinking: what is least relevant leaves a window that has become too full, for the cold layer of its scope.
 
-Never on the way to an answer, but for the overflow guard.  One at a time in a scope, under the lock that selection
-takes too: what a turn in flight shows stays where it is.
+Never on the way to an answer, but for the overflow guard.  One at a time in a scope; what moves does so under the lock
+that selection takes too, so that what a turn in flight shows stays where it is.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from homed.agent.ports import AgentPorts
 from homed.agent.reading import LIVE, LIVE_THREADS
@@ -22,9 +23,12 @@ from homed.memory.choose import FULL
 from homed.memory.records import Event
 from homed.memory.window import Limits, SinkPlan, sink_plan, whole
 from homed.retrieval import lexical
-from homed.store.rows import Tx
+from homed.store.rows import Tx, dumps
 
 log = logging.getLogger(__name__)
+
+SLICE = 200
+"""Events that one transaction sinks: some 30 ms of the writer."""
 
 MOST = 10_000
 """Newest events of a window that one sinking looks at: after an upgrade there may be any number."""
@@ -40,39 +44,59 @@ class _Level:
     tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one transaction sinks; with the last one the ``whole`` is recorded."""
+
+    events: Sequence[str]
+    whole: SinkPlan | None
+    before: tuple[int, int]
+
+
 class Sinking:
     """Sinks for scopes."""
 
     def __init__(self, ports: AgentPorts, scopes: Scopes) -> None:
         self._ports = ports
         self._scopes = scopes
+        self._busy: set[str] = set()
 
     async def run(self, turn: Turn, budget: Budget) -> Sequence[str]:
         """Bring the window of the turn's scope below its high-water mark; the ids that left it, mostly none.
 
-        A store that fails is logged and no more: the next turn comes by here again.  Cancelled: nothing, or all of it.
+        A store that fails is logged and no more: the next turn comes by here again.  Cancelled: some of it
+        may be done, each part whole.
         """
+        scope = turn.input.scope
+        if scope in self._busy:  # somebody is at it, and what is left the next turn sees
+            return ()
+        self._busy.add(scope)
         try:
             return await self._sink(turn, budget)
         except StorageError as error:
-            log.warning("the window of %s was not sunk: %s", turn.input.scope, error.message)
+            log.warning("the window of %s was not sunk: %s", scope, error.message)
             return ()
+        finally:
+            self._busy.discard(scope)
 
     async def _sink(self, turn: Turn, budget: Budget) -> Sequence[str]:
         scope = turn.input.scope
-        async with self._scopes.window(scope):
-            uses = self._scopes.in_use(scope, but=turn.id)
-            level = self._level(scope, uses, budget)
-            count, tokens = await self._ports.store.read(lambda tx: scope_window.totals(tx, scope))
-            if count <= FULL * level.most and tokens <= level.tokens:
-                return ()
-            since = self._ports.wall() - LIVE
-            plan = await self._ports.store.read(lambda tx: _plan(tx, level, uses, since))
-            if not plan.ids:
-                return ()
-            await self._ports.store.write(lambda tx: self._move(tx, turn, plan, (count, tokens)))
+        uses = self._scopes.in_use(scope, but=turn.id)
+        level = self._level(scope, uses, budget)
+        count, tokens = await self._ports.store.read(lambda tx: scope_window.totals(tx, scope))
+        if count <= FULL * level.most and tokens <= level.tokens:
+            return ()
+        since = self._ports.wall() - LIVE
+        plan = await self._ports.store.read(lambda tx: _plan(tx, level, uses, since))
+        # after an upgrade there are many: others may select between two parts, and what came into use then stays
+        for at in range(0, len(plan.ids), SLICE):
+            part = _Part(plan.ids[at : at + SLICE], plan if at + SLICE >= len(plan.ids) else None, (count, tokens))
+            async with self._scopes.window(scope):
+                held = ids(self._scopes.in_use(scope, but=turn.id))
+                await self._ports.store.write(partial(self._move, turn=turn, part=part, held=held))
+        if plan.ids:
             log.info("%d events of %s went to cold memory", len(plan.ids), scope)
-            return plan.ids
+        return plan.ids
 
     def _level(self, scope: str, uses: Sequence[Use], budget: Budget) -> _Level:
         """The smallest window among the turns that are in flight decides."""
@@ -80,9 +104,19 @@ class Sinking:
         tokens = min([budget.context, *(use.tokens for use in uses)])
         return _Level(scope, max(1, settings.int(MAX_CONTEXT_SIZE)), settings.int(PROTECTED_EVENTS), tokens)
 
-    def _move(self, tx: Tx, turn: Turn, plan: SinkPlan, before: tuple[int, int]) -> None:
+    def _move(self, tx: Tx, turn: Turn, part: _Part, held: Collection[str]) -> None:
+        """Sink these, but for the turns of what came into use since they were chosen; the last part is recorded."""
         self._ports.failpoints.reach("memory.before_sink")
-        cold.sink(tx, turn.input.scope, plan.ids)
+        rows = tx.all(
+            "SELECT id FROM events WHERE id IN (SELECT value FROM json_each(?)) AND turn NOT IN"
+            " (SELECT turn FROM events WHERE id IN (SELECT value FROM json_each(?)))",
+            (dumps(list(part.events)), dumps(sorted(held))),
+        )
+        cold.sink(tx, turn.input.scope, [row[0] for row in rows])
+        if part.whole is not None:
+            self._record(tx, turn, part.whole, part.before)
+
+    def _record(self, tx: Tx, turn: Turn, plan: SinkPlan, before: tuple[int, int]) -> None:
         best = sorted(plan.scores.items(), key=lambda one: -one[1])
         data: dict[str, object] = {
             "events": list(plan.ids), "scores": {id_: score for id_, score in best if score},
