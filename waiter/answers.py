@@ -74,7 +74,8 @@ def _list_models(_state: State, _tag: Tag, result: Data, words: Words) -> list[s
         where = text(source, "path") or text(source, "base_url")
         said = f"  ({', '.join(notes)})" if notes else ""
         mark = "*" if source.get("current") else " "
-        lines.append(f"{mark} {text(source, 'name'):<12} {text(source, 'model')}  {where}{said}")
+        shown = "  ".join(part for part in (text(source, "model"), where) if part)
+        lines.append(f"{mark} {text(source, 'name'):<12} {shown}{said}")
     return [*lines, words("models.how")] if lines else [words("models.none")]
 
 

@@ -37,7 +37,7 @@ from .cells import Cells
 from .completion import Commands
 from .keyed import question
 from .keys import bindings
-from .messages import Call, Dial, Effect, Export, Heard, Leave, Message, Moved, Pressed, Replied, Typed, Upload
+from .messages import Call, Dial, Effect, Export, Heard, Leave, Message, Moved, Pressed, Replied, Told, Typed, Upload
 from .model import Place, State
 from .theme import rules
 from .update import update
@@ -71,7 +71,6 @@ class Screen:
         self._asked: tuple[str, float] = ("", 0.0)
         self._drawn = 0.0
         self._due = False
-        self._pressed_c = False
         self._styles = {name: Style.from_dict(rules(name, environment)) for name in ("dark", "light", "auto")}
         completer = Commands(lambda: self.state, words, lambda kind: self.dispatch(Pressed("complete", kind)))
         commanding = Condition(lambda: self.buffer.text.startswith("/"))
@@ -170,8 +169,7 @@ class Screen:
         elif self.state.follow.running is not None or self.state.key_for:
             self.press("stop")
         else:
-            self.dispatch(Typed("/help", "")) if self._pressed_c else None
-            self._pressed_c = not self._pressed_c
+            self.dispatch(Told(self._words("quit.how")))
 
     def end(self) -> None:
         """Leave."""

@@ -89,9 +89,14 @@ def _up(state: State, message: Up) -> Step:
 
 
 def _down(state: State, message: Down) -> Step:
-    line = replace(state.line, state="refused" if message.final else "lost", error=message.error, hint=message.hint)
+    """Why nobody answers is told before it ever worked, or when trying again is no use; else the status says so."""
+    before = state.line
+    line = replace(before, state="refused" if message.final else "lost", error=message.error, hint=message.hint)
     outbox = tuple(replace(one, sent=False) for one in state.outbox)
-    return replace(state, line=line, outbox=outbox, follow=replace(state.follow, synced=NEVER)), ()
+    state = replace(state, line=line, outbox=outbox, follow=replace(state.follow, synced=NEVER))
+    if message.final or (not before.core and message.error != before.error):
+        return told(state, f"{message.error}\n{message.hint}".rstrip(), "error")
+    return state, ()
 
 
 def _again(state: State) -> Step:
@@ -271,7 +276,7 @@ def _status(state: State, result: Data, words: Words) -> Step:
     if model == state.model or state.model.name:
         return fresh, ()
     if model.kind == "embedded":
-        return told(fresh, model.note or words("hello.embedded"))
+        return told(fresh, model.note if model.note and words.language == "en" else words("hello.embedded"))
     if not said.get("configured") and not model.name:
         return told(fresh, words("hello.none", hint=model.hint))
     return fresh, ()

@@ -251,7 +251,8 @@ class Painter:
         found: list[Cells] = []
         for row in self._plain(note.text).split("\n"):
             head, gap, said = row.partition("  ") if note.kind == "help" else ("", "", row)
-            indent = min(len(row) - len(row.lstrip(" ")) + 2, max(0, cells // 3))
+            columns = 2 if "  " in row.strip() else 0  # a row of a list goes on a little further in
+            indent = min(len(row) - len(row.lstrip(" ")) + columns, max(0, cells // 3))
             if gap and cells >= 60:
                 column = len(row) - len(said.lstrip(" "))
                 line = [("class:note.head", row[:column]), (style, said.lstrip(" "))]
@@ -302,6 +303,8 @@ def asking(state: State, cells: int, words: Words, *, empty: bool) -> list[Cells
     if asked is not None and not state.key_for:
         made += wrap([("class:ask", words("ask", tool=clean(asked.tool), plugin=clean(asked.plugin)))], cells)
         keys = words("ask.keys" if empty else "ask.busy")
+        others = sum(isinstance(item, Asked) and item.status == "asked" for item in state.follow.items) - 1
+        keys += f"  ({words('ask.more', count=others)})" if others else ""
         made += wrap([("class:ask.keys", keys)], cells)
     return made
 

@@ -30,6 +30,7 @@ class Talking:
         self.homed = homed
         self.caller: Caller | None = None
         self.inputs = 0
+        self.begun = 0
         homed.answers["chat"] = self._chat
         homed.answers["subscribe"] = self._subscribe
         homed.answers["stop"] = lambda _caller, _params: {"stopped": True}
@@ -48,6 +49,7 @@ class Talking:
         told = {"input": input_, "text": params["text"], "peer": "cli:owner", "client_msg_id": params["client_msg_id"]}
         caller.event("raw_input", turn="", **told)
         caller.event("turn", turn=self.turn, phase="start", input=input_)
+        self.begun += 1
         return {"input": input_, "thread": "th", "state": "running", "duplicate": False, "outcome": None}
 
     @property
@@ -67,7 +69,7 @@ class Talking:
 
     def said(self, count: int = 1) -> list[str]:
         """Wait for so many messages; returns their texts."""
-        until(lambda: len(self.homed.named("chat")) >= count, what=f"{count} messages")
+        until(lambda: self.begun >= count, what=f"{count} messages")
         return [params["text"] for params in self.homed.named("chat")]
 
 

@@ -303,6 +303,17 @@ def test_the_built_in_model_is_called_what_it_is() -> None:
     assert play.state.model.kind == "embedded"
 
 
+def test_why_nobody_answers_is_told_once_and_a_refusal_always() -> None:
+    play = Play()
+    play(Down("Not there.", "Start it."), Down("Not there.", "Start it."))
+    assert play.notes == ["Not there.\nStart it."]
+    play(Up("cli:owner", "1"), Down("Gone."), Down("Refused."))
+    assert len(play.notes) == 1
+    play(Down("Wrong key.", "", final=True))
+    assert play.notes[1:] == ["Wrong key."]
+    assert play.state.line.state == "refused"
+
+
 def test_a_key_is_asked_for_and_kept_out_of_everything_but_the_call() -> None:
     play = Play().up()
     assert play(Typed("/remote https://h", "m")) == [Dial(url="https://h")]

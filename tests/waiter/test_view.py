@@ -190,6 +190,8 @@ def test_a_question_shows_its_keys_and_that_typing_is_in_the_way() -> None:
     assert question(state) is not None
     assert flat(asking(state, 80, Words(), empty=True))[-1] == "y once · t in this conversation from now on · n no"
     assert flat(asking(state, 80, Words(), empty=False))[-1].startswith("Empty the line to answer")
+    more = replace(state, follow=Following(tuple(Asked(f"p:{n}", str(n), "t", "x", "p", "", "", "") for n in range(3))))
+    assert flat(asking(more, 80, Words(), empty=True))[-1].endswith("n no  (2 more after this)")
 
 
 def test_an_emoji_family_is_one_glyph_of_two_cells() -> None:

@@ -83,3 +83,10 @@ def test_every_command_and_option_is_documented() -> None:
     assert [entry.name for entry in table.ENTRIES if f"`/{entry.name}" not in document] == []
     options = [word for action in parser()._actions for word in action.option_strings]
     assert [word for word in options if f"`{word}" not in document and word not in ("-h", "--help")] == []
+
+
+def test_no_text_is_there_for_nothing() -> None:
+    folder = Path(__file__).parent.parent.parent / "waiter"
+    source = "".join(path.read_text("utf-8") for path in folder.glob("*.py"))
+    made = ("help.", "end.", "ask.", "doing.", "line.", "tool.", "class.")  # put together from a state's name
+    assert [key for key in texts("en") if key not in source and not key.startswith(made)] == []
