@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,16 @@ def test_files_that_are_no_pair_say_so_and_ask_nobody_for_a_passphrase(tmp_path:
         with pytest.raises(ConfigError) as caught:
             certificate(cert, key)
         assert "PEM" in caught.value.hint
+
+
+def test_openssl_is_never_left_to_ask_for_a_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would ask on the terminal of whoever started homed, and wait there."""
+    given: list[object] = []
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", lambda _, cert, key, password=None: given.append(password))
+    certificate("/cert.pem", "/key.pem")
+    (password,) = given
+    assert callable(password)
+    assert password() == ""
 
 
 def test_a_link_to_an_encrypted_page_says_https() -> None:
