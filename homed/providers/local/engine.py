@@ -167,24 +167,30 @@ class Engine:
 
     async def _lead(self, life: Life, path: Path, size: int) -> bool:
         """True when it may rest, False when it has ended on its own or was killed.  Unavailable: it cannot load."""
-        rested, why = False, ""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(life.drain)
             nursery.start_soon(life.converse)
-            with trio.CancelScope() as use:
-                nursery.start_soon(_cancel_after, life.over, use)
-                why = await self._prepare(life, path, size)
-                while not why and (job := await self._next(life)) is not None:
-                    await life.answer(job)
-                    self._bad_lives = 0
-                rested = True
-            if not rested:
+            outcome = await self._use(life, path, size)
+            if outcome is None:
                 with trio.move_on_after(LAST_WORDS):
                     await life.drained.wait()
             nursery.cancel_scope.cancel()
-        if why:
-            raise Unavailable(why, hint=_CANNOT)
-        return rested
+        if outcome:
+            raise Unavailable(outcome, hint=_CANNOT)
+        return outcome is not None
+
+    async def _use(self, life: Life, path: Path, size: int) -> str | None:
+        """Why it cannot be used, "" when it may rest, None when it has ended on its own or was killed."""
+        outcome: str | None = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_cancel_after, life.over, nursery.cancel_scope)
+            why = await self._prepare(life, path, size)
+            while not why and (job := await self._next(life)) is not None:
+                await life.answer(job)
+                self._bad_lives = 0
+            outcome = why
+            nursery.cancel_scope.cancel()
+        return outcome
 
     async def _prepare(self, life: Life, path: Path, total: int) -> str:
         """Load and warm; returns why that cannot be."""
