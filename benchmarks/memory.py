@@ -12,8 +12,8 @@ import apsw
 
 from benchmarks.figures import Figure, median_ms, p99_ms, times
 from homed.memory import choose, cold, events, inputs, scope_window, threads
-from homed.memory.records import Input, NewEvent, NewInput
 from homed.memory.records import EventKind as Kind
+from homed.memory.records import Input, NewEvent, NewInput
 from homed.memory.units import whole
 from homed.retrieval import index, lexical
 from homed.store.connection import Transaction, open_writer
@@ -128,26 +128,24 @@ def _selecting(talk: Talk, size: int) -> Iterator[Figure]:
         _append(tx, [talk.text(30) for _ in range(size)])
         index.catch_up(tx)
         query = talk.text(8)
-        read = times(lambda: scope_window.window_events(tx, "owner"), 5)
-        chosen = times(lambda: _select(tx, query), 5)
-        yield Figure(
-            f"select from a window of {size}", median_ms(chosen), median_ms(read), "reading it (the newest 2 000)"
-        )
-        sunk = times(lambda: _sink(tx, query), 1)
-        yield Figure(f"sink a window of {size}", median_ms(sunk), median_ms(read), "reading it (the newest 2 000)")
+        read = times(lambda: scope_window.window_events(tx, "owner", limit=size), 5)
+        chosen = times(lambda: _select(tx, query, size), 5)
+        yield Figure(f"select from a window of {size}", median_ms(chosen), median_ms(read), "reading it")
+        sunk = times(lambda: _sink(tx, query, size), 1)
+        yield Figure(f"sink a window of {size} at once", median_ms(sunk), median_ms(read), "reading it")
         connection.execute("ROLLBACK")
         connection.close()
 
 
-def _select(tx: Tx, query: str) -> choose.Selection:
-    window = scope_window.window_events(tx, "owner")
+def _select(tx: Tx, query: str, size: int) -> choose.Selection:
+    window = scope_window.window_events(tx, "owner", limit=size)
     scores = lexical.score(tx, scope="owner", query=query, seqs=[event.seq for event in window])
     limits = choose.Limits(events=29, protected=10, tokens=25_000)
     return choose.select(whole(window, lambda e: e.tokens), scores, thread=window[-1].thread, limits=limits)
 
 
-def _sink(tx: Tx, query: str) -> int:
-    window = scope_window.window_events(tx, "owner")
+def _sink(tx: Tx, query: str, size: int) -> int:
+    window = scope_window.window_events(tx, "owner", limit=size)
     scores = lexical.score(tx, scope="owner", query=query, seqs=[event.seq for event in window])
     limits = choose.Limits(events=30, protected=10, tokens=25_000)
     plan = choose.sink_plan(whole(window, lambda e: e.tokens), scores, active=[window[-1].thread], limits=limits)

@@ -56,7 +56,7 @@ def sunk(tx: Tx, turns: Turns, text: str = "old") -> Event:
     return event
 
 
-def test_what_sinks_leaves_the_window_and_is_all_there(tx: Tx, turns: Turns, db: apsw.Connection) -> None:
+def test_a16_what_sinks_leaves_the_window_and_is_all_there(tx: Tx, turns: Turns, db: apsw.Connection) -> None:
     event = sunk(tx, turns, "two days of work")
     assert scope_window.window_events(tx, "owner") == []
     assert cold.count(tx, "owner") == 1

@@ -23,7 +23,7 @@ def hits(tx: Tx, query: str, scope: str = "owner") -> list[str]:
     ]
 
 
-def test_what_was_stored_is_found_in_the_same_transaction(tx: Tx, db: apsw.Connection, say: Talks) -> None:
+def test_e28_what_was_stored_is_found_in_the_same_transaction(tx: Tx, db: apsw.Connection, say: Talks) -> None:
     event = say("the heron stands in the reeds")
     assert hits(tx, "heron") == [event.id]
     assert faults(db) == []
