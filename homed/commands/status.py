@@ -63,6 +63,8 @@ def _show(answer: dict[str, Any]) -> None:
     print(
         f"model    {model['source']} · {model['model']}" if model["configured"] else f"model    none. {model['hint']}"
     )
+    for words in filter(None, (model["state"] if model["state"] != "ready" else "", model["note"])):
+        print(f"         {words}")
     storage = answer["storage"]
     if storage["state"] != "ok":
         print(f"storage  {storage['reason']}\n         {storage['hint']}")

@@ -120,7 +120,8 @@ def test_the_first_message_gets_an_answer_and_everything_says_what_it_is(daemon:
     assert "built in: small and slow" in said["note"]
     (source,) = daemon.json("models", "list")
     assert (source["name"], source["kind"], source["tools"], source["current"]) == ("embedded", "embedded", False, True)
-    assert "small and slow" in daemon.run("models", "list").out
+    for words in (("models", "list"), ("status",)):
+        assert "built in: small and slow" in daemon.run(*words).out
     assert (daemon.data / "models" / SMOLLM2.name).stat().st_size == SMOLLM2.size
     pid = child(daemon)
     assert listening(pid) == []
