@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
 from homed.errors import StorageError
-from homed.lifecycle import cause_of
+from homed.events import SYSTEM, Bus
+from homed.lifecycle import cause_of, report_damage
+from homed.store.db import open_store
+from tests.homed.store.files import make_store
 
 
 def grouped(*errors: BaseException) -> BaseExceptionGroup[BaseException]:
@@ -25,3 +34,32 @@ def test_whatever_else_keeps_its_group_and_so_its_traceback() -> None:
     left = cause_of(grouped(first, second))
     assert isinstance(left, BaseExceptionGroup)
     assert left.subgroup(lambda e: e in (first, second)) is not None
+
+
+async def test_damage_is_said_once_in_the_log_to_the_person_and_on_the_bus(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    said: list[str] = []
+    path = tmp_path / "homed.db"
+    await make_store(path)
+    with path.open("r+b") as file:
+        file.seek(2 * 4096)
+        file.write(bytes(4096))
+    bus = Bus()
+    with bus.subscribe(frozenset({SYSTEM})) as notices:
+        async with open_store(path) as store:
+            await report_damage(store, bus, said.append)
+        notice = await notices.__anext__()
+    assert notice.data["code"] == "read_only"
+    assert "doctor --repair" in str(notice.data["hint"])
+    errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert len(errors) == len(said) == 1
+    assert "read-only" in errors[0]
+    assert str(tmp_path / "damaged") in errors[0]
+
+
+async def test_without_damage_nothing_is_said(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "homed.db") as store, trio.open_nursery() as nursery:
+        nursery.start_soon(report_damage, store, Bus(), pytest.fail)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()

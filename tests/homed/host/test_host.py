@@ -17,6 +17,7 @@ from homed.errors import Denied, InvalidInput, NotFound, PluginFailed, TimedOut,
 from homed.events import Bus
 from homed.host import launch
 from homed.host.host import Host
+from homed.host.life import Ending, Life
 from homed.host.policy import Policy
 from homed.host.states import State
 from homed.proc import stop_ladder
@@ -494,3 +495,22 @@ async def test_a_new_daemon_ends_what_one_killed_with_9_left_on_its_folder(
         await host.wait_ready("good")
         assert await stray.wait() == -signal.SIGKILL
     assert "ended 1 processes that an earlier homed" in caplog.text
+
+
+async def test_plugins_through_which_people_speak_start_first_and_one_that_hangs_holds_nobody_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("homed.host.host.HEAD_START", 0.2)
+    order: list[str] = []
+
+    async def hang(life: Life) -> Ending:
+        order.append(life.plan.name)
+        await life.doomed()
+        return Ending(0, None, "", asked_for=True)
+
+    plugins = manifest("atool"), manifest("page", inputs=["page"]), manifest("talk", inputs=["talk"])
+    async with hosting(tmp_path, *plugins, launcher=hang) as host:
+        await reach(host, "page", State.STARTING)
+        await reach(host, "talk", State.STARTING)
+        assert (host.status("atool").state, sorted(order)) == (State.ABSENT, ["page", "talk"])
+        await reach(host, "atool", State.STARTING)
