@@ -83,14 +83,28 @@ class Login(Body):
 
 
 class Say(Body):
-    """A message.  The same ``client_msg_id`` again gets the first one's input."""
+    """A message: words, files, or both.  The same ``client_msg_id`` again gets the first one's input."""
 
-    text: Annotated[Said, Field(max_length=MAX_SAID)]
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["text"], "properties": {"text": {"pattern": r"\S"}}},
+                {"required": ["attachments"], "properties": {"attachments": {"minItems": 1}}},
+            ]
+        },
+    )
+    text: Annotated[str, Field(max_length=MAX_SAID)] = ""
     client_msg_id: Name
     thread: Annotated[str, Field(max_length=200)] = ""
     attachments: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(
         default_factory=list, max_length=MAX_ATTACHED
     )
+
+    @model_validator(mode="after")
+    def _something(self) -> Say:
+        if not self.text.strip() and not self.attachments:
+            raise ValueError("'text' is empty, and nothing is attached")
+        return self
 
 
 class ThreadOnly(Body):

@@ -102,7 +102,13 @@ def asking(kernel: StandIn, talk: Talk) -> None:
     call = {"call": "c9", "step": 0, "tool": "cmd_run", "plugin": "shell", "class": "dangerous", "args": command}
     talk.live = {"turn": "te", "input": "in9", "step": 0, "text": "Let me look.", "reasoning": ""}
     talk.live["calls"] = [{**call, "status": "running", "result": None, "ms": 0}]
-    ask: dict[str, Any] = {"approval": "ask9", "tool": "cmd_run", "plugin": "shell", "class": "dangerous", "args": command}
+    ask: dict[str, Any] = {
+        "approval": "ask9",
+        "tool": "cmd_run",
+        "plugin": "shell",
+        "class": "dangerous",
+        "args": command,
+    }
     ask |= {"reason": "cmd_run cannot be undone, so it is asked for each time.", "expires_at": time.time() + 300}
     kernel.asked["ask9"] = Asked({**ask, "thread": talk.id, "turn": "te"})
 

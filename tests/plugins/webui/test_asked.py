@@ -18,6 +18,7 @@ SECRET = "sk-very-secret-0123456789"
     ("model", "given", "place"),
     [
         (Say, {"client_msg_id": "m"}, "text"),
+        (Say, {"client_msg_id": "m", "text": " ", "attachments": []}, "text"),
         (Say, {"text": "x", "client_msg_id": "m", "peer": "cli:owner"}, "peer"),
         (Say, {"text": "x", "client_msg_id": "m", "attachments": ["a"] * 11}, "attachments"),
         (Say, {"text": "x", "client_msg_id": "m", "attachments": [1]}, "attachments"),
@@ -53,6 +54,10 @@ def test_what_does_not_fit_is_refused_with_its_place_and_without_its_value(
 def test_a_body_is_an_object(value: object) -> None:
     with pytest.raises(InvalidInput, match="JSON object"):
         read(Say, value)
+
+
+def test_a_message_may_be_files_alone() -> None:
+    assert read(Say, {"client_msg_id": "m", "attachments": ["blk_1"]}).text == ""
 
 
 def test_a_query_takes_text_and_ignores_what_it_does_not_know() -> None:

@@ -80,7 +80,6 @@ async function open(thread) {
 let sending = null; // {id, text, files}: a message that failed keeps its id, so that sending it again cannot run it twice
 async function say() {
   if (underWay()) return toast(word("attach_wait"));
-  if (attached() && !box.value.trim()) return toast(word("attach_text"));
   const editing = edited;
   if (editing?.classList.contains("live")) await halt();
   if (await send(box.value, uploads())) {
@@ -93,7 +92,7 @@ async function say() {
 }
 
 async function send(text, files = []) {
-  if (!text.trim()) return false;
+  if (!text.trim() && !files.length) return false;
   if (sending?.text !== text || sending.files.join() !== files.join()) sending = { id: newId(), text, files };
   const button = $("#send");
   button.disabled = true;
