@@ -8,7 +8,7 @@ from datetime import datetime
 
 from .frames import Data, compact, mapping, mappings, number, text
 from .messages import Tag
-from .model import Row, State
+from .model import Place, Row, State
 from .orders import Step, ask, switched, told
 from .words import Words
 
@@ -40,7 +40,8 @@ def replied(state: State, tag: Tag, result: Data, words: Words) -> Step:
         case "/settings now" | "/settings later":
             key = "settings.set" if tag.name == "/settings now" else "settings.restart"
             return told(state, words(key, setting=text(result, "key"), value=_value(result)))
-    return told(state, "\n".join(_LISTS[tag.name](state, tag, result, words)))
+    state, effects = told(state, "\n".join(_LISTS[tag.name](state, tag, result, words)))
+    return replace(state, place=Place(state.follow.items[-1].key, 0)), effects  # from its beginning, if it is longer
 
 
 def _threads_found(state: State, result: Data, words: Words) -> Step:

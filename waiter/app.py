@@ -9,10 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import outcome
-import trio
+from typing import TYPE_CHECKING, Any
 
 from homed.errors import HomedError
 
@@ -26,7 +23,11 @@ from .output import GlyphOutput
 from .screen import Screen
 from .view import Painter
 from .words import Words
-from .worker import Worker
+
+if TYPE_CHECKING:
+    import outcome
+
+    from .worker import Worker
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
@@ -69,11 +70,7 @@ def _screen(start: Start, directory: Directory, environment: Mapping[str, str], 
 async def _run(start: Start, directory: Directory, environment: Mapping[str, str]) -> int:
     words = Words(start.language)
     screen = _screen(start, directory, environment, words)
-    worker = Worker(screen.dispatch, directory, words)
-    screen.submit = worker.submit
-    application = screen.application
-    loop = asyncio.get_running_loop()
-    guest: asyncio.Future[outcome.Outcome[None]] = loop.create_future()
+    application, loop = screen.application, asyncio.get_running_loop()
 
     def leave(status: int = 0, problem: BaseException | None = None) -> None:
         if application.is_running and not application.is_done:
@@ -82,10 +79,6 @@ async def _run(start: Start, directory: Directory, environment: Mapping[str, str
             else:
                 application.exit(result=status)
 
-    def ended(result: outcome.Outcome[None]) -> None:
-        guest.set_result(result)
-        leave(problem=result.error if isinstance(result, outcome.Error) else None)
-
     def broken(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         problem = context.get("exception")
         leave(problem=problem if isinstance(problem, BaseException) else RuntimeError(str(context.get("message"))))
@@ -93,9 +86,10 @@ async def _run(start: Start, directory: Directory, environment: Mapping[str, str
     loop.set_exception_handler(broken)
     for number in ENDING:
         loop.add_signal_handler(number, leave, 128 + number)
-    worker.submit(start.dial)
-    _invite(worker, loop, ended)
     shown = loop.create_task(application.run_async(set_exception_handler=False))
+    await asyncio.sleep(0)  # it is painted before Trio is imported: what stands on the screen can be read meanwhile
+    worker, guest = _invited(screen, directory, words, lambda error: leave(problem=error))
+    worker.submit(start.dial)
     await asyncio.wait([shown])
     worker.leave()
     (await guest).unwrap()  # the guest leaves before its host
@@ -105,10 +99,29 @@ async def _run(start: Start, directory: Directory, environment: Mapping[str, str
         return 1
 
 
-def _invite(worker: Worker, loop: asyncio.AbstractEventLoop, ended: Callable[[outcome.Outcome[None]], None]) -> None:
+def _invited(
+    screen: Screen, directory: Directory, words: Words, failed: Callable[[BaseException], None]
+) -> tuple[Worker, asyncio.Future[outcome.Outcome[None]]]:
+    """Trio as a guest of the running loop; the future holds how it left, ``failed`` hears if that was by an error."""
+    import outcome
+    import trio
+
+    from .worker import Worker
+
+    loop = asyncio.get_running_loop()
+    guest: asyncio.Future[outcome.Outcome[None]] = loop.create_future()
+    worker = Worker(screen.dispatch, directory, words)
+    screen.submit = worker.submit
+
+    def ended(result: outcome.Outcome[None]) -> None:
+        guest.set_result(result)
+        if isinstance(result, outcome.Error):
+            failed(result.error)
+
     trio.lowlevel.start_guest_run(
         worker.run,
         run_sync_soon_threadsafe=loop.call_soon_threadsafe,
         done_callback=ended,
         host_uses_signal_set_wakeup_fd=True,
     )
+    return worker, guest

@@ -52,7 +52,7 @@ THINK = 0.7
 """Seconds before a single key answers a question: what was being typed when it came is no answer."""
 WHEEL = 3
 """Lines of one notch."""
-ESCAPE = 0.03
+ESCAPE = 0.02
 """Seconds after Esc in which another key makes it Alt; twice this is what stopping by Esc takes."""
 TYPED_LINES = 8
 
@@ -96,7 +96,7 @@ class Screen:
             self._asked = (asked.key if asked else "", time.monotonic())
         if isinstance(message, Replied) and message.tag.name == "names" and self.buffer.text.startswith("/"):
             self.buffer.start_completion()
-        if isinstance(message, Typed) and self.state.place is not None:
+        if isinstance(message, Typed | Replied) and self.state.place is not None:
             layout = self._painter.layout(self.state, self.columns)  # all of it is on the screen: follow the end again
             self.state = replace(self.state, place=layout.moved(self.state.place, self._height(), 0))
         if isinstance(message, Pressed) and message.name in ("next", "previous"):
