@@ -13,7 +13,9 @@ import trio
 
 from homed.agent import reading
 from homed.agent.context import paired
-from homed.errors import StorageError
+from homed.config.definitions import CORE
+from homed.config.values import check
+from homed.errors import InvalidInput, StorageError
 from homed.identity.permissions import Decision, Rule
 from homed.identity.roles import Identity, Role
 from homed.memory import events, ledger
@@ -314,6 +316,18 @@ async def test_how_many_events_are_shown_follows_from_the_window(
         assert (chose["top"], chose["protected"]) == (top, protected)
         assert sum(estimate_tokens(m.text) for m in agent.model.requests[0].messages[1:]) <= chose["context"] + 200
         assert "topic3 lorem" in sent(agent.model.requests[0]), "relevance has a place beside what is newest"
+
+
+def test_every_limit_of_memory_has_bounds_and_says_them() -> None:
+    """A18: a limit of 0 once switched overflow handling off without a word."""
+    for key in ("core.agent.max_context_size", "core.agent.protected_events", "core.memory.recall_deadline"):
+        for value in (0, -1, 10**12):
+            with pytest.raises(InvalidInput, match=key):
+                check(next(d for d in CORE if d.key == key), value)
+    for key in ("core.memory.recall_percent", "core.memory.inject_min_score"):
+        for value in (-1, 10**12):
+            with pytest.raises(InvalidInput, match=key):
+                check(next(d for d in CORE if d.key == key), value)
 
 
 @pytest.mark.parametrize("value", [0, -5, 10**9])

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from homed.builtin.coldcontext import IN_VIEW
 from homed.builtin.tools import builtin_tools
 from homed.clock import system_wall_clock
 from homed.identity.permissions import Decision, Rule
@@ -139,18 +140,20 @@ async def test_not_found_is_said_not_to_mean_that_it_does_not_exist(tmp_path: Pa
             assert words in answer["note"]
 
 
-async def test_what_is_in_view_is_said_to_be_and_what_had_no_room_is_found_too(tmp_path: Path) -> None:
+async def test_what_had_no_room_in_view_is_found_too(tmp_path: Path) -> None:
     settings = {"core.agent.max_context_size": 4, **QUIET}
     async with running_agent(tmp_path, setup(calls(query("cello")), says("yes"), **settings)) as agent:
         await remember(agent.store, CELLO)
         await remember(agent.store, *[f"It rains, {n}." for n in range(6)], at=1_760_000_000.0)
         await agent.ask("Which instrument is hers? rains")
         assert [one["text"] for one in result(agent)["found"] if one["score"] > 0.5] == [CELLO]
-        agent.model.script = [calls(query("cello")), says("yes")]
+
+
+async def test_what_is_in_view_is_said_to_be(tmp_path: Path) -> None:
+    async with running_agent(tmp_path, setup(calls(query("cello")), says("yes"))) as agent:
+        await remember(agent.store, CELLO)
         await agent.ask("cello?")
-        answer = result(agent)
-        assert CELLO not in str(answer["found"])
-        assert answer.get("also_in_your_view") or "in your view already" in answer["note"]
+        assert result(agent) == {"found": [], "note": IN_VIEW}
 
 
 @pytest.mark.parametrize(
