@@ -12,7 +12,6 @@ from homed.commands.actions import Actions
 from homed.commands.output import as_json, table
 from homed.commands.place import paths_of
 from homed.commands.reach import ask_or_open
-from homed.errors import InvalidInput
 from homed.providers.local.weights import MODEL, Telling, Weights
 
 
@@ -46,6 +45,7 @@ def _add_options(actions: Actions) -> None:
         "add a source, or replace the one of that name",
         "deepseek --base-url https://api.deepseek.com/v1 --model deepseek-chat",
     )
+    add.set_defaults(misused=add.error)
     add.add_argument("name", metavar="NAME")
     add.add_argument("--base-url", metavar="URL", default="", help="like https://api.openai.com/v1")
     add.add_argument("--model", metavar="M", default="", help="the model's name at that source")
@@ -87,9 +87,7 @@ def _place(source: dict[str, Any]) -> str:
 
 def _add_source(args: argparse.Namespace) -> int:
     if bool(args.gguf) == bool(args.base_url and args.model):
-        raise InvalidInput(
-            "A source is an address with a model, or a file.", hint="Give --base-url and --model, or --gguf FILE."
-        )
+        args.misused("a source is an address with a model, or a file: give --base-url and --model, or --gguf FILE")
     given = _file(args) if args.gguf else _endpoint(args)
     given |= {"context_window": args.context_window} if args.context_window is not None else {}
     given |= {"tools": not args.no_tools, "vision": args.vision}

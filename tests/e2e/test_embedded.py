@@ -229,7 +229,7 @@ def test_the_commands_work_on_the_folder_of_a_stopped_daemon_too(tmp_path: Path)
     assert added.code == 0, added
     for wrong in (("--gguf", str(file), "--base-url", "http://x/v1", "--model", "m"), ("--base-url", "http://x/v1")):
         refused = run_homed("models", "add", "wrong", *wrong, *data, env=env)
-        assert (refused.code, "--gguf FILE" in refused.err) == (1, True), refused
+        assert (refused.code, "--gguf FILE" in refused.err) == (2, True), refused
     listed = run_homed("models", "list", *data, env=env)
     assert "built in: small and slow" in listed.out
     assert str(file) in listed.out
