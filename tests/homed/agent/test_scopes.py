@@ -34,7 +34,7 @@ async def test_a_scope_has_one_holder_at_a_time_and_other_scopes_go_on() -> None
     assert scopes._scopes == {}, "a scope at rest is forgotten"
 
 
-async def test_what_turns_in_flight_show_is_in_use_until_they_end() -> None:
+def test_what_turns_in_flight_show_is_in_use_until_they_end() -> None:
     scopes = Scopes()
     scopes.use("owner", "t1", use("a", "b"))
     scopes.use("owner", "t2", use("b", "c"))

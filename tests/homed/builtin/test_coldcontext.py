@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from homed.builtin.coldcontext import IN_VIEW
 from homed.builtin.tools import builtin_tools
@@ -174,6 +175,7 @@ async def test_a_hit_of_a_strangers_words_taints_the_turn_and_another_hit_does_n
     """B15"""
 
     async def give(_: Any) -> object:
+        await trio.lowlevel.checkpoint()
         return "done"
 
     host = FakeHost()
