@@ -32,6 +32,9 @@ CONFIG = """
 [auth.openapi.key]
 bearer = "{key}"
 
+[phases.coverage]
+unexpected-methods = ["PUT", "DELETE"]
+
 [checks.negative_data_rejection]
 expected-statuses = [400, 401, 403, 404, 405, 413, 415, 421]
 
@@ -49,7 +52,8 @@ include-path = "/api/v1/uploads"
 checks.positive_data_acceptance.enabled = false
 """
 """What is ours to say: a key to it; a body too large is refused by its size; a plain request opens no WebSocket; a
-pattern does not say which names are UTF-8; which values a setting takes is the kernel's to know."""
+pattern does not say which names are UTF-8; which values a setting takes is the kernel's to know; other methods are
+asked in ``test_door``."""
 SCOPES = ["chat", "memory", "admin"]
 
 
