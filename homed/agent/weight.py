@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from homed.agent.turn import Turn
+from homed.memory.choose import OVERSIZED
 from homed.memory.records import Event, EventKind
 from homed.memory.tokens import estimate_tokens
 from homed.memory.units import Unit, paired
@@ -54,7 +55,7 @@ def weigh(turn: Turn) -> Weight:
     view = turn.view
     own = [event for event in turn.events if event.id not in view.dropped]
     before = paired(view.window, lambda event: event.tokens)
-    tokens = sum(_cut(unit.tokens, view.room) for unit in before) + own_tokens(own, view.room) + view.told
+    tokens = sum(_share(unit.tokens, view.room) for unit in before) + own_tokens(own, view.room) + view.told
     return Weight(len(view.window) + len(own), tokens)
 
 
@@ -85,6 +86,11 @@ def last_unit(own: Sequence[Event]) -> tuple[Event, ...]:
     """The newest thing of the turn, which is never dropped."""
     units = paired(own, lambda event: event.tokens)
     return units[-1].events if units else ()
+
+
+def _share(tokens: int, room: int) -> int:
+    """As a selection counts it: what is larger than the room is shown in a fraction of it."""
+    return tokens if not room or tokens <= room else room // OVERSIZED
 
 
 def _cut(tokens: int, room: int) -> int:

@@ -11,6 +11,9 @@ from homed.memory.units import Unit
 OVERSIZED = 4
 """A unit larger than the whole budget is shown as head and tail at this fraction of it, as ``window.plan`` does."""
 
+LEAST_SHOWN = 64
+"""Tokens of head and tail below which a unit is not worth showing cut."""
+
 FULL = 2
 """The window is over its high-water mark at so many times the events that it is brought down to."""
 
@@ -156,7 +159,11 @@ def _protected(units: Sequence[Unit], threads: Collection[str], most: int) -> se
 
 
 def _cost(unit: Unit, limits: Limits) -> int:
-    return unit.tokens if unit.tokens <= limits.tokens else limits.tokens // OVERSIZED
+    """Tokens it takes of what is left; more than there are at all for one that would be cut to nothing."""
+    if unit.tokens <= limits.tokens:
+        return unit.tokens
+    share = limits.tokens // OVERSIZED
+    return share if share >= LEAST_SHOWN else limits.tokens + 1
 
 
 def _score(unit: Unit, scores: Scores) -> float:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homed.memory.budget import budget, protected, top_k
-from homed.memory.choose import Limits, Selection, SinkPlan, select, sink_plan
+from homed.memory.choose import LEAST_SHOWN, Limits, Selection, SinkPlan, select, sink_plan
 from homed.memory.records import Event
 from homed.memory.units import Unit, paired, whole
 from homed.memory.window import plan
@@ -39,6 +39,14 @@ def seqs(chosen: Selection) -> list[int]:
 def cost(unit: Unit, limits: Limits) -> int:
     """As ``window.plan`` shows it: one that is larger than everything as head and tail, at a fourth."""
     return unit.tokens if unit.tokens <= limits.tokens else limits.tokens // 4
+
+
+@pytest.mark.parametrize("tokens", [1, 10, 100, 255, 400])
+def test_what_is_larger_than_everything_is_not_free_because_little_is_left(tokens: int) -> None:
+    units = units_of(line(30, tokens=5_000))
+    scores = {unit.seq: 1.0 for unit in units}
+    kept = select(units, scores, thread="th", limits=Limits(events=30, protected=5, tokens=tokens)).kept
+    assert len(kept) <= (1 if tokens < 4 * LEAST_SHOWN else 4), "the newest always, others only where they can be seen"
 
 
 @given(histories(), SCORES, LIMITS, st.sampled_from(THREADS), st.sets(st.sampled_from(THREADS)))
