@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from homed.errors import Denied, InvalidInput, NotFound, PluginFailed, TimedOut, Unavailable
 from homed.events import Bus
@@ -512,5 +513,6 @@ async def test_plugins_through_which_people_speak_start_first_and_one_that_hangs
     async with hosting(tmp_path, *plugins, launcher=hang) as host:
         await reach(host, "page", State.STARTING)
         await reach(host, "talk", State.STARTING)
+        await wait_all_tasks_blocked(0.05)
         assert (host.status("atool").state, sorted(order)) == (State.ABSENT, ["page", "talk"])
         await reach(host, "atool", State.STARTING)

@@ -303,3 +303,39 @@ def test_the_copy_that_a_start_kept_is_used_and_not_made_twice(path: Path) -> No
     assert damage.keep(damage.Damage(path, "page 3")).kept == kept.kept
     assert str(repair.repair(path, "page 3").kept) == kept.kept
     assert len(list((path.parent / "damaged").iterdir())) == 1
+
+
+def test_the_file_of_an_attachment_whose_event_is_lost_stays(path: Path) -> None:
+    lost = leaves(path, "events")[4]
+    pages = Pages(path)
+    seq = next(iter(pages.rows(lost))).rowid
+    pages.close()
+    connection = apsw.Connection(str(path))
+    connection.execute(
+        "INSERT INTO blocks (id, hash, media_type, bytes, event, holder_layer, created_at)"
+        " SELECT 'b', 'the hash', 'image/png', 1, id, layer, 0 FROM events WHERE seq = ?",
+        (seq,),
+    )
+    connection.execute("INSERT INTO loose_files VALUES ('let go before')")
+    connection.close()
+    zero(path, lost)
+    done = repair.repair(path, "leaf")
+    assert done.mended["rows that belonged to something lost"] == 1
+    assert ask(path, "SELECT hash FROM loose_files") == [("let go before",)]
+
+
+def test_everything_is_indexed_anew(path: Path) -> None:
+    zero(path, 3)
+    repair.repair(path, "page 3")
+    assert ask(path, "SELECT mark, backlog FROM word_marks") == [(2 * TURNS, 2 * TURNS)]
+    assert ask(path, "SELECT count(*) FROM word_counts") == [(0,)]
+
+
+def test_settings_on_both_sides_of_a_lost_page_are_saved(path: Path) -> None:
+    pages = ask(path, "SELECT pageno FROM dbstat WHERE name = 'settings' AND pagetype = 'leaf' ORDER BY path")
+    assert len(pages) > 4
+    zero(path, pages[2][0])
+    repair.repair(path, "settings")
+    keys = {key for (key,) in ask(path, "SELECT key FROM settings")}
+    assert {"plugin.x.k00000", "plugin.x.k00099"} <= keys
+    assert 100 - 30 < len(keys) < 100

@@ -64,10 +64,11 @@ async def test_a_log_left_by_a_kill_is_taken_over_without_shared_memory(
         for suffix in ("", "-wal"):
             data = await trio.Path(f"{live}{suffix}").read_bytes()
             await trio.Path(f"{path}{suffix}").write_bytes(data)
+    await trio.Path(f"{path}-shm").mkdir()  # whoever wants to share memory finds no room for it
     monkeypatch.setattr("homed.store.db.file_system", lambda _: REMOTE)
     async with open_store(path) as store:
         assert await store.read(count) == 1
-        assert files(path) == {"homed.db"}
+        assert files(path) == {"homed.db", "homed.db-shm"}
 
 
 async def test_a_long_read_holds_the_writer_up_but_fails_no_commit(
