@@ -42,6 +42,7 @@ STOP_GRACE = 1.0
 
 _ARGV = (sys.executable, "-P", "-m", "homed.providers.local.child")
 _CANNOT = "`homed models use` picks another source; `homed models add` adds one."
+_DISK = "Is the disk full, read-only or another user's?  " + _CANNOT
 _ASK = "Ask again; if it happens again, the log says more."
 
 
@@ -75,6 +76,7 @@ class Engine:
         self._kept = False
         self._was_kept = False
         self._retired = trio.CancelScope()
+        self._over = False
         self._life: Life | None = None
         self._bad_lives = 0
         self._warm_with = ""
@@ -89,7 +91,10 @@ class Engine:
         return self._where
 
     def submit(self, job: Job) -> None:
-        """Queue a job."""
+        """Queue a job; one for an engine that has been retired or has ended fails at once."""
+        if self._over or self._retired.cancel_called:
+            job.fail(self._gone())
+            return
         self._waiting.append(job)
         self._wake.set()
 
@@ -124,7 +129,7 @@ class Engine:
                     await self._wanted()
                     await self._live()
         finally:
-            self.state = ""
+            self.state, self._over = "", True
             self._fail_waiting(self._gone())
 
     def _gone(self) -> ProviderError:
@@ -160,6 +165,9 @@ class Engine:
                 self._crashed(life, ended)
         except HomedError as error:
             self._cannot(error)
+        except Exception as error:  # whatever is wrong with one model, the daemon goes on
+            log.exception("%s is ended", self._where)
+            self._cannot(Unavailable(f"{type(error).__name__} in its use.", hint="The log says more."))
         finally:
             if self._life is not None and self._life.job is not None:
                 self._life.job.fail(self._gone())  # cancelled or retired in the middle of it
@@ -246,7 +254,10 @@ class Engine:
         self.state, self.reason = "failed", error.message
         log.error("%s cannot be started: %s", self._where, error)
         message = f"{self._where} cannot answer: {error.message}"
-        self._fail_waiting(ProviderError(ErrorKind.BAD_REQUEST, message, hint=error.hint or _CANNOT))
+        told = ProviderError(ErrorKind.BAD_REQUEST, message, hint=error.hint or _CANNOT)
+        if self._life is not None and self._life.job is not None:
+            self._life.job.fail(ProviderError(told.kind, told.message, hint=told.hint))
+        self._fail_waiting(told)
 
     def _fail_waiting(self, error: ProviderError) -> None:
         waiting, self._waiting = self._waiting, deque()
@@ -260,8 +271,9 @@ async def _cancel_after(event: trio.Event, scope: trio.CancelScope) -> None:
 
 
 def _sized(file: Callable[[bool], Path], thorough: bool) -> tuple[Path, int]:
-    path = file(thorough)
     try:
+        path = file(thorough)
         return path, path.stat().st_size
     except OSError as error:
-        raise Unavailable(f"The model file {path} cannot be read: {error.strerror}.") from None
+        what = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
+        raise Unavailable(f"The model's file cannot be read or put in place: {what}.", hint=_DISK) from None

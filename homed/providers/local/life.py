@@ -165,9 +165,9 @@ class Life:
     async def _take_answer(self, job: Job, do: str, frame: Mapping[str, Any]) -> None:
         job.patience.deadline = float("inf")  # a reader that is behind is not the child's fault
         if do == "chunk":
-            await job.chunk(frame["data"])
+            await job.chunk(_object(frame["data"]))
         elif do == "error":
-            job.refused(frame["body"])
+            job.refused(_object(frame["body"]))
         elif do == "end":
             await job.end()
             self._answered.set()
@@ -175,6 +175,12 @@ class Life:
 
     def _sign_of_life(self, job: Job) -> None:
         job.patience.deadline = trio.current_time() + STALL
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"an object was expected, not {type(value).__name__}")
+    return value
 
 
 def resident(pid: int) -> int:

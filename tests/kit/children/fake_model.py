@@ -2,7 +2,8 @@
 
 What the file holds decides how it loads: ``cannot``, ``dies``, ``never``, else it does.  What the last message says
 decides the answer: ``hang`` (reads for ever), ``endless`` (until stopped), ``deaf`` (endless, and does not hear a
-stop), ``die``, ``full``, ``garbage``, ``many N``, ``whoami`` (its pid), else the message itself comes back, in words.
+stop), ``die``, ``full``, ``garbage``, ``list`` (a chunk that is no object), ``many N``, ``whoami`` (its pid), else the
+message itself comes back, in words.
 A file ``warm.log`` beside the model's gets the text of each first message, one a line.
 """
 
@@ -66,6 +67,9 @@ def answer(id_: int, body: Any) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     if asked == "garbage":
         os.write(1, b"what is this\n")
+        return
+    if asked == "list":
+        say("chunk", id=id_, data=["not", "an", "object"])
         return
     if asked == "full":
         error = {"code": 400, "message": "request (3000 tokens) exceeds the available context size", "type": "x"}

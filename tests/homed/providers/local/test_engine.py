@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -14,6 +16,7 @@ from homed.errors import Unavailable
 from homed.providers.base import ContentDelta, Done, ErrorKind, Progress, ProviderError, UsagePart
 from homed.providers.local import engine as engine_module
 from homed.providers.local import life as life_module
+from homed.providers.local.job import Job
 from tests.homed.providers.local.kit import OPENING, engine_in, everything, first, ports, request, said, until
 from tests.kit.processes import alive, with_mark
 
@@ -218,9 +221,12 @@ async def test_a_prompt_too_long_goes_to_the_overflow_guard_and_a_child_talking_
             await said(provider, "full")
         assert caught.value.kind is ErrorKind.CONTEXT_FULL
         assert int(await said(provider, "whoami")) == pid
-        with pytest.raises(ProviderError):
-            await said(provider, "garbage")
-        assert int(await said(provider, "whoami")) != pid
+        for nonsense in ("garbage", "list"):
+            with pytest.raises(ProviderError):
+                await said(provider, nonsense)
+            other = int(await said(provider, "whoami"))
+            assert other != pid
+            pid = other
 
 
 async def test_one_that_falls_silent_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,3 +277,60 @@ async def test_retired_it_tells_whoever_waits(tmp_path: Path) -> None:
             with pytest.raises(ProviderError, match="was changed"):
                 await anext(parts)
         await until(lambda: not alive(pid))
+
+
+async def test_one_that_has_been_retired_or_has_ended_says_so_to_whoever_still_asks(tmp_path: Path) -> None:
+    """A turn takes its provider, reads for a while, then asks: meanwhile the source may have been changed."""
+    async with engine_in(tmp_path) as (engine, provider):
+        engine.retire()
+        with trio.fail_after(2), pytest.raises(ProviderError, match="was changed"):
+            await said(provider, "hi")
+        await until(lambda: engine._over)
+        with trio.fail_after(2), pytest.raises(ProviderError, match="was changed"):
+            await said(provider, "hi")
+    with trio.fail_after(2), pytest.raises(ProviderError, match="was changed"):
+        await said(provider, "hi")
+
+
+@pytest.mark.parametrize(
+    ("error", "said_"),
+    [
+        (PermissionError(13, "Permission denied", "/data/run/model"), r"Permission denied \(/data/run/model\)"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (RuntimeError("a bug"), "RuntimeError"),
+    ],
+)
+async def test_whatever_goes_wrong_with_its_file_ends_no_more_than_the_question(
+    tmp_path: Path, error: Exception, said_: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = ports(tmp_path)
+    wrong = [error]
+
+    def file(thorough: bool) -> Path:
+        if wrong:
+            raise wrong.pop()
+        return given.file(thorough)
+
+    async with engine_in(tmp_path, file=file) as (engine, provider):
+        with pytest.raises(ProviderError, match=said_):
+            await said(provider, "hi")
+        assert engine.state == "failed"
+        assert await said(provider, "hi") == "hi "
+    assert ("Traceback" in caplog.text) is isinstance(error, RuntimeError)
+
+
+async def test_what_nobody_foresaw_in_the_middle_of_an_answer_fails_that_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = life_module.Life._take_answer
+
+    async def broken(self: life_module.Life, job: Job, do: str, frame: Mapping[str, Any]) -> None:
+        if "boom" in str(job.body):
+            raise AttributeError("a bug")
+        await taken(self, job, do, frame)
+
+    monkeypatch.setattr(life_module.Life, "_take_answer", broken)
+    async with engine_in(tmp_path) as (_, provider):
+        with pytest.raises(ProviderError, match="cannot answer"):
+            await said(provider, "boom")
+        assert await said(provider, "hi") == "hi "
