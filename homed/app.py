@@ -110,7 +110,7 @@ async def run(ground: Ground) -> None:
             await services.start(watch_signals, stop, host)
             services.start_soon(follow_settings, settings, host, ground.redactor, ground.secrets.known)
             services.start_soon(report_damage, store, ground.bus, options.say)
-            services.start_soon(greet, ground.bus, logins, options.say)
+            services.start_soon(greet, ground.bus, logins, options.say, options.paths)
             async with trio.open_nursery() as plugins:
                 await plugins.start(host.run)
                 open_kernel = await trio.to_thread.run_sync(_load_kernel)

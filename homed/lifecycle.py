@@ -18,7 +18,7 @@ from homed.failpoints import Failpoints
 from homed.host.host import Host
 from homed.identity.logins import Logins
 from homed.log import set_level
-from homed.paths import Paths
+from homed.paths import Paths, data_option
 from homed.redact import Redactor
 from homed.settings.plugin import split_key
 from homed.settings.registry import Settings
@@ -90,7 +90,7 @@ async def report_damage(store: Store, bus: Bus, say: Say) -> None:
     bus.post(SYSTEM, data={"code": "read_only", "message": damage.message, "hint": damage.hint})
 
 
-async def greet(bus: Bus, logins: Logins, say: Say) -> None:
+async def greet(bus: Bus, logins: Logins, say: Say, paths: Paths) -> None:
     """Say a login link once a page is reachable, and when a plugin needs the person; until cancelled."""
     with bus.subscribe(frozenset({SYSTEM, PLUGIN_STATE})) as notices:
         async for notice in notices:
@@ -99,6 +99,6 @@ async def greet(bus: Bus, logins: Logins, say: Say) -> None:
             if data.get("code") == "announced" and data.get("plugin") == PAGE and data.get("kind") == "url":
                 secret, _ = await logins.make_link()
                 say(f"\n  Open  {data['message']}/login#{secret}\n")
-                say("  It works once, for five minutes; `homed link` makes another.\n")
+                say(f"  It works once, for five minutes; `homed link{data_option(paths.data)}` makes another.\n")
             elif data.get("state") == "stopped" and "attention" in str(data.get("reason")):
                 say(f"Plugin {data['plugin']} is stopped: {data['reason']}")

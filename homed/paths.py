@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,6 +117,16 @@ def default_data_dir(env: Mapping[str, str] | None = None, profile: str = "defau
         return Path(env["HOMED_DATA"]).expanduser().absolute()
     base = Path(env.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
     return base.absolute() / "homed" / profile
+
+
+def data_option(data: Path, env: Mapping[str, str] | None = None) -> str:
+    """What to type after a command so that it is about ``data``: `` --data DIR``, or nothing for the default folder.
+
+    ``HOMED_DATA`` does not count: the terminal the command is typed in may not have it.
+    """
+    env = os.environ if env is None else env
+    known = {name: value for name, value in env.items() if name != "HOMED_DATA"}
+    return "" if data == default_data_dir(known) else f" --data {shlex.quote(str(data))}"
 
 
 def socket_candidates(env: Mapping[str, str] | None = None, data: Path | None = None) -> list[Path]:

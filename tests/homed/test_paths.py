@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from homed.errors import ConfigError, StorageError
-from homed.paths import Paths, default_data_dir, socket_candidates
+from homed.paths import Paths, data_option, default_data_dir, socket_candidates
 
 
 def test_default_folder_is_the_default_profile_under_xdg_data_home() -> None:
@@ -77,3 +77,10 @@ def test_a_read_only_folder_is_said_before_anything_is_opened(tmp_path: Path, mo
 def test_a_plugin_folder_stays_inside_the_data_folder(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError):
         Paths(tmp_path).plugin_data(name)
+
+
+def test_a_hint_names_the_folder_unless_commands_use_it_by_themselves(tmp_path: Path) -> None:
+    env = {"XDG_DATA_HOME": str(tmp_path), "HOMED_DATA": str(tmp_path / "mine")}
+    assert data_option(tmp_path / "homed" / "default", env) == ""
+    assert data_option(tmp_path / "mine", env) == f" --data {tmp_path}/mine"
+    assert data_option(Path("/srv/my data"), env) == " --data '/srv/my data'"
