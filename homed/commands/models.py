@@ -95,10 +95,11 @@ def _add_source(args: argparse.Namespace) -> int:
     if args.json:
         as_json(source)
     else:
+        keyless = "" if source["has_key"] or args.gguf else ", without a key"
         print(
-            f"{args.name} is in use."
+            f"{args.name} is in use{keyless}."
             if source["current"]
-            else f"{args.name} is added. To use it: homed models use {args.name}"
+            else f"{args.name} is added{keyless}. To use it: homed models use {args.name}"
         )
     return 0
 

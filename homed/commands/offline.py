@@ -42,7 +42,7 @@ class NotRunning:
 
 
 def answer_offline(paths: Paths, method: str, params: Mapping[str, object]) -> Any:
-    """The result of an ``admin.config_*``, ``admin.models_*`` or ``admin.keys_*`` method; holds the folder's lock meanwhile."""
+    """The result of a method of settings, models or keys; holds the folder's lock meanwhile."""
     paths.create()
     with data_lock(paths):
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -20,6 +21,11 @@ from homed.wire.blocking import BlockingClient
 
 _PATIENCE = 120.0
 """Seconds: a model test may wait for a slow source; everything else answers at once."""
+
+_CHANGES = frozenset(
+    f"admin.{name}" for name in ["config_set", "models_add", "models_use", "models_remove", "keys_add", "keys_remove"]
+)
+"""Methods that change the folder: without a daemon the person is told which folder that was."""
 
 
 def running(paths: Paths) -> int | None:
@@ -61,7 +67,10 @@ def ask_or_open(args: argparse.Namespace, method: str, **params: object) -> Any:
         return _ask(args, client, method, params)
     from homed.commands.offline import answer_offline  # the whole kernel, needed only without a daemon
 
-    return answer_offline(paths_of(args), method, params)
+    answer = answer_offline(paths_of(args), method, params)
+    if method in _CHANGES:
+        print(f"homed is not running on {paths_of(args).data}: it is stored there for its next start.", file=sys.stderr)
+    return answer
 
 
 def _ask(args: argparse.Namespace, client: BlockingClient | None, method: str, params: Mapping[str, object]) -> Any:

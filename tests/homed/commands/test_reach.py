@@ -69,3 +69,13 @@ def test_a_daemon_that_answers_unavailable_has_answered(paths: Paths) -> None:
             ask_or_open(args(paths.data), "admin.config_list")
         daemon.join(5)
     assert not paths.db.exists()
+
+
+def test_what_is_stored_without_a_daemon_is_said_with_the_folder(
+    paths: Paths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else a source added on the wrong folder looks added, and the daemon never has it."""
+    ask_or_open(args(paths.data), "admin.config_get", key="core.agent.max_tool_turns")
+    assert capsys.readouterr().err == ""
+    ask_or_open(args(paths.data), "admin.config_set", key="core.agent.max_tool_turns", value=3)
+    assert f"not running on {paths.data}" in capsys.readouterr().err
