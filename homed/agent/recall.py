@@ -100,9 +100,16 @@ class Recall:
         view = turn.view
         view.window, view.places = list(selection.kept), dict(found.places)
         view.snapshot, told = self._snapshot(turn, wanted, found)
-        view.earlier = {t: self._earlier(wanted, events, found, turn) for t, events in found.earlier.items()}
-        again = [event for events in found.earlier.values() for event in events]
-        view.told = sum(estimate_tokens(text) for text in (view.snapshot, *view.earlier.values()) if text)
+        view.scores = {event.id: selection.scores.get(event.id, 0.0) for event in selection.kept}
+        view.cut = frozenset()
+        view.told = estimate_tokens(view.snapshot) if view.snapshot else 0
+        view.earlier = {}
+        again: list[Event] = []
+        for of, events in reversed(found.earlier.items()):  # the newest first; all notes share what memory may take
+            if text := self._earlier(wanted, events, found, turn):
+                view.earlier[of] = text
+                view.told += estimate_tokens(text)
+                again += events
         view.budget = wanted.budget
         view.noted = tuple([event for event, _ in found.hits if event.id in told] + again)
         use = Use(wanted.thread, wanted.query, view.ids, wanted.budget.context)
@@ -121,7 +128,7 @@ class Recall:
 
     def _earlier(self, wanted: Wanted, events: Sequence[Event], found: Found, turn: Turn) -> str:
         limit = notes.EARLIER_TOKENS
-        tokens = min(limit * len(events), wanted.budget.memory)
+        tokens = min(limit * len(events), wanted.budget.memory - turn.view.told)
         written = notes.write(events, found.places, peer=turn.input.peer, tokens=tokens, each=limit)
         return notes.snapshot(self._texts.snapshot_earlier, [text for _, text in written]) if written else ""
 
@@ -137,7 +144,7 @@ class Recall:
         chose: dict[str, object] = {
             "window": budget.window, "fixed": budget.fixed, "context": budget.context, "memory": budget.memory,
             "spoken_for": wanted.spoken_for, "top": limits.events if limits else 0,
-            "protected": limits.protected if limits else 0, "of": len(found.events), "kept": kept,
+            "protected": limits.protected if limits else 0, "of": len(selection.kept) + len(left), "kept": kept,
             "left_out": left[:LEFT_OUT], "more": max(0, len(left) - LEFT_OUT),
             "scores": {id_: selection.scores[id_] for id_ in named if selection.scores.get(id_)},
         }  # fmt: skip

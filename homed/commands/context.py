@@ -20,6 +20,11 @@ WHY = {
     "score": "about the same thing",
 }
 
+OUTGROWN = {
+    "refused": "the source said it was too long",
+    "results": "the turn's own results needed it",
+}
+
 
 def register(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command and its own."""
@@ -95,7 +100,7 @@ def _recall(data: Mapping[str, Any], events: Events) -> list[str]:
 
 
 def _guard(data: Mapping[str, Any], events: Events) -> list[str]:
-    why = "the source said it was too long" if data.get("why") == "refused" else "it had outgrown the model's window"
+    why = OUTGROWN.get(str(data.get("why")), "it had outgrown the model's window")
     lines = [f"Room was made, since {why}: {_size(data, 'before')} before, {_size(data, 'after')} after."]
     for key, words in (("dropped", "of this turn, not shown any more"), ("left_out", "of before, not shown any more")):
         if ids := data.get(key):
@@ -145,7 +150,9 @@ def _line(id_: str, event: Mapping[str, Any] | None, score: float | None) -> str
         return f"    {known}  {id_}  (not there any more)"
     mark = " ⚠" if event.get("untrusted") else ""
     where = f"{event['kind']}{mark}, {event['layer']}, “{event['title'] or event['thread']}”"
-    return clean(f"    {known}  {id_}  {when(event['created_at'])}  {where}: {event['excerpt']}").replace("\n", " ")
+    return clean(
+        f"    {known}  {id_}  {when(event['created_at'])}  {where}: {event['excerpt'] or '(no words)'}"
+    ).replace("\n", " ")
 
 
 _KINDS: Mapping[str, Callable[[Mapping[str, Any], Events], list[str]]] = {

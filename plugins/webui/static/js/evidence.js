@@ -61,7 +61,7 @@ function files(event) {
 // A row that opens its event: who, when and where over the words, and what goes with it (a score, a reason).
 export function eventRow(id, event, ...more) {
   const about = [event ? speaker(event) : "", event?.title, event?.created_at ? when(event.created_at) : ""].filter(Boolean).join(" · ");
-  const text = event ? event.excerpt : word("gone_event");
+  const text = event ? event.excerpt || word("no_words") : word("gone_event");
   const row = make("button", { type: "button", class: "event" },
     make("span", { class: "about", text: about || id, dir: "auto" }), make("span", { class: "excerpt", text, dir: "auto" }), ...more);
   row.addEventListener("click", () => openEvent(id, event));
