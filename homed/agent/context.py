@@ -14,13 +14,13 @@ from homed.agent.ports import AgentPorts
 from homed.agent.recall import Recall
 from homed.agent.stages import Staged
 from homed.agent.turn import Turn
-from homed.agent.weight import Sizes, last_unit, own_tokens, piece
+from homed.agent.weight import Sizes, last_unit, own_tokens, piece, weigh
 from homed.config.definitions import PERSONA, PROTECTED_EVENTS, RECALL_PERCENT, RESULT_LIMIT
 from homed.errors import HomedError
 from homed.memory import window
 from homed.memory.budget import UNKNOWN_WINDOW, Budget, budget
 from homed.memory.records import Event, EventKind
-from homed.memory.shorten import shorten
+from homed.memory.shorten import event_tokens, shorten
 from homed.prompts.loader import fill
 from homed.providers import pairing
 from homed.providers.base import ChatRequest, Message, Provider, System, ToolSpec, User
@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 OLDER_SHARE = 4
 """Results older than the protected events are shown at this fraction of the limit: they are read already."""
 
-MARK_TOKENS = 24
-"""What the mark of an event of another conversation costs."""
+LEAST = 256
+"""Tokens below which no room is made smaller: less than that is not worth asking a model about."""
 
 FIELD_LIMIT = 4_000
 """Characters of one event shown to stage handlers at the most."""
@@ -110,32 +110,52 @@ class Context:
     async def request(self, turn: Turn, provider: Provider, frame: Frame, note: str) -> ChatRequest:
         """The next model call; a ``note`` stands at its end."""
         attached = await self._ports.media.load([*turn.view.window, *turn.events], provider.source)
-        messages: list[Message] = [System(frame.system), *self._timeline(turn, frame, attached)]
-        if told := self._made_room(turn):
-            # before a message that nothing has been done about yet, which must stay the last word
-            messages.insert(len(messages) - 1 if len(turn.events) == 1 else len(messages), User(told))
+        kept = self._kept(turn, frame, attached)
+        messages: list[Message] = [System(frame.system), *self._timeline(turn, frame, kept, attached)]
         if note:
             messages.append(User(note))
         return ChatRequest(paired(messages), frame.specs)
 
-    def _made_room(self, turn: Turn) -> str:
-        return fill(self._texts.overflow, count=str(turn.view.left)) if turn.view.left else ""
-
-    def _timeline(self, turn: Turn, frame: Frame, attached: Attached) -> Iterator[Message]:
-        """The window, what is remembered, and this turn's own events; the newest of all of it that fits."""
+    def _kept(self, turn: Turn, frame: Frame, attached: Attached) -> list[Event]:
+        """The selected events and this turn's own, as shown, so far as they fit.  What has no room is noted as cut."""
         view = turn.view
-        earlier = [self._as_left(turn, e) for e in view.window if e.id not in turn.hidden]
-        seen = [attached.on(event) for event in self._seen([*earlier, *self._own(turn)])]
+        earlier = [self._as_left(turn, e) for e in view.in_view if e.id not in turn.hidden]
+        own = self._own(turn)
+        seen = [attached.on(event) for event in self._seen([*earlier, *own])]
+        before, mine = seen[: len(earlier)], seen[len(earlier) :]
         others = sum(1 for event in earlier if event.thread != turn.input.thread)
-        room = (view.room or frame.budget.available) - view.told - others * MARK_TOKENS
-        kept = window.plan(seen, budget_tokens=max(1, room), estimate=self._sizes.of)
+        room = max(LEAST, (view.room or frame.budget.available) - view.told - others * notes.MARK_TOKENS)
+        kept = window.fit(before, mine, budget_tokens=room, scores=view.scores, estimate=self._sizes.of)
+        view.sent = frozenset(event.id for event in kept)
+        if cut := frozenset(event.id for event in earlier) - view.sent:
+            self._note_cut(turn, cut, kept, room)
+        return kept
+
+    def _note_cut(self, turn: Turn, cut: frozenset[str], kept: Sequence[Event], room: int) -> None:
+        """It is told of, can be found by looking for it, and stays out, so that the prompt keeps its beginning."""
+        was, view = weigh(turn), turn.view
+        view.cut |= cut
+        view.left += len(cut)
+        now = sum(event_tokens(event, self._sizes.of) for event in kept)
+        data: dict[str, object] = {
+            "why": "results", "recovery": view.recoveries, "room": room, "sunk": [], "left_out": sorted(cut),
+            "dropped": [], "before": {"events": was.events, "tokens": was.tokens},
+            "after": {"events": len(kept), "tokens": now},
+        }  # fmt: skip
+        turn.ledger.append(("guard", data))
+
+    def _timeline(self, turn: Turn, frame: Frame, kept: Sequence[Event], attached: Attached) -> Iterator[Message]:
+        """What is kept of the window, what is remembered, and what is kept of this turn's own events."""
+        view = turn.view
         yield from self._before(turn, [e for e in kept if e.turn != turn.id], attached)
         for text in turn.injected:
             yield User(notes.fenced("pre_action", text))
         if view.snapshot:
             yield User(view.snapshot)
+        if view.left:  # for the whole turn, at one place: each call is the model's first
+            yield User(fill(self._texts.overflow_small if frame.small else self._texts.overflow, count=str(view.left)))
         now = prompt.render((e for e in kept if e.turn == turn.id), attached.images)
-        gone = prompt.not_shown([e for e in turn.events if e.id in view.dropped])
+        gone = prompt.not_shown([e for e in turn.events if e.id not in view.sent])
         yield from [*now[:1], User(gone), *now[1:]] if gone else now
 
     def _before(self, turn: Turn, kept: Sequence[Event], attached: Attached) -> Iterator[Message]:

@@ -13,14 +13,15 @@ from dataclasses import dataclass, replace
 
 import trio
 
-from homed.agent.context import Context, Frame
+from homed.agent.context import LEAST, Context, Frame
 from homed.agent.ports import AgentPorts
 from homed.agent.sinking import Sinking
 from homed.agent.turn import Turn
-from homed.agent.weight import Weight, finished, own_tokens, weigh
-from homed.config.definitions import MAX_CONTEXT_SIZE, RECALL_DEADLINE, RESULT_LIMIT
+from homed.agent.weight import Weight, finished, last_unit, own_tokens, weigh
+from homed.config.definitions import MAX_CONTEXT_SIZE, PERSONA, RECALL_DEADLINE, RESULT_LIMIT
 from homed.errors import HomedError, StorageError
 from homed.memory.budget import Budget
+from homed.memory.records import EventKind
 from homed.memory.units import Unit
 from homed.providers.base import ChatRequest, Provider
 from homed.retrieval import lexical
@@ -33,9 +34,6 @@ OVERFULL = 1.25
 
 RECOVERIES = 2
 """Times a turn may make room; then it ends with a clear error (E6)."""
-
-LEAST = 256
-"""Tokens below which no room is made smaller: less than that is not worth asking a model about."""
 
 
 class Overfull(HomedError):
@@ -63,12 +61,15 @@ class Guard:
     async def request(self, turn: Turn, provider: Provider, note: str, *, last: bool) -> ChatRequest:
         """The next model call, after making room where that is needed.  Raises Overfull when no more can be made."""
         frame = await self._context.frame(turn, last=last)
+        if frame.budget.target - frame.budget.fixed < LEAST:
+            raise _no_room(provider, frame.budget)
         if _overfull(turn, frame):
             await self._cool(turn, frame, max(LEAST, frame.budget.context), "gathered", provider)
             if _overfull(turn, frame):
                 raise self._error(provider, "nothing more could be left out")
         request = await self._context.request(turn, provider, frame, note)
-        turn.view.left = 0  # it is told once
+        if not _asks(turn):
+            raise self._error(provider, "what is to be answered alone is too much for it")
         return request
 
     async def context_full(self, turn: Turn, provider: Provider, *, last: bool) -> None:
@@ -139,6 +140,22 @@ class Guard:
             hint=f"Set context_window of {source.name} (now {source.context_window}) to what the model takes, lower"
             f" {RESULT_LIMIT} or {MAX_CONTEXT_SIZE}, or choose a model with a larger window. Nothing said is lost.",
         )
+
+
+def _asks(turn: Turn) -> bool:
+    """Whether the request shows what the turn is about: its message, and the last thing that was done."""
+    asked = [event for event in turn.events if event.kind is EventKind.USER]
+    return {event.id for event in (*asked[-1:], *last_unit(turn.events))} <= turn.view.sent
+
+
+def _no_room(provider: Provider, budget: Budget) -> Overfull:
+    source = provider.source
+    return Overfull(
+        f"Instructions and tools take {budget.fixed} of the {budget.target} tokens that a prompt for the source"
+        f" {source.name} may have: there is no room for a conversation.",
+        hint=f"Set context_window of {source.name} (now {source.context_window}) to what the model takes, stop plugins"
+        f" whose tools are not needed, shorten {PERSONA}, or choose a model with a larger window.",
+    )
 
 
 def _overfull(turn: Turn, frame: Frame) -> bool:

@@ -29,6 +29,9 @@ SHORT = 80
 SMALL_TOKENS = 120
 """Tokens of all notes together for a model that is offered no tools: it reads slowly, and its window is small."""
 
+MARK_TOKENS = 24
+"""What the mark of an event of another conversation costs."""
+
 TITLE = 40
 """Characters of a conversation's title in a mark."""
 

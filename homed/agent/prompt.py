@@ -33,6 +33,7 @@ class Texts:
     all_denied: str
     bad_tool_call: str
     overflow: str
+    overflow_small: str
 
     def for_small(self) -> Texts:
         """The same with the short instructions, for a model that is offered no tools."""

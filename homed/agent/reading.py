@@ -10,7 +10,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from homed.agent.notes import Place
+from homed.agent.notes import MARK_TOKENS, Place
 from homed.errors import StorageError
 from homed.memory import events as table
 from homed.memory import ledger, scope_window
@@ -95,7 +95,7 @@ def choose(wanted: Wanted, found: Found) -> Selection:
         candidates = [event for event in candidates if event.thread == wanted.thread]
     units = [
         unit
-        for unit in paired(candidates, lambda event: event.tokens)
+        for unit in paired(candidates, lambda event: event.tokens + MARK_TOKENS * (event.thread != wanted.thread))
         if unit.thread == wanted.thread or not _needless(unit.events, found.scores, wanted.gate)
     ]
     count = sum(len(unit.events) for unit in units)

@@ -151,7 +151,7 @@ class Turn:
         """On whose behalf its tools run."""
         given = self.input
         # not what is only told in notes: those are short, and looking at one is what brings it back
-        shown = frozenset(event.id for event in (*self.view.window, *self.events))
+        shown = frozenset(event.id for event in (*self.view.in_view, *self.events))
         return CallContext(given.thread, given.channel, given.peer, given.role, given.scope, self.id, shown)
 
     def lend(self, tokens: TokensPort, plugin: str) -> AbstractContextManager[str]:

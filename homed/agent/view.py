@@ -16,8 +16,10 @@ class View:
 
     ``noted``: events told in notes, those of the ``snapshot`` before the input and of the ``earlier`` ones (by turn).
     ``room``: the tokens that events and notes may fill, once a recovery has set it; 0 before.  ``dropped``: events of
-    the running turn that are not shown any more; ``left``: how many events went since the model was last told.
-    ``told``: tokens of all notes.  ``budget``: what the selection went by.
+    the running turn that are not shown any more; ``left``: how many events went, as the model is told.
+    ``told``: tokens of all notes.  ``budget``: what the selection went by.  ``scores``: the relevance of its events.
+    ``sent``: ids of all events that the last request really showed; ``cut``: selected events that had no room beside
+    the turn's own, and stay out until a new selection.
     """
 
     window: list[Event] = field(default_factory=list)
@@ -31,11 +33,19 @@ class View:
     recoveries: int = 0
     left: int = 0
     budget: Budget | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    sent: frozenset[str] = frozenset()
+    cut: frozenset[str] = frozenset()
 
     @property
     def shown(self) -> list[Event]:
         """Every earlier event whose text, or part of it, is before the model."""
         return [*self.window, *self.noted]
+
+    @property
+    def in_view(self) -> list[Event]:
+        """The selected events but for those that had no room: what was cut must be found by looking for it."""
+        return [event for event in self.window if event.id not in self.cut]
 
     @property
     def ids(self) -> frozenset[str]:

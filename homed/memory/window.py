@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from homed.memory import events as table
 from homed.memory.choose import Limits, Selection, SinkPlan, select, sink_plan
@@ -12,12 +12,19 @@ from homed.memory.tokens import estimate_tokens
 from homed.memory.units import Unit, paired, whole
 from homed.store.rows import Tx
 
+BEFORE = 4
+"""What was said before keeps this fraction of the room beside a turn's own results, if it has so much."""
+
+NEWEST = 2
+"""Units of the conversation itself that come before what is relevant: the last question and its answer."""
+
 __all__ = [
     "Limits",
     "Selection",
     "SinkPlan",
     "Unit",
     "estimate_tokens",
+    "fit",
     "paired",
     "plan",
     "recent",
@@ -65,6 +72,43 @@ def plan(events: Sequence[Event], *, budget_tokens: int, estimate: Estimate = es
         chosen = _newest(units, budget_tokens, estimate)
     shown = [event for index in sorted(chosen) for event in chosen[index].events]
     return sorted(shown, key=lambda event: event.seq)
+
+
+def fit(
+    before: Sequence[Event],
+    own: Sequence[Event],
+    *,
+    budget_tokens: int,
+    scores: Mapping[str, float],
+    estimate: Estimate = estimate_tokens,
+) -> list[Event]:
+    """Of a running turn's ``own`` events (their units as in ``plan``) and those ``before`` it, what fits, by time.
+
+    All when all fits.  Else of those before the last of the turn's conversation stay, then the most relevant by
+    ``scores`` (event id → relevance), of equal ones the newest; they keep a share of the room.
+    """
+    units = paired(before, lambda event: event_tokens(event, estimate))
+    mine = sum(unit.tokens for unit in paired(own, lambda event: event_tokens(event, estimate)))
+    total = sum(unit.tokens for unit in units)
+    if total + mine <= budget_tokens:
+        shown = [*(event for unit in units for event in unit.events), *plan(own, budget_tokens=mine, estimate=estimate)]
+        return sorted(shown, key=lambda event: event.seq)
+    shown = plan(own, budget_tokens=budget_tokens - min(total, budget_tokens // BEFORE), estimate=estimate)
+    left = budget_tokens - sum(event_tokens(event, estimate) for event in shown)
+    for unit in _ranked(units, own[0].thread if own else "", scores):
+        if unit.tokens > budget_tokens and left >= budget_tokens // 4:
+            unit = _cut(unit, budget_tokens // 4, estimate) or unit
+        if unit.tokens <= left:
+            shown += unit.events
+            left -= unit.tokens
+    return sorted(shown, key=lambda event: event.seq)
+
+
+def _ranked(units: Sequence[Unit], thread: str, scores: Mapping[str, float]) -> list[Unit]:
+    newest = [unit for unit in reversed(units) if unit.thread == thread][:NEWEST]
+    rest = [unit for unit in units if unit not in newest]
+    rest.sort(key=lambda unit: (-max(scores.get(event.id, 0.0) for event in unit.events), -unit.seq))
+    return newest + rest
 
 
 def _newest(units: Sequence[Unit], budget: int, estimate: Estimate) -> dict[int, Unit]:
