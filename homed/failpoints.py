@@ -25,6 +25,7 @@ NAMES = (
     "upload.placed",
     "upload.stored",
     "thread.deleted",
+    "thread.removing",
     "memory.peeked",
     "memory.before_sink",
     "store.before_commit",

@@ -107,6 +107,7 @@ class Conversations:
                 self._lanes.put(input_)
             for input_ in reported:
                 self.wake(input_.id)
+            nursery.start_soon(self._deletion.run)
             self._ready.set()
             await fill_index(self._ports.store)
             await trio.sleep_forever()

@@ -1,11 +1,15 @@
-"""Deleting a conversation: what runs in it is stopped, what waits gets its outcome, and then nothing of it is left."""
+"""Deleting a conversation: what runs in it is stopped, what waits gets its outcome, and then nothing of it is left.
+
+First it is hidden, in one small transaction; then it is removed in pieces, by a task of its own, which the next start
+goes on with.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import trio
@@ -15,9 +19,9 @@ from homed.agent.archive import visible
 from homed.agent.lanes import Lanes
 from homed.agent.ports import AgentPorts
 from homed.agent.views import ending_view
-from homed.errors import StorageError, Unavailable
+from homed.errors import HomedError, StorageError, Unavailable
 from homed.identity.roles import Identity
-from homed.memory import threads
+from homed.memory import removal
 from homed.memory.records import Input, InputState, Outcome, Thread
 from homed.retrieval import index
 from homed.store.rows import Tx
@@ -27,12 +31,11 @@ log = logging.getLogger(__name__)
 STOP_LIMIT = 20.0
 """Seconds that a running turn may take to end once it was told to stop: its tools, and the commit of its outcome."""
 
-DELETE_LIMIT = 600.0
-"""Seconds that removing it may take, shielded: begun, it is done to its end.  10 000 events take some 15 s, nearly all
-of it for their words, in pieces between which others write.
-"""
+HIDE_LIMIT = 10.0
+"""Seconds that hiding it may take, shielded: the deletion is done or not begun."""
 
 STOPPED = "The conversation was deleted."
+_LATER = "Nobody sees the conversation any more; what is left of it is removed at the next start."
 
 
 class Waiters(Protocol):
@@ -47,8 +50,16 @@ class Waiters(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class _Wait:
+    """For the end of a removal."""
+
+    done: trio.Event = field(default_factory=trio.Event)
+    error: HomedError | None = None
+
+
 class Deletion:
-    """Deletes threads."""
+    """Deletes threads, while ``run`` does."""
 
     def __init__(
         self, ports: AgentPorts, lanes: Lanes, waiters: Waiters, collect: Callable[[], Awaitable[object]]
@@ -58,23 +69,47 @@ class Deletion:
         self._lanes = lanes
         self._waiters = waiters
         self._collect = collect
+        self._waits: dict[str, _Wait] = {}
+        self._wake = trio.Event()
+        self._over = False
+
+    async def run(self) -> None:
+        """Remove what is hidden, also what an earlier run left.  Cancelled: the rest waits for the next start."""
+        try:
+            while True:
+                self._wake = trio.Event()
+                for thread in await self._hidden():
+                    await self._removal(thread)
+                await self._wake.wait()
+        finally:
+            self._over = True
+            for wait in self._waits.values():
+                wait.error = wait.error or self._stopping()
+                wait.done.set()
 
     async def delete(self, who: Identity, thread: str) -> dict[str, object]:
         """Remove a thread with everything that was said in it; ``{events, files}``, how many of each are gone.
 
         Raises NotFound, Unavailable when its turn does not end in time (then nothing is deleted), StorageError.
-        Cancelled before the turn has ended: nothing is deleted, but the turn is stopped.
+        Cancelled before it is hidden: nothing is deleted, but its turn is stopped.  Cancelled later: it is removed all
+        the same.
         """
         await self._ports.store.read(lambda tx: visible(tx, who, thread))
-        with self._lanes.shut(thread) as quiet:
-            with trio.move_on_after(STOP_LIMIT) as limit:
-                await quiet.wait()
-                await self._stop(thread)
-            if limit.cancelled_caught:
-                raise Unavailable("What runs in this conversation does not end.", hint="Try again in a moment.")
-            with trio.move_on_after(DELETE_LIMIT, shield=True):
-                return await self._remove(who, thread)
-        raise StorageError("The conversation could not be deleted in time.", hint="Is the disk full or hanging?")
+        with ExitStack() as stack:
+            with self._lanes.shut(thread) as quiet:
+                with trio.move_on_after(STOP_LIMIT) as limit:
+                    await quiet.wait()
+                    await self._stop(thread)
+                if limit.cancelled_caught:
+                    raise Unavailable("What runs in this conversation does not end.", hint="Try again in a moment.")
+                events, files = await self._ports.store.read(lambda tx: removal.size(tx, thread))
+                wait = stack.enter_context(self._waiting(thread))
+                await self._hide(who, thread)
+            self._wake.set()
+            await wait.done.wait()
+        if wait.error is not None:
+            raise wait.error
+        return {"events": events, "files": files}
 
     async def _stop(self, thread: str) -> None:
         while (lane := self._lanes.get(thread)) is not None and (turn := lane.running) is not None:
@@ -83,25 +118,72 @@ class Deletion:
                 if lane.running is turn:
                     await ended.wait()
 
-    async def _remove(self, who: Identity, thread: str) -> dict[str, object]:
-        def write(tx: Tx) -> tuple[Thread, int, int]:
-            found = visible(tx, who, thread)
-            count, files = threads.delete(tx, thread)
-            return found, count, files
+    @contextmanager
+    def _waiting(self, thread: str) -> Iterator[_Wait]:
+        """From before it is hidden: the removal may end before whoever hid it hears that it is hidden."""
+        if thread in self._waits:
+            raise Unavailable("This conversation is being deleted.")
+        if self._over:
+            raise self._stopping()
+        wait = self._waits[thread] = _Wait()
+        try:
+            yield wait
+        finally:
+            del self._waits[thread]
 
+    async def _hide(self, who: Identity, thread: str) -> None:
+        def write(tx: Tx) -> Thread:
+            found = visible(tx, who, thread)
+            removal.hide(tx, thread)
+            return found
+
+        with trio.move_on_after(HIDE_LIMIT, shield=True):
+            found = await self._ports.store.write(write)
+            for input_ in self._lanes.take(thread):
+                self._end(input_)
+            data: dict[str, object] = {"title": "", "channel": found.channel, "created": False, "deleted": True}
+            self._ports.bus.post(notices.THREAD, thread=thread, scope=found.scope, data=data)
+            self._ports.failpoints.reach("thread.deleted")
+            return
+        raise StorageError("The conversation could not be deleted in time.", hint="Is the disk full or hanging?")
+
+    async def _hidden(self) -> list[str]:
+        try:
+            return await self._ports.store.read(removal.hidden)
+        except StorageError as error:
+            log.warning("conversations that were being deleted were not looked for: %s", error.message)
+            return []
+
+    async def _removal(self, thread: str) -> None:
+        """Remove one and tell whoever waits; what goes wrong ends this one only."""
+        error: HomedError | None = None
+        try:
+            await self._remove(thread)
+        except HomedError as refused:
+            log.error("a deleted conversation could not be removed whole: %s", refused)
+            error = refused
+        except Exception:
+            log.exception("a deleted conversation could not be removed whole")
+            error = StorageError("Something in homed itself went wrong.", hint=_LATER)
+        wait = self._waits.get(thread)
+        if wait is not None:
+            wait.error = error
+            wait.done.set()
+
+    async def _remove(self, thread: str) -> None:
         store = self._ports.store
-        found, count, files = await store.write(write)
-        for input_ in self._lanes.take(thread):
-            self._end(input_)
-        data: dict[str, object] = {"title": "", "channel": found.channel, "created": False, "deleted": True}
-        self._ports.bus.post(notices.THREAD, thread=thread, scope=found.scope, data=data)
-        self._ports.failpoints.reach("thread.deleted")
+        while await store.write(lambda tx: removal.remove_some(tx, thread)):
+            self._ports.failpoints.reach("thread.removing")
+            while await store.write(index.erase):
+                pass  # with each piece: its text is kept until then
         while await store.write(index.erase) or await store.write(index.tidy):
-            pass  # bit by bit: others write in between
+            pass
         if not await store.empty_log():
             log.warning("a deleted conversation may stand in the database's log until the next checkpoint")
         await self._collect()
-        return {"events": count, "files": files}
+
+    def _stopping(self) -> Unavailable:
+        return Unavailable("homed is stopping.", hint=_LATER)
 
     def _end(self, input_: Input) -> None:
         """One that waited: nothing of it is stored any more, but whoever waits for it hears how it ended."""

@@ -151,7 +151,8 @@ def visible(tx: Tx, id_: str, *, peer: str, scopes: Collection[str]) -> Block | 
     """A file of an event, or of an accepted input, in these scopes, or one that this peer has uploaded; else None."""
     marks = ", ".join("?" * len(scopes))
     row = tx.one(
-        f"SELECT {_OF_FILE} FROM blocks f JOIN events e ON e.id = f.event WHERE f.id = ? AND e.scope IN ({marks})"
+        f"SELECT {_OF_FILE} FROM blocks f JOIN events e ON e.id = f.event JOIN threads t ON t.id = e.thread"
+        f" WHERE f.id = ? AND t.scope IN ({marks})"
         f" UNION ALL SELECT {_OF_FILE} FROM uploads f LEFT JOIN inputs i ON i.id = f.input"
         f" WHERE f.id = ? AND (i.scope IN ({marks}) OR (f.input = '' AND f.peer = ?))",
         (id_, *scopes, id_, *scopes, peer),

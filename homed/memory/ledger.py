@@ -34,13 +34,14 @@ class Entry:
 
 
 def record(tx: Tx, input_: Input, kind: str, data: Mapping[str, object], *, at: float) -> bool:
-    """Write down something of the turn of ``input_``; False when the turn has too many of that kind already.
+    """Write down something of the turn of ``input_``; False when the turn has too many of that kind already, or its
+    thread has been deleted meanwhile (what comes after an answer may come after that).
 
     ``data`` is JSON of ids, scores and counts; scores are rounded to four places, long lists cut with their number in
     ``KEY_more``.  Raises ValueError for a string that is longer than any of those: text never comes in here.
     """
     made = tx.value("SELECT count(*) FROM ledger WHERE turn = ? AND kind = ?", (input_.turn, kind))
-    if made >= MOST_ENTRIES:
+    if made >= MOST_ENTRIES or not tx.value("SELECT 1 FROM threads WHERE id = ? AND scope <> ''", (input_.thread,)):
         return False
     tx.execute(
         "INSERT INTO ledger (turn, scope, thread, kind, at, data) VALUES (?, ?, ?, ?, ?, ?)",

@@ -75,39 +75,6 @@ def touch(tx: Tx, thread: str, *, at: float) -> None:
     _must_exist(tx, thread)
 
 
-def delete(tx: Tx, thread: str) -> tuple[int, int]:
-    """Remove a thread with its events of all layers, inputs, turns, files, rules and records.
-
-    Returns how many events and files that were.  The words of the index go with ``index.erase`` and
-    ``index.tidy``, the bytes of files with ``Uploads.collect``, afterwards.
-    """
-    count = int(tx.value("SELECT count(*) FROM events WHERE thread = ?", (thread,)))
-    files = int(tx.value(f"SELECT count(*) FROM ({_FILES})", (thread, thread)))
-    for statement in _DELETE:
-        tx.execute(statement, (thread,))
-    _must_exist(tx, thread)
-    return count, files
-
-
-_EVENTS = "SELECT id FROM events WHERE thread = ?1"
-_FILES = (
-    "SELECT b.hash FROM blocks b JOIN events e ON e.id = b.event WHERE e.thread = ?"
-    " UNION SELECT u.hash FROM uploads u JOIN inputs i ON i.id = u.input WHERE i.thread = ?"
-)
-_DELETE = (
-    f"DELETE FROM accesses WHERE event IN ({_EVENTS}) OR turn IN (SELECT id FROM turns WHERE thread = ?1)",
-    "DELETE FROM ledger WHERE thread = ?1",
-    f"DELETE FROM blocks WHERE event IN ({_EVENTS})",
-    "DELETE FROM uploads WHERE input IN (SELECT id FROM inputs WHERE thread = ?1)",
-    "DELETE FROM rules WHERE thread = ?1",
-    "DELETE FROM events WHERE thread = ?1",
-    "DELETE FROM turns WHERE thread = ?1",
-    "DELETE FROM inputs WHERE thread = ?1",
-    "DELETE FROM threads WHERE id = ?1",
-)
-"""What names a row of another table goes before it."""
-
-
 def _must_exist(tx: Tx, thread: str) -> None:
     if tx.changes() == 0:
         raise NotFound(f"There is no thread {thread}.", hint="It may have been removed.")

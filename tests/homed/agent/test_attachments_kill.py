@@ -20,7 +20,8 @@ MESSAGES = ("one", "two", "three")
 TIMES = {
     "upload.piece": (1, 3, 5, 7), "upload.placed": (1, 2, 3, 4), "upload.stored": (1, 2, 4),
     "accept.before_commit": (1, 2), "accept.after_commit": (1, 2), "turn.begun": (1, 2, 3),
-    "thread.deleted": (1, 2), "store.before_commit": range(1, 20, 3), "store.after_commit": range(2, 20, 3),
+    "thread.deleted": (1, 2), "thread.removing": range(1, 9),
+    "store.before_commit": range(1, 20, 3), "store.after_commit": range(2, 20, 3),
 }  # fmt: skip
 KILLS = [(name, nth) for name, times in TIMES.items() for nth in times]
 

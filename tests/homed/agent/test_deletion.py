@@ -15,6 +15,7 @@ from homed.agent import deletion
 from homed.agent.uploads import Piece
 from homed.errors import Conflict, HomedError, NotFound, StorageError, Unavailable
 from homed.identity.permissions import Decision, Rule
+from homed.memory import removal
 from homed.memory.records import Input, InputState
 from homed.retrieval import index
 from homed.store.rows import Tx
@@ -365,5 +366,143 @@ async def test_the_words_of_a_long_one_leave_the_index_bit_by_bit_also_after_a_c
     assert found_in(tmp_path) == {}
 
 
+class PowerCut:
+    """Ends the removal at the ``nth`` piece, as a crash would."""
+
+    def __init__(self, nth: int) -> None:
+        self.left = nth
+
+    def __call__(self, tx: Tx, thread: str) -> bool:
+        self.left -= 1
+        if self.left == 0:
+            raise Conflict("the power went")
+        return REMOVE_SOME(tx, thread)
+
+
+REMOVE_SOME = removal.remove_some
+
+
+@pytest.mark.parametrize("nth", [1, 2, 4, 5, 8])
+async def test_one_that_was_cut_off_is_nobodys_and_the_next_start_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
+) -> None:
+    monkeypatch.setattr(removal, "ROWS", 40)
+    async with running_agent(tmp_path) as agent:
+        id_, _ = await agent.uploads.receive(OWNER, Piece(data=WORDS["filetext"].encode(), name="a.txt", last=True))
+        kept, done = await agent.ask("stays"), await agent.ask(WORDS["asked"], attachments=(id_,))
+        event = (await agent.history(done.thread))["events"][0]["id"]
+        await agent.store.write(lambda tx: many_events(tx, done.thread, 150, WORDS["answered"]))
+        monkeypatch.setattr(removal, "remove_some", PowerCut(nth))
+        with pytest.raises(Conflict):
+            await agent.conversations.delete(OWNER, done.thread)
+        monkeypatch.setattr(removal, "remove_some", REMOVE_SOME)
+        assert found_in(tmp_path) != {}, "otherwise this shows nothing"
+        for gone in (
+            agent.history(done.thread),
+            agent.conversations.archive.event(OWNER, event),
+            agent.uploads.block(OWNER, id_, 0, 1),
+            agent.conversations.inject(OWNER, message("more", thread=done.thread)),
+            agent.conversations.delete(OWNER, done.thread),
+        ):
+            with pytest.raises(NotFound):
+                await gone
+        listed: dict[str, Any] = await agent.conversations.archive.threads(OWNER)
+        assert [thread["id"] for thread in listed["threads"]] == [kept.thread]
+    async with running_agent(tmp_path) as agent:
+        with trio.fail_after(10):
+            while await agent.store.read(_unfinished) or list((tmp_path / "media").glob("??/*")):
+                pass
+        assert (await counts(agent))["threads"] == 1
+        assert (await agent.ask("still here", thread=kept.thread)).state is InputState.ANSWERED
+    assert found_in(tmp_path) == {}
+
+
+async def test_others_write_while_a_long_one_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every transaction of it takes a bounded piece, and a turn beside it is answered in the middle."""
+    monkeypatch.setattr(removal, "ROWS", 40)
+    async with running_agent(tmp_path) as agent:
+        done, other = await agent.ask("begin"), await agent.ask("something else")
+        await agent.store.write(lambda tx: many_events(tx, done.thread, 400, "melon"))
+        taken: list[int] = []
+        write = agent.store.write
+
+        async def looked_at(fn: Any) -> Any:
+            def count(tx: Tx) -> Any:
+                before = int(tx.value("SELECT count(*) FROM events"))
+                result = fn(tx)
+                taken.append(before - int(tx.value("SELECT count(*) FROM events")))
+                return result
+
+            result = await write(count)
+            if sum(taken) >= 80:
+                midway.set()
+            return result
+
+        midway = trio.Event()
+        agent.store.write = looked_at  # type: ignore[method-assign]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(agent.conversations.delete, OWNER, done.thread)
+            await midway.wait()
+            answered = await agent.ask("beside it", thread=other.thread)
+            assert answered.state is InputState.ANSWERED
+            left = await agent.store.read(lambda tx: tx.value("SELECT count(*) FROM events"))
+            assert left > 4, "the removal was still going on"
+        assert max(taken) == 40, taken
+        assert (await counts(agent))["events"] == 4
+
+
+async def test_whoever_asked_may_go_away_and_a_stop_does_not_wait_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "ROWS", 5)
+    async with running_agent(tmp_path) as agent:
+        first, second = await agent.ask("one"), await agent.ask("two")
+        for done in (first, second):
+            await agent.store.write(lambda tx, id_=done.thread: many_events(tx, id_, 200, "melon"))  # type: ignore[misc]
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(agent.conversations.delete, OWNER, first.thread)
+                await agent.until(
+                    lambda: any(thread["deleted"] for thread in agent.of("thread") if "deleted" in thread)
+                )
+                scope.cancel()
+        with trio.fail_after(10):
+            while (await counts(agent))["threads"] > 1:
+                pass
+            while await agent.store.read(_unfinished):
+                pass
+        reached, write = trio.Event(), agent.store.write
+
+        async def stuck(fn: Any) -> Any:
+            hidden = await agent.store.read(removal.hidden)
+            if hidden or reached.is_set():
+                reached.set()
+                await trio.sleep_forever()
+            return await write(fn)
+
+        agent.store.write = stuck  # type: ignore[method-assign]
+        told: list[str] = []
+
+        async def ask() -> None:
+            try:
+                await agent.conversations.delete(OWNER, second.thread)
+            except Unavailable as error:
+                told.append(f"{error.message} {error.hint}")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask)
+            await reached.wait()
+            begun = trio.current_time()
+            agent.nursery.cancel_scope.cancel()
+        assert trio.current_time() - begun < 1
+        assert "next start" in told[0]
+    async with running_agent(tmp_path) as agent:
+        with trio.fail_after(10):
+            while (await counts(agent))["threads"]:
+                pass
+
+
 def _unfinished(tx: Tx) -> bool:
+    if removal.hidden(tx):
+        return True
     return bool(tx.value("SELECT untidy FROM word_marks") or tx.value("SELECT count(*) FROM word_drops"))

@@ -9,7 +9,7 @@ import trio
 
 from homed.agent.indexing import fill_index
 from homed.errors import StorageError
-from homed.memory import events, inputs, threads
+from homed.memory import events, inputs, removal, threads
 from homed.memory.records import EventKind, NewEvent, NewInput
 from homed.retrieval import index
 from homed.store.db import open_store
@@ -42,7 +42,9 @@ async def test_what_was_being_deleted_is_gone_and_the_log_is_empty(tmp_path: Pat
         thread = await store.write(lambda tx: said(tx, count))
         await store.write(index.catch_up)
         assert await store.read(terms) == count
-        await store.write(lambda tx: threads.delete(tx, thread))
+        await store.write(lambda tx: removal.hide(tx, thread))
+        while await store.write(lambda tx: removal.remove_some(tx, thread)):
+            pass
         await fill_index(store)
         assert await store.read(terms) == 0
         assert (tmp_path / "homed.db-wal").stat().st_size == 0

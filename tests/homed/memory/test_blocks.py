@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from homed.errors import InvalidInput, NotFound, Unavailable
-from homed.memory import blocks, events, inputs, threads
+from homed.memory import blocks, events, inputs
 from homed.memory.blocks import Block
 from homed.memory.records import Event, EventKind, Input, NewEvent, Thread
 from homed.store.rows import Tx
@@ -161,32 +161,3 @@ def test_who_may_see_a_file(tx: Tx, thread: Thread) -> None:
     assert see("one", "webui:owner", "owner") == block("one")
     assert see("one", PEER, "guest:x") is None
     assert see("nothing", PEER, "owner") is None
-
-
-def test_a_deleted_thread_leaves_nothing_but_what_others_hold(tx: Tx, thread: Thread) -> None:
-    other = threads.create(tx, scope="owner", channel="cli", title="other", at=1.0)
-    put(tx, block("mine"), block("same"), block("alone", B), block("queued", "c" * 64))
-    for place, ids in ((thread, ["mine", "alone"]), (other, ["same"])):
-        input_ = begun(tx, place)
-        blocks.take(tx, PEER, ids, input_.id)
-        event = heard(tx, input_)
-        tx.execute("INSERT INTO accesses VALUES (?, ?, 1.0)", (input_.turn, event.id))
-        tx.execute(
-            "INSERT INTO ledger (turn, scope, thread, kind, at, data) VALUES (?, 'owner', ?, 'select', 1.0, '{}')",
-            (input_.turn, place.id),
-        )
-        tx.execute(
-            "INSERT INTO rules (id, thread, decision, created_at) VALUES (?, ?, 'allow', 1.0)",
-            (f"r{place.id}", place.id),
-        )
-    waiting, _ = inputs.accept(tx, new_input(thread), at=1.0)
-    blocks.take(tx, PEER, ["queued"], waiting.id)
-    assert threads.delete(tx, thread.id) == (1, 3)
-    assert threads.get(tx, thread.id) is None
-    for table in ("events", "inputs", "turns", "threads", "blocks", "accesses", "ledger", "rules"):
-        assert tx.value(f"SELECT count(*) FROM {table}") == 1, table
-    assert tx.value("SELECT count(*) FROM uploads") == 0
-    assert blocks.loose(tx, 10) == [B, "c" * 64]
-    assert tx.all("PRAGMA foreign_key_check") == []
-    with pytest.raises(NotFound):
-        threads.delete(tx, thread.id)

@@ -19,7 +19,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from homed.memory import cold, events, inputs, scope_window, threads
+from homed.memory import cold, events, inputs, removal, scope_window, threads
 from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome, Thread
 from homed.memory.window import Limits, paired, plan, select, sink_plan, whole
 from homed.retrieval import index, lexical
@@ -284,7 +284,9 @@ class Layers(RuleBasedStateMachine):
         thread = self.threads[at]
         if any(going.input.thread == thread.id for going in self.running.values()):
             return
-        self.write(lambda tx: threads.delete(tx, thread.id))
+        self.write(lambda tx: removal.hide(tx, thread.id))
+        while self.write(lambda tx: removal.remove_some(tx, thread.id)):
+            pass
         self.known = {id_: known for id_, known in self.known.items() if known.thread != thread.id}
         self.threads[at] = self._open(thread.scope)
 
