@@ -115,7 +115,9 @@ COMMANDS: Mapping[str, Command] = {
     "help": Command("", "this list", _help),
     "stop": Command("", "stop the answer that is being made (Ctrl-C does too)", _stop),
     "new": Command("", "begin a new conversation", _new),
-    "threads": Command("[TEXT]", "the latest conversations, or those with TEXT in the title", _threads),
+    "threads": Command(
+        "[TEXT]", "the latest conversations, or those with TEXT in the title or in what was said", _threads
+    ),
     "open": Command("NUMBER", "go on with a conversation from that list", _open),
     "status": Command("", "how homed is", _status),
     "plugins": Command("", "the plugins and their state", _plugins),

@@ -49,7 +49,7 @@ def test_conversations_are_found_as_one_types_in_chinese_too(page: Page) -> None
     page.fill("#find", "garden")
     expect(page.locator("a.thread").first).to_have_text("Garden plan")
     page.fill("#find", "nothing of the kind")
-    expect(page.locator("#threads")).to_have_text("No conversation has that in its name.")
+    expect(page.locator("#threads")).to_have_text("No conversation has that in its name or in what was said.")
     page.keyboard.press("Escape")
     page.fill("#find", "")
     expect(page.locator("a.thread").nth(2)).to_be_visible()
