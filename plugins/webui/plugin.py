@@ -31,8 +31,9 @@ class Page:
     async def start(self, kernel: sdk.Kernel) -> None:
         """Open the socket.  Raises ConfigError, which a person sees as the reason why this plugin does not run."""
         address = parse(str(kernel.settings["listen"]))
-        state = await kernel.call("auth.state", {})
-        check(address, password_set=bool(state["password_set"]))
+        if not address.loopback:  # a page for this machine alone need not wait for the kernel to be loaded
+            state = await kernel.call("auth.state", {})
+            check(address, password_set=bool(state["password_set"]))
         settings = kernel.settings
         self._certificate = certificate(str(settings.get("tls_cert") or ""), str(settings.get("tls_key") or ""))
         self._socket = open_socket(address)
@@ -50,12 +51,12 @@ class Page:
         hosts = kernel.settings.get("hosts") or []
         names = [str(name) for name in hosts] if isinstance(hosts, list | tuple) else []
         guard = Guard.of(wide=not self._address.loopback, names=[*names, self._address.host])
-        seq = await kernel.subscribe(content=True)
-        self._hub.begin(seq)
         site = Site.build(kernel, self._hub, guard, port=self._address.port)
         self._clients = Clients(kernel)
-        self._clients.begin(seq)
         app = create_app(site, self._clients)
+        seq = await kernel.subscribe(content=True)
+        self._hub.begin(seq)
+        self._clients.begin(seq)
         await kernel.announce("url", self._address.url(encrypted=self._certificate is not None))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(site.schemas.asked)  # slow to load: beside the first page, before the first answer
