@@ -65,7 +65,9 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
     made.add_argument("--thread", default="", metavar="ID", help="speak in this conversation")
-    made.add_argument("--continue", dest="go_on", action="store_true", help="speak in the latest conversation held in a terminal")
+    made.add_argument(
+        "--continue", dest="go_on", action="store_true", help="speak in the latest conversation held in a terminal"
+    )
     made.add_argument(
         "--stream",
         action=argparse.BooleanOptionalAction,
