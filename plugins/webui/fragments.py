@@ -74,8 +74,21 @@ def shown(value: object) -> str:
     """A tool's arguments or result for reading: text as it is, anything else as indented JSON, cut with a mark."""
     if value is None or value == {} or value == "":
         return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    text = _whole_characters(value if isinstance(value, str) else _json(value))
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}\n… (+{len(text) - SHOWN})"
+
+
+def _json(value: object) -> str:
+    """Indented JSON; nested too deep for that, it says so: no tool's result may keep a page from being shown."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=2)
+    except RecursionError:
+        return "{…}"
+
+
+def _whole_characters(text: str) -> str:
+    """Without half surrogate pairs, which JSON inside a text can hold and no answer can carry."""
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def told(value: object) -> str:
@@ -83,7 +96,7 @@ def told(value: object) -> str:
     if isinstance(value, str) and value.startswith("{"):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):  # no JSON, or nested without end: as it stands
             return shown(value)
     if not isinstance(value, dict):
         return shown(value)

@@ -42,6 +42,25 @@ def test_a_result_is_told_field_by_field_with_its_line_breaks() -> None:
     assert len(told({"text": "x\n" * SHOWN})) < SHOWN + 30
 
 
+@pytest.mark.parametrize("depth", [300, 900, 1000, 20_000])
+@pytest.mark.parametrize("around", ['{"a":%s}', '{"a":{"b":[%s]}}'])
+def test_no_depth_of_nesting_keeps_a_card_from_being_shown(depth: int, around: str) -> None:
+    """A page shows what any tool gave: one that cannot be rendered would close its whole conversation for ever."""
+    text = around % ("[" * depth + "]" * depth)
+    deep: object = 1
+    for _ in range(depth):
+        deep = [deep]
+    for call in ({"result": text}, {"args": {"a": deep}}, {"result": {"a": deep}}):
+        assert 'class="' in FRAGMENTS.tool({"call": "c", "tool": "t", **call})
+
+
+@pytest.mark.parametrize("result", ['{"a":"\\ud800x"}', '{"a":"x\\ud800\\ny"}', '{"\\udfff":1}', '{"a":["\\ud800"]}'])
+def test_half_a_character_in_a_result_keeps_no_page_from_being_sent(result: str) -> None:
+    html = FRAGMENTS.tool({"call": "c", "tool": "t", "status": "ok", "result": result})
+    assert "\ufffd" in html.encode().decode()
+    assert "😀" in told('{"a":"\\ud83d\\ude00"}')
+
+
 @pytest.mark.parametrize(("ms", "said"), [(3, "3 ms"), (99, "99 ms"), (100, "0.1 s"), (61_240, "61.2 s")])
 def test_a_short_time_is_not_called_zero(ms: int, said: str) -> None:
     assert f"<span>{said}</span>" in FRAGMENTS.end({"state": "answered", "ms": ms})
