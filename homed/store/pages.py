@@ -15,6 +15,7 @@ from pathlib import Path
 from homed.store.rows import SqlValue
 
 INTERIOR, LEAF = 0x05, 0x0D
+INDEX_INTERIOR, INDEX_LEAF = 0x02, 0x0A
 DEFAULT_SIZE = 4096
 _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 """Serial type → bytes of a two's-complement integer."""
@@ -27,7 +28,10 @@ class Nonsense(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StoredRow:
-    """One record of a table with rowids; ``values`` in the order of its columns, later ones perhaps not stored."""
+    """One record of a table; ``values`` in the order of its columns, later ones perhaps not stored.
+
+    ``rowid`` is 0 where there are none.
+    """
 
     rowid: int
     values: tuple[SqlValue, ...]
@@ -108,12 +112,32 @@ class Pages:
             try:
                 length, at = _varint(page, place)
                 rowid, at = _varint(page, at)
-                yield StoredRow(_signed(rowid), _record(self._payload(page, at, length)))
+                yield StoredRow(_signed(rowid), _record(self._payload(page, at, length, self.usable - 35)))
             except (Nonsense, struct.error, IndexError):
                 continue
 
-    def _payload(self, page: bytes, at: int, length: int) -> bytes:
-        most = self.usable - 35
+    def entries(self) -> Iterator[StoredRow]:
+        """Every record on a page that looks like one of an index; a table without rowids is such a tree itself."""
+        most = (self.usable - 12) * 64 // 255 - 23
+        for number in range(2, self.count + 1):
+            try:
+                page = self.page(number)
+                kind = page[0]
+                if kind not in (INDEX_INTERIOR, INDEX_LEAF):
+                    continue
+                (cells,) = struct.unpack_from(">H", page, 3)
+                inner = kind == INDEX_INTERIOR
+                places = struct.unpack_from(f">{cells}H", page, 12 if inner else 8)
+            except (Nonsense, struct.error):
+                continue
+            for place in places:
+                try:
+                    length, at = _varint(page, place + (4 if inner else 0))
+                    yield StoredRow(0, _record(self._payload(page, at, length, most)))
+                except (Nonsense, struct.error, IndexError):
+                    continue
+
+    def _payload(self, page: bytes, at: int, length: int, most: int) -> bytes:
         if length > self.count * self.size:
             raise Nonsense("length")
         if length <= most:

@@ -8,7 +8,8 @@ rows do not come back: what is deleted is overwritten with zeros (``secure_delet
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,15 @@ IDS = {
     "crash_reports": "crash_",
 }
 """How the ids of a table begin; what is found without its table is told apart by them."""
+LIKE: Mapping[str, Mapping[str, re.Pattern[str]]] = {
+    "settings": {"value": re.compile(r'(?s)[\[{"].*[\]}"]|-?[0-9][0-9.eE+-]*|true|false|null')},
+    "grants": {"capability": re.compile(r"[a-z]+(?:\.[a-z]+)*")},
+    "accesses": {"turn": re.compile(r"turn_\w+"), "event": re.compile(r"ev_\w+")},
+    "loose_files": {"hash": re.compile(r"[0-9a-f]{64}")},
+}
+"""What columns of tables without rowids look like: three of them have the same types."""
+EARLIEST = 1_000_000_000
+"""A time in seconds, 2001; what ends an index's entry, a rowid, is never so large here."""
 DERIVED_PREFIX = "word_"
 """Tables of the search index begin so; they hold nothing of their own and are made anew."""
 
@@ -74,7 +84,16 @@ class _Table:
             return False
         mark = IDS.get(self.name)
         named = {column.name: value for column, value in zip(self.columns, row.values, strict=False)}
+        if not self.has_rowid and not self._ends_as_one(row):
+            return False
+        if not all(like.fullmatch(str(named[name])) for name, like in LIKE.get(self.name, {}).items()):
+            return False
         return mark is None or str(named.get("id", "")).startswith(mark)
+
+    def _ends_as_one(self, row: StoredRow) -> bool:
+        """Whether an entry is a row of a table without rowids, and none of an index: these end with a rowid."""
+        last = row.values[-1]
+        return len(row.values) == len(self.columns) and (not isinstance(last, int) or last >= EARLIEST)
 
     def _takes(self, column: _Column, value: SqlValue) -> bool:
         if value is None:
@@ -91,7 +110,7 @@ def salvage(path: Path, fresh: apsw.Connection) -> list[Saved]:
             assert old is not None
             _look(old, table)
             table.whole = _copy_by_sql(old, table, fresh)
-        broken = [table for table in tables if not table.whole and table.has_rowid]
+        broken = [table for table in tables if not table.whole]
         if broken:
             _copy_by_pages(path, tables, broken, fresh)
         if old:
@@ -194,17 +213,21 @@ def _text(column: _Column, value: SqlValue) -> SqlValue:
 
 
 def _copy_by_pages(path: Path, tables: Sequence[_Table], broken: Sequence[_Table], fresh: apsw.Connection) -> None:
+    with_rowid = [table for table in broken if table.has_rowid]
+    without = [table for table in broken if not table.has_rowid]
     with closing(Pages(path)) as pages:
         placed: set[int] = set()
         for table in tables:
             seen, leaves = pages.tree(table.root) if table.root else (set(), [])
             placed |= seen
-            if table in broken:
+            if table in with_rowid:
                 for leaf in leaves:
                     _adopt(fresh, [table], pages.rows(leaf))
         for leaf in pages.leaves():
             if leaf not in placed:
-                _adopt(fresh, broken, pages.rows(leaf))
+                _adopt(fresh, with_rowid, pages.rows(leaf))
+        if without:
+            _adopt(fresh, without, pages.entries())
 
 
 def _adopt(fresh: apsw.Connection, tables: Sequence[_Table], rows: Iterable[StoredRow]) -> None:

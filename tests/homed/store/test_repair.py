@@ -166,6 +166,22 @@ def test_a_lost_first_page_still_gives_up_every_conversation(path: Path) -> None
     assert {t.table: t.lost for t in done.tables}["events"] is None
 
 
+def test_a_lost_first_page_still_gives_up_what_stands_in_tables_without_rowids(path: Path) -> None:
+    at, tables = 1_795_998_048.25, ("settings", "seeds", "grants", "accesses", "loose_files")
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE settings SET updated_at = ?", (at,))
+    connection.execute("INSERT INTO settings VALUES ('core.agent.persona', ?, ?)", (f'"{LONG}"', at))
+    connection.execute("INSERT INTO seeds VALUES ('grants.cli', ?)", (at,))
+    connection.execute("INSERT INTO grants VALUES ('cli', 'events.notices', ?)", (at,))
+    connection.execute("INSERT INTO accesses SELECT 'turn_' || seq, id, ? FROM events WHERE seq < 50", (at,))
+    connection.execute("INSERT OR REPLACE INTO loose_files VALUES (?)", ("0a" * 32,))
+    before = {table: sorted(connection.execute(f"SELECT * FROM {table}").fetchall()) for table in tables}
+    connection.close()
+    zero(path, 1)
+    repair.repair(path, "first page")
+    assert {table: sorted(ask(path, f"SELECT * FROM {table}")) for table in tables} == before
+
+
 def test_a_file_cut_short_gives_what_is_left(path: Path, sound: bytes) -> None:
     os.truncate(path, len(sound) // PAGE * 3 // 4 * PAGE)
     repair.repair(path, "cut")
