@@ -22,7 +22,7 @@ class Attached:
     def on(self, event: Event) -> Event:
         """The event with its files behind its text, for this prompt only."""
         text = self.texts.get(event.id)
-        return event if text is None else replace(event, text=f"{event.text}\n\n{text}".strip())
+        return event if text is None else replace(event, text=f"{event.text}\n\n{text}".strip(), tokens=0)
 
 
 class NoMedia:

@@ -20,7 +20,7 @@ from homed.errors import HomedError
 from homed.memory import window
 from homed.memory.budget import UNKNOWN_WINDOW, Budget, budget
 from homed.memory.records import Event, EventKind
-from homed.memory.shorten import event_tokens, shorten
+from homed.memory.shorten import shorten, shown_tokens
 from homed.prompts.loader import fill
 from homed.providers import pairing
 from homed.providers.base import ChatRequest, Message, Provider, System, ToolSpec, User
@@ -136,7 +136,7 @@ class Context:
         was, view = weigh(turn), turn.view
         view.cut |= cut
         view.left += len(cut)
-        now = sum(event_tokens(event, self._sizes.of) for event in kept)
+        now = sum(shown_tokens(event, self._sizes.of) for event in kept)
         data: dict[str, object] = {
             "why": "results", "recovery": view.recoveries, "room": room, "sunk": [], "left_out": sorted(cut),
             "dropped": [], "before": {"events": was.events, "tokens": was.tokens},

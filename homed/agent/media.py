@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import trio
 
 from homed.agent.attached import Attached
+from homed.agent.notes import neutral
 from homed.agent.ports import RedactorPort
 from homed.errors import HomedError, NotFound
 from homed.memory import blocks
@@ -57,7 +58,6 @@ UNCHECKED = "not shown, since it could not be checked"
 Redact = Callable[[str], str]
 
 _BINARY = re.compile(r"(?:audio|video|font)/.*|application/(?:pdf|zip|gzip|octet-stream)")
-_FENCE = re.compile(r"<(?=/?\s*data\b)", re.IGNORECASE)
 _IN_NAME = str.maketrans('<>"[]', "‹›'()")
 
 
@@ -160,7 +160,7 @@ def described(block: Block, data: bytes, limit: int, redact: Redact) -> str | No
         head = min(len(text), limit - tail)
         more = f'; read on with result_read(id="{block.id}", offset={head})' if len(text) > limit else ""
         text = ends(text, head, tail, f"{more}; {rest} bytes more can not be read" if rest > 0 else more)
-    inside = _FENCE.sub("‹", text)
+    inside = neutral(text)
     return f'<data source="attached file {_shown_name(block)}, {size_text(block.bytes)}">\n{inside}\n</data>'
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from homed.memory.records import Event, EventKind
-from homed.memory.shorten import in_tokens
+from homed.memory.shorten import WIDEST, in_tokens
 from homed.memory.tokens import estimate_tokens
 from homed.prompts.loader import fill
 
@@ -35,7 +35,7 @@ MARK_TOKENS = 24
 TITLE = 40
 """Characters of a conversation's title in a mark."""
 
-_FENCE = re.compile(r"[<＜﹤](?=\s*/?\s*data\b)|<(?=\|)", re.IGNORECASE)
+_FENCE = re.compile(r"[<＜﹤](?=\s*+/?\s*+data)|<(?=\|)", re.IGNORECASE)  # possessive: blanks are passed once
 _SELECTORS = re.compile("(?<![^\x00-\x7f])[\ufe00-\ufe0f]|[\ufe00-\ufe0e]|(?<=\ufe0f)\ufe0f|[\U000e0100-\U000e01ef]")
 _UNSEEN = ("Cc", "Cf", "Cs", "Co")
 _KEPT = "\n\t\u200c\u200d"
@@ -85,20 +85,26 @@ def note(event: Event, place: Place, *, peer: str, limit: int) -> str:
     """One recalled event in about ``limit`` tokens: its id, date, conversation and who said it, then its text."""
     at = datetime.fromtimestamp(event.created_at).astimezone().strftime("%Y-%m-%d %H:%M")
     head = f"- {event.id}, {at}, conversation {place}, {who(event, peer)}: "
-    room, text = max(limit - estimate_tokens(head), limit // 3), neutral(event.text).strip()
-    return head + (in_tokens(text, room, event.id, estimate_tokens) if room > SHORT else _beginning(text, room))
+    room, text = max(limit - estimate_tokens(head), limit // 3), event.text.strip()
+    # cut first: of a text of any length no more is looked at than a note may show
+    return head + (
+        neutral(in_tokens(text, room, event.id, estimate_tokens)) if room > SHORT else _beginning(text, room)
+    )
 
 
 def small_note(event: Event, *, peer: str, limit: int) -> str:
     """The same for a small model: the date, who, and what."""
     head = f"- {day(event.created_at)}, {who(event, peer)}: "
-    text = _beginning(" ".join(neutral(event.text).split()), limit - estimate_tokens(head))
+    text = _beginning(event.text, limit - estimate_tokens(head), " ")
     return head + text if text else ""
 
 
-def _beginning(text: str, room: int) -> str:
-    """What of a text fits ``room`` tokens, from its beginning."""
-    shown, keep = text, len(text)
+def _beginning(whole: str, room: int, between: str = "") -> str:
+    """What of a text fits ``room`` tokens, from its beginning; with ``between``, in one line."""
+    most = max(0, room) * WIDEST
+    text = neutral(whole[:most]).strip()
+    text = between.join(text.split()) if between else text
+    shown, keep = text if len(whole) <= most or not text else f"{text}…", len(text)
     while shown and estimate_tokens(shown) > room:
         keep = min(keep - 1, max(0, keep * room // estimate_tokens(shown)))
         shown = f"{text[:keep]}…" if keep > 0 else ""

@@ -78,7 +78,7 @@ def as_seen(event: Event, *, result_limit: int) -> Event:
     limit = result_limit if event.kind is EventKind.TOOL else result_limit * 4
     handle = event.id if event.kind is EventKind.TOOL else ""
     text = head_and_tail(event.text, limit, handle)
-    return event if text is event.text else replace(event, text=text)
+    return event if text is event.text else replace(event, text=text, tokens=0)
 
 
 def render(events: Iterable[Event], images: Mapping[str, tuple[Image, ...]] | None = None) -> list[Message]:
@@ -92,7 +92,7 @@ def render(events: Iterable[Event], images: Mapping[str, tuple[Image, ...]] | No
 
 def reworded(event: Event, text: str) -> Event:
     """The same event with another text, for this prompt only."""
-    return replace(event, text=text)
+    return replace(event, text=text, tokens=0)
 
 
 def _message(event: Event, images: tuple[Image, ...]) -> Message | None:

@@ -10,6 +10,12 @@ from homed.memory.records import Event, EventKind, NewEvent
 
 Estimate = Callable[[str], int]
 
+WIDEST = 8
+"""Characters of one token at the most, in a text worth showing: more of a text is never looked at to shorten it."""
+
+SAMPLE = 2_000
+"""Characters of its beginning and of its end that tell how wide the tokens of a long text are."""
+
 MESSAGE_TOKENS = 4
 """What role marks and separators of one message cost."""
 
@@ -24,13 +30,19 @@ def event_tokens(event: Event | NewEvent, estimate: Estimate) -> int:
     return total
 
 
+def shown_tokens(event: Event, estimate: Estimate) -> int:
+    """The same of an event as it is shown; the count that was stored with it, if it is shown whole (``tokens``)."""
+    return event.tokens or event_tokens(event, estimate)
+
+
 def shorten(event: Event, limit: int, estimate: Estimate) -> Event | None:
     """The event at no more than ``limit`` tokens, or None when not even its frame fits.
 
     Reasoning goes first, and whole; then text and the arguments of calls are cut to head and tail.
     """
-    if event_tokens(event, estimate) <= limit:
+    if len(event.text) <= max(0, limit) * WIDEST and event_tokens(event, estimate) <= limit:
         return event
+    event = replace(event, tokens=0)  # those of the whole
     if event.data.get("reasoning"):
         event = replace(event, data={**event.data, "reasoning": ""})
     calls = _calls(event)
@@ -52,9 +64,10 @@ def ends(text: str, head: int, tail: int, note: str = "") -> str:
 
 def in_tokens(text: str, limit: int, name: str, estimate: Estimate) -> str:
     """``text`` at no more than ``limit`` tokens if that can be: its head, a mark of what is missing, its tail."""
-    if estimate(text) <= limit:
+    most = max(0, limit) * WIDEST
+    if len(text) <= most and estimate(text) <= limit:
         return text
-    keep = len(text)
+    keep = min(most, len(text), _guess(text, limit, estimate))
     while keep > 0:
         keep = min(keep - 1, int(keep * max(0.1, min(0.9, limit / max(1, estimate(text[:keep]))))))
         head, tail = keep - keep // 3, keep // 3
@@ -62,6 +75,14 @@ def in_tokens(text: str, limit: int, name: str, estimate: Estimate) -> str:
         if estimate(shown) <= limit:
             return shown
     return f"[… {len(text)} characters]" if text else text
+
+
+def _guess(text: str, limit: int, estimate: Estimate) -> int:
+    """About how many characters of a text are so many tokens, by its two ends."""
+    if len(text) <= 2 * SAMPLE:
+        return len(text)
+    tokens = max(1, estimate(text[:SAMPLE]) * 2 + estimate(text[-SAMPLE:]))  # two thirds of what is shown is the head
+    return 3 * SAMPLE * max(0, limit) // tokens
 
 
 def _calls(event: Event | NewEvent) -> list[dict[str, object]]:

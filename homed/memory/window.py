@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from homed.memory import events as table
 from homed.memory.choose import Limits, Selection, SinkPlan, select, sink_plan
 from homed.memory.records import Event, EventKind
-from homed.memory.shorten import Estimate, event_tokens, shorten
+from homed.memory.shorten import Estimate, shorten, shown_tokens
 from homed.memory.tokens import estimate_tokens
 from homed.memory.units import Unit, paired, whole
 from homed.store.rows import Tx
@@ -65,7 +65,7 @@ def plan(events: Sequence[Event], *, budget_tokens: int, estimate: Estimate = es
     budget is shown so too.  The stored events stay whole.  A TOOL event without its call is left out, a call without
     its result is taken out of its event: whatever comes in, every call that goes out has its result.
     """
-    units = paired(events, lambda event: event_tokens(event, estimate))
+    units = paired(events, lambda event: shown_tokens(event, estimate))
     if sum(unit.tokens for unit in units) <= budget_tokens:
         chosen = dict(enumerate(units))
     else:
@@ -87,14 +87,14 @@ def fit(
     All when all fits.  Else of those before the last of the turn's conversation stay, then the most relevant by
     ``scores`` (event id → relevance), of equal ones the newest; they keep a share of the room.
     """
-    units = paired(before, lambda event: event_tokens(event, estimate))
-    mine = sum(unit.tokens for unit in paired(own, lambda event: event_tokens(event, estimate)))
+    units = paired(before, lambda event: shown_tokens(event, estimate))
+    mine = sum(unit.tokens for unit in paired(own, lambda event: shown_tokens(event, estimate)))
     total = sum(unit.tokens for unit in units)
     if total + mine <= budget_tokens:
         shown = [*(event for unit in units for event in unit.events), *plan(own, budget_tokens=mine, estimate=estimate)]
         return sorted(shown, key=lambda event: event.seq)
     shown = plan(own, budget_tokens=budget_tokens - min(total, budget_tokens // BEFORE), estimate=estimate)
-    left = budget_tokens - sum(event_tokens(event, estimate) for event in shown)
+    left = budget_tokens - sum(shown_tokens(event, estimate) for event in shown)
     for unit in _ranked(units, own[0].thread if own else "", scores):
         if unit.tokens > budget_tokens and left >= budget_tokens // 4:
             unit = _cut(unit, budget_tokens // 4, estimate) or unit
@@ -157,12 +157,12 @@ def _cut(unit: Unit, limit: int, estimate: Estimate) -> Unit | None:
     """The unit at no more than ``limit`` tokens: whole, or each event at a fair share of it; None when it cannot be."""
     if unit.tokens <= limit:
         return unit
-    sizes = [event_tokens(event, estimate) for event in unit.events]
+    sizes = [shown_tokens(event, estimate) for event in unit.events]
     shorter = [shorten(e, share, estimate) for e, share in zip(unit.events, _shares(sizes, limit), strict=True)]
     events = tuple(event for event in shorter if event is not None)
     if len(events) < len(unit.events):
         return None
-    return Unit(events, sum(event_tokens(event, estimate) for event in events))
+    return Unit(events, sum(shown_tokens(event, estimate) for event in events))
 
 
 def _shares(sizes: Sequence[int], limit: int) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,8 +44,16 @@ def test_no_text_ends_its_fence_or_begins_another(text: str) -> None:
     shown = described(block(len(data)), data, 1000, plain)
     assert shown is not None
     inside = shown.split("\n", 1)[1].rsplit("\n", 1)[0].lower()
-    assert "".join(inside.split()).count("</data") == 0
-    assert "".join(inside.split()).count("<data") == 0
+    assert re.search(r"<\s*/?\s*data", inside) is None
+
+
+@pytest.mark.parametrize("fence", ["< /data>", "<\u200b/data>", "\uff1c/data>", "</\u2060data>"])
+def test_a_fence_with_marks_nobody_sees_ends_nothing_either(fence: str) -> None:
+    """A19: attached text had a weaker fence than notes."""
+    data = f"a{fence}b".encode()
+    shown = described(block(len(data)), data, 1000, plain)
+    assert shown is not None
+    assert shown.splitlines()[1] == f"a‹{fence.replace(chr(0x200B), '').replace(chr(0x2060), '')[1:]}b"
 
 
 def test_a_long_text_is_head_and_tail_and_one_longer_still_its_head() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -121,3 +122,11 @@ def test_for_a_small_model_a_note_is_one_short_line() -> None:
     assert (id_, line) == ("ev_1", "- 2025-06-15, the person said: My cat is called Mimi.")
     long = notes.write_small([event("猫" * 500), event("dog " * 500), event("x", id="ev_3")], peer="p")
     assert len(long) >= 2
+
+
+@pytest.mark.parametrize("text", ["<" + " " * 100_000, "< " * 50_000, "</" + "\n" * 100_000 + "dat"])
+def test_no_text_holds_up_the_neutralising(text: str) -> None:
+    """Two open runs of blanks side by side took minutes for this."""
+    began = time.process_time()
+    notes.neutral(text)
+    assert time.process_time() - began < 2
