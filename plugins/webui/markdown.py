@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -23,8 +24,14 @@ if TYPE_CHECKING:
 
 MAX_HIGHLIGHT = 20_000
 """Characters of one code block above which it is shown plain: lexers are not all linear."""
+CODE_SECONDS = 0.5
+"""Seconds of colouring that one text is worth; ten thousand blank lines of Python would take a minute.  What is shown
+is the same with and without."""
 MAX_TEXT = 200_000
 """Characters above which a text is shown as it is, without markup."""
+MAX_LINES = 5_000
+"""Lines above which it is, too: each may begin or end any kind of block, and the parser tries them all.  Half a
+second."""
 MAX_WORK = 10_000_000
 """Comparisons of marks within paragraphs, headings and cells that one text is worth: some half a second.  The parser
 compares each mark with those before it, and a model that repeats itself would hold up every page for many seconds."""
@@ -39,12 +46,21 @@ _TAGS = {
 _ATTRIBUTES = {"a": {"href", "title", "class", "target"}, "ol": {"start"}, "pre": {"data-lang"}, "span": {"class"}}
 _SCHEMES = {"http", "https", "mailto"}
 
+Piece = TypeVar("Piece")
 
-def _fence(_self: RendererHTML, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
+
+class _TooSlow(Exception):
+    """The colouring of this text has taken its time."""
+
+
+def _fence(_self: RendererHTML, tokens: Sequence[Token], idx: int, _options: OptionsDict, env: EnvType) -> str:
     token = tokens[idx]
     words = token.info.split()
     language = words[0].lower()[:32] if words else ""
-    return f'<pre data-lang="{html.escape(language)}"><code>{_code(token.content, language)}</code></pre>\n'
+    began = time.thread_time()
+    code = _code(token.content, language, env.get("seconds", CODE_SECONDS))
+    env["seconds"] = env.get("seconds", CODE_SECONDS) - (time.thread_time() - began)
+    return f'<pre data-lang="{html.escape(language)}"><code>{code}</code></pre>\n'
 
 
 def _image(_self: RendererHTML, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
@@ -62,20 +78,29 @@ def _table_close(_self: RendererHTML, _tokens: Sequence[Token], _idx: int, _o: O
     return "</table></div>\n"
 
 
-def _code(text: str, language: str) -> str:
-    """``text`` as HTML, coloured when the language is known and the text not too long."""
-    if not language or len(text) > MAX_HIGHLIGHT:
+def _code(text: str, language: str, seconds: float = CODE_SECONDS) -> str:
+    """``text`` as HTML, coloured when the language is known, the text not too long, and ``seconds`` are enough."""
+    if not language or len(text) > MAX_HIGHLIGHT or seconds <= 0:
         return html.escape(text)
-    from pygments import highlight
+    from pygments import format as formatted
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 
     try:
         lexer = get_lexer_by_name(language)
-    except ClassNotFound:
+        return str(formatted(_within(seconds, lexer.get_tokens(text)), HtmlFormatter(nowrap=True)))
+    except (ClassNotFound, _TooSlow):
         return html.escape(text)
-    return str(highlight(text, lexer, HtmlFormatter(nowrap=True)))
+
+
+def _within(seconds: float, pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """The pieces as long as making them takes no longer.  Raises _TooSlow."""
+    until = time.thread_time() + seconds
+    for piece in pieces:
+        if time.thread_time() > until:
+            raise _TooSlow
+        yield piece
 
 
 def _inline(state: StateCore) -> None:
@@ -141,7 +166,7 @@ class Markdown:
 
     def spans(self, text: str) -> list[tuple[str, int]]:
         """Each top-level block as (safe HTML, its first line, counted from 0)."""
-        if len(text) > MAX_TEXT:
+        if len(text) > MAX_TEXT or text.count("\n") > MAX_LINES:
             return [(plain(text), 0)]
         env: EnvType = {}
         group: list[Token] = []
