@@ -19,7 +19,7 @@ from homed.memory import blocks, events, inputs, threads
 from homed.memory.records import Event, EventKind, Input, Thread
 from homed.retrieval import index
 from homed.retrieval.words import Words
-from homed.store.rows import Tx
+from homed.store.rows import Reader, Tx
 
 SLICE = 200_000
 """Characters of one answer of ``event`` at the most, and without a wish."""
@@ -62,13 +62,15 @@ class Archive:
         Taken between two writes of the turn, so that ``seq`` is exact: notices after it are news, those before are in.
         """
         asked = max(1, min(limit, 500))
-        while True:
-            lane = self._lanes.get(thread)
-            async with lane.gate if lane else trio.Lock():
-                known = _waiting(lane)
-                stored = await self._page(who, thread, before, asked)
-                if self._lanes.get(thread) is lane and _waiting(lane) == known:
-                    break
+        # the connection first: the turn waits at the gate for as long as one page takes, not for others' reads
+        async with self._ports.store.reader() as reader:
+            while True:
+                lane = self._lanes.get(thread)
+                async with lane.gate if lane else trio.Lock():
+                    known = _waiting(lane)
+                    stored = await self._page(reader, who, thread, before, asked)
+                    if self._lanes.get(thread) is lane and _waiting(lane) == known:
+                        break
         turn = lane.running if lane else None
         shown = views.shown(stored, unsent=turn.id if turn else "")
         page = views.bounded(shown, stored.ended)
@@ -83,7 +85,9 @@ class Archive:
             "seq": self._ports.bus.seq,
         }
 
-    async def _page(self, who: Identity, thread: str, before: int | None, limit: int) -> views.Stored:
+    async def _page(
+        self, reader: Reader, who: Identity, thread: str, before: int | None, limit: int
+    ) -> views.Stored:
         def read(tx: Tx) -> views.Stored:
             found = visible(tx, who, thread)
             page, more = events.history(tx, thread, before=before, limit=limit)
@@ -94,7 +98,7 @@ class Archive:
             told = recalls(tx, {event.turn for event in page})
             return views.Stored(found, page, more, ended, sent, files, blocks.waiting_in(tx, thread), told)
 
-        return await self._ports.store.read(read)
+        return await reader.read(read)
 
     async def event(self, who: Identity, id_: str, offset: int = 0, length: int = SLICE) -> dict[str, object]:
         """One event word for word, a slice of its text; as ``io.event``.  ``offset`` and ``length`` are characters.
@@ -105,7 +109,8 @@ class Archive:
         def read(tx: Tx) -> tuple[Event, str, Sequence[blocks.Block]]:
             row = tx.one(f"SELECT {events.COLUMNS} FROM events WHERE id = ?", (id_,))
             found = events.from_row(row) if row else None
-            if found is None or found.scope not in visible_scopes(who):
+            thread = threads.get(tx, found.thread) if found else None
+            if found is None or thread is None or thread.scope not in visible_scopes(who):
                 raise NotFound("There is no such event.")
             text = found.text
             if found.kind is EventKind.ASSISTANT and found.data.get("final"):

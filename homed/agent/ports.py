@@ -17,7 +17,7 @@ from homed.identity.permissions import Rule
 from homed.identity.roles import Identity
 from homed.memory.records import Event
 from homed.providers.base import Provider, Source
-from homed.store.rows import Storage
+from homed.store.rows import Lending
 
 
 class SettingsPort(Protocol):
@@ -170,7 +170,7 @@ class BuiltinTool:
 class AgentPorts:
     """Everything a turn touches outside its own room; built once by the app."""
 
-    store: Storage
+    store: Lending
     bus: Bus
     settings: SettingsPort
     host: PluginPort

@@ -21,7 +21,7 @@ from homed.store.filesystem import FileSystem, file_system
 from homed.store.gate import OpenGate, Turnstile
 from homed.store.readers import READERS, ReaderPool
 from homed.store.repair import finish_swap, readable
-from homed.store.rows import Damaged, Tx
+from homed.store.rows import Damaged, Reader, Tx
 from homed.store.writer import Writer
 
 T = TypeVar("T")
@@ -92,6 +92,18 @@ class Store:
         """
         try:
             return await self._readers.read(fn)
+        except Damaged as error:
+            self.found_damaged(error)
+            raise
+
+    @asynccontextmanager
+    async def reader(self) -> AsyncIterator[Reader]:
+        """A reading connection for the length of the block, for whoever will hold something others wait for: then it
+        is not waited for under that.  Reads on it are as ``read``; one at a time.
+        """
+        try:
+            async with self._readers.reader() as reader:
+                yield reader
         except Damaged as error:
             self.found_damaged(error)
             raise

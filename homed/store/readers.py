@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -15,7 +16,7 @@ from homed.store import problems
 from homed.store.connection import Transaction
 from homed.store.executors import Executor
 from homed.store.gate import Gate, OpenGate
-from homed.store.rows import Tx
+from homed.store.rows import Reader, Tx
 
 T = TypeVar("T")
 
@@ -44,7 +45,18 @@ class ReaderPool:
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """See ``Store.read``."""
-        async with self._borrowed() as connection, self._gate.reading():
+        async with self.reader() as reader:
+            return await reader.read(fn)
+
+    @asynccontextmanager
+    async def reader(self) -> AsyncIterator[Reader]:
+        """See ``Store.reader``."""
+        async with self._borrowed() as connection:
+            yield _Borrowed(self, connection)
+
+    async def read_on(self, connection: apsw.Connection, fn: Callable[[Tx], T]) -> T:
+        """Read on a connection that is borrowed."""
+        async with self._gate.reading():
             reading = _Reading(connection, self._path, fn)
             group: BaseExceptionGroup[BaseException] | None = None
             try:
@@ -79,6 +91,18 @@ class ReaderPool:
         for _ in range(self._count):
             connection = await self._take.receive()
             await self._executor.run(connection.close)
+
+
+@dataclass(frozen=True, slots=True)
+class _Borrowed:
+    """A connection for whoever has borrowed it."""
+
+    pool: ReaderPool
+    connection: apsw.Connection
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        """See ``Store.read``."""
+        return await self.pool.read_on(self.connection, fn)
 
 
 class _Reading(Generic[T]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeVar
 
 from homed.errors import StorageError
@@ -66,6 +67,22 @@ class Storage(Protocol):
 
     async def empty_log(self) -> bool:
         """Leave nothing that was deleted in the log; False when that was not possible now."""
+        ...
+
+
+class Reader(Protocol):
+    """A reading connection that somebody has for himself."""
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        """See ``Storage.read``; does not wait for a connection."""
+        ...
+
+
+class Lending(Storage, Protocol):
+    """A ``Storage`` that lends connections to those who must not wait for one later, while they hold something."""
+
+    def reader(self) -> AbstractAsyncContextManager[Reader]:
+        """A reading connection for the length of the block."""
         ...
 
 

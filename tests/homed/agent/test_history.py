@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Event as ThreadEvent
 from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
+from homed.agent import journal
 from homed.errors import InvalidInput
+from homed.identity.permissions import Decision, Rule
 from homed.memory.records import InputState
 from homed.providers.base import ErrorKind, ProviderError
+from homed.store.readers import READERS
 from homed.store.rows import Tx
 from tests.kit.builders import (
     OWNER,
@@ -257,3 +262,50 @@ async def test_every_page_fits_the_line_in_whatever_shape_a_model_talks(tmp_path
                 break
             view = dict(await agent.conversations.archive.history(OWNER, thread, view["events"][0]["seq"], 100))
         assert kinds == ["assistant", "tool", "tool", "assistant", "user"]
+
+
+async def test_a_page_that_waits_for_others_reads_keeps_no_turn_from_storing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All connections are lent for long, somebody opens the conversation: its turn goes on all the same."""
+    monkeypatch.setattr(journal, "COMMIT_LIMIT", 2.0)
+    asked, go_on = trio.Event(), trio.Event()
+
+    async def slow(_: Mapping[str, Any]) -> object:
+        asked.set()
+        await go_on.wait()
+        return "done"
+
+    host = FakeHost()
+    host.tool("slow", slow)
+    released = ThreadEvent()
+    async with running_agent(tmp_path, Setup(model=FakeModel(calls(("slow", "{}")), says("ok")), host=host)) as agent:
+        agent.rules.rules.append(Rule(Decision.ALLOW, tool="slow"))
+        receipt = await agent.conversations.inject(OWNER, message("go"))
+        await asked.wait()
+        pages: list[dict[str, Any]] = []
+
+        async def page() -> None:
+            pages.append(await agent.history(receipt.thread.id))
+
+        lent = 0
+
+        def hold(_: Tx) -> None:
+            nonlocal lent
+            lent += 1
+            released.wait(20)
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(READERS):
+                nursery.start_soon(agent.store.read, hold)
+            with trio.fail_after(10):
+                while lent < READERS:  # noqa: ASYNC110 - other threads say so
+                    await trio.sleep(0.01)
+            nursery.start_soon(page)
+            await trio.testing.wait_all_tasks_blocked()
+            go_on.set()
+            await agent.until(lambda: [call for call in agent.of("tool_call") if call["status"] == "ok"])
+            assert pages == [], "the page waits, the turn does not"
+            released.set()
+        assert (await agent.conversations.wait(OWNER, receipt.input.id)).state is InputState.ANSWERED
+        assert [event["kind"] for event in pages[0]["events"]][:2] == ["user", "assistant"]
