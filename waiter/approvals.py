@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from .progress import Ask
+from .terminal import as_json
 
 PROMPT = "[y] once  [t] in this conversation from now on  [n] no: "
 
@@ -15,7 +14,7 @@ def question(ask: Ask) -> str:
     The arguments stand there whole, as JSON, so that no line in them can pose as ours; before the question, so that
     however long they are it stays in sight.
     """
-    args = json.dumps(ask.args, ensure_ascii=False, indent=2)
+    args = as_json(ask.args, 2)
     reason = f" ({ask.reason})" if ask.reason else ""
     return f"{args}\nMay {ask.tool} of the plugin {ask.plugin} run? It is of the class {ask.tool_class}.{reason}"
 

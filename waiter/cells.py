@@ -117,13 +117,14 @@ def wrap(fragments: Iterable[Fragment], cells: int, *, first: Cells = (), rest: 
             end()
             if piece.isspace():
                 continue
-        while width(piece) > room - used:  # longer than a line
-            part = _head(piece, room - used) or piece[0]
+        at = 0
+        while len(part := _head(piece, room - used, at)) < len(piece) - at:  # longer than a line
+            part = part or piece[at]
             line.append((style, part))
             end()
-            piece = piece[len(part) :]
-        line.append((style, piece))
-        used += width(piece)
+            at += len(part)
+        line.append((style, part))
+        used += width(part)
     lines.append(_joined(_trimmed(line)))
     return lines
 
@@ -134,16 +135,16 @@ def hard(fragments: Iterable[Fragment], cells: int, *, first: Cells = (), rest: 
     lines: list[Cells] = []
     line, room = list(head), cells - _wide(head)
     for style, text in fragments:
-        left = text
-        while left:
-            part = _head(left, room)
+        at = 0
+        while at < len(text):
+            part = _head(text, room, at)
             if not part:
                 lines.append(tuple(line))
                 line, room = list(tail), cells - _wide(tail)
-                part = _head(left, room) or left[0]
+                part = _head(text, room, at) or text[at]
             line.append((style, part))
             room -= width(part)
-            left = left[len(part) :]
+            at += len(part)
     lines.append(tuple(line))
     return [_joined(one) for one in lines]
 
@@ -163,18 +164,18 @@ _PIECE = re.compile(
 )  # fmt: skip
 
 
-def _head(text: str, cells: int) -> str:
-    """The longest beginning of at most ``cells``, no glyph torn."""
+def _head(text: str, cells: int, start: int = 0) -> str:
+    """The longest piece from ``start`` on of at most ``cells``, no glyph torn.  Looks no further than it reaches."""
     if text.isascii():
-        return text[: max(0, cells)]
+        return text[start : start + max(0, cells)]
     used = 0
-    for at, char in enumerate(text):
-        used += max(0, wcwidth(char))
+    for at in range(start, len(text)):
+        used += max(0, wcwidth(text[at]))
         if used > cells:
-            while at and text[at] == FILL:
+            while at > start and text[at] == FILL:
                 at -= 1
-            return text[:at]
-    return text
+            return text[start:at]
+    return text[start:]
 
 
 def _fits(start: Cells, cells: int) -> Cells:

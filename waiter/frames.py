@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from .model import Asked, End, Recall, Tool
+from .terminal import as_json
 
 Data = Mapping[str, Any]
 
@@ -24,7 +24,7 @@ def tool(turn: str, data: Data, step: int) -> Tool:
 def asked(turn: str, data: Data) -> Asked:
     """An approval."""
     id_ = text(data, "approval")
-    args = json.dumps(data.get("args"), ensure_ascii=False, indent=2)
+    args = as_json(data.get("args"), 2)
     tool, plugin, class_, reason = (text(data, key) for key in ("tool", "plugin", "class", "reason"))
     return Asked(f"p:{id_}", id_, turn, tool, plugin, class_, args, reason, text(data, "status") or "asked")
 
@@ -61,7 +61,7 @@ def compact(value: object) -> str:
     """A value as text: text as it is, nothing as nothing, anything else as JSON."""
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else as_json(value)
 
 
 def text(data: Data, key: str) -> str:

@@ -8,6 +8,7 @@ grows only the last piece is parsed again, and the end changes nothing above it.
 from __future__ import annotations
 
 import re
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ LONG = 6000
 """Characters of a piece without a blank line that are parsed at once; more is cut at a line end."""
 PLAIN_CODE, GROWING_CODE = 20_000, 3000
 """Characters of code above which it is not coloured, whole and while it still grows: lexers are not all linear."""
+CODE_SECONDS = 0.2
+"""Seconds of colouring that one piece is worth; thousands of blank lines of Python would take a minute."""
 MARKS = 400
 """Marks in one piece above which it is shown as it is: the parser compares each with those before it."""
 BULLETS = "•◦▪"
@@ -282,7 +285,7 @@ def _inline(children: Sequence[Token], style: str) -> Iterator[Fragment]:
 
 
 def coloured(code: str, language: str) -> list[list[Fragment]]:
-    """Code as lines of fragments, coloured when the language is known."""
+    """Code as lines of fragments, coloured when the language is known and that takes no longer than it may."""
     if language:
         from pygments.lexers import get_lexer_by_name
         from pygments.util import ClassNotFound
@@ -292,7 +295,13 @@ def coloured(code: str, language: str) -> list[list[Fragment]]:
         except ClassNotFound:
             pass
         else:
-            return _rows((_style(kind), text) for kind, text in lexer.get_tokens(code))
+            until, found = time.thread_time() + CODE_SECONDS, []
+            for kind, text in lexer.get_tokens(code):
+                found.append((_style(kind), text))
+                if time.thread_time() > until:
+                    break
+            else:
+                return _rows(iter(found))
     return [[("class:md.pre", line)] for line in code.split("\n")]
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from .progress import Note, Piece, Say, Tool
-from .terminal import Terminal, one_line
+from .terminal import Terminal, as_json, one_line
 
 WIDTH = 160
 MARKS = {"running": "→", "ok": "✓", "error": "✗", "denied": "⊘", "interrupted": "■"}
@@ -35,7 +33,7 @@ def tool_line(tool: Tool) -> str:
 
 def compact(value: object) -> str:
     """A value on one line: text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else as_json(value)
 
 
 def error_lines(message: str, hint: str) -> str:

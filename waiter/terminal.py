@@ -36,6 +36,14 @@ def one_line(text: str, width: int = 0) -> str:
     return f"{flat[: width - 1]}…" if width and len(flat) > width else flat
 
 
+def as_json(value: object, indent: int | None = None) -> str:
+    """A value of the wire as JSON; ``{…}`` for one that is nested too deep for that, since a model can make one."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent)
+    except RecursionError:
+        return "{…}"
+
+
 def json_line(value: Mapping[str, object]) -> bytes:
     """One line of JSON; what a terminal would obey is written as ``\\uNNNN``, which reads back as it was."""
     text = json.dumps(value, ensure_ascii=False)

@@ -14,6 +14,7 @@ from .cells import Cells, Fragment, Glyphs, clean, cut, hard, width, wrap
 from .keyed import question
 from .markdown import Markdown, coloured
 from .model import Answer, Asked, End, Item, Note, Outgoing, Place, Recall, Said, State, Thought, Tool
+from .terminal import as_json
 from .words import Words
 
 MARKS = {"running": "→", "ok": "✓", "error": "✗", "denied": "⊘", "interrupted": "■", "unknown": "·"}
@@ -272,14 +273,14 @@ def fields(text: str) -> Iterable[tuple[str, str]]:
     """``(label, line)`` of what a tool was given or gave: an object field by field, texts with their lines."""
     try:
         value = json.loads(text) if text[:1] in "{[" else text
-    except ValueError:
+    except (ValueError, RecursionError):  # no JSON, or nested without end: as it stands
         value = text
     if not isinstance(value, dict):
-        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+        shown = value if isinstance(value, str) else as_json(value, 2)
         return [("", line) for line in shown.rstrip("\n").split("\n")] if shown.strip() else []
     found: list[tuple[str, str]] = []
     for name, entry in value.items():
-        shown = entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)
+        shown = entry if isinstance(entry, str) else as_json(entry)
         first, *rest = shown.rstrip("\n").split("\n")
         found += [
             (f"{name}: ", "" if rest else first),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,3 +76,12 @@ def test_more_glyphs_than_there_is_room_for_are_shown_by_their_first_character()
     fitted = [glyphs.fit(one) for one in many]
     assert glyphs.meant(fitted[0][0]) == many[0]
     assert fitted[-1] == many[-1][0]
+
+
+@pytest.mark.parametrize("text", ["é" * 100_000, "a\u0301" * 50_000, "x" * 1_000_000, "a" + "\u0301" * 100_000])
+def test_a_word_of_any_length_is_broken_quickly(text: str) -> None:
+    began = time.thread_time()  # of this thread alone: others share the machine
+    fitted = shown(text)
+    for lines in (wrap([("", fitted)], 80), hard([("", fitted)], 80)):
+        assert "".join(part for line in lines for _, part in line) == fitted
+    assert time.thread_time() - began < 2

@@ -110,9 +110,19 @@ def test_a_long_answer_is_quick_while_it_grows() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["*" * 20_000, "[" * 20_000, "> " * 500 + "x", "- " * 300 + "x", "|" * 5000, "`" * 9999]
+    "text",
+    [
+        "*" * 20_000,
+        "[" * 20_000,
+        "> " * 500 + "x",
+        "- " * 300 + "x",
+        "|" * 5000,
+        "`" * 9999,
+        "```python\n" + "\n   " * 4_800 + "x\n```",
+        "```js\n" + "a.b" * 6_600 + "\n```",
+    ],
 )
 def test_texts_made_to_be_slow_are_not(text: str) -> None:
-    before = time.perf_counter()
+    before = time.thread_time()  # of this thread alone: others share the machine
     render(text)
-    assert time.perf_counter() - before < 10
+    assert time.thread_time() - before < 4

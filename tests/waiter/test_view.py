@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 from prompt_toolkit.utils import get_cwidth
 
+from waiter.approvals import question as question_of
 from waiter.cells import FILL, Cells, Glyphs
+from waiter.frames import asked, tool
 from waiter.keyed import question
 from waiter.model import (
     Answer,
@@ -28,6 +30,9 @@ from waiter.model import (
     Thought,
     Tool,
 )
+from waiter.progress import Ask
+from waiter.progress import Tool as Called
+from waiter.show import tool_line
 from waiter.theme import rules
 from waiter.view import Painter, asking, fields, rule, status
 from waiter.words import Words
@@ -208,6 +213,20 @@ def test_fields_of_a_result() -> None:
     assert list(fields('{"a": {"b": 1}, "c": ""}')) == [("a: ", '{"b": 1}'), ("c: ", "")]
     assert list(fields("[1]")) == [("", "["), ("", "  1"), ("", "]")]
     assert list(fields("{broken")) == [("", "{broken")]
+
+
+@pytest.mark.parametrize("depth", [900, 985, 20_000])
+def test_no_depth_of_nesting_stops_the_screen(depth: int) -> None:
+    """A model can ask for a tool with such arguments, and a tool can give such a result."""
+    text = '{"a":' * depth + "1" + "}" * depth
+    assert list(fields(text))
+    deep: object = 1
+    for _ in range(depth):
+        deep = {"a": deep}
+    assert asked("t", {"approval": "p", "args": deep}).args
+    assert tool("t", {"call": "c", "args": deep, "result": deep}, 0).args
+    assert question_of(Ask("p", "t", "p", "read", deep, ""))
+    assert tool_line(Called("t", "ok", deep, deep))
 
 
 def test_themes_name_only_what_can_be_drawn_and_no_color_has_none() -> None:
