@@ -23,6 +23,7 @@ from homed.redact import Redactor
 from homed.settings.plugin import definitions_of
 from homed.settings.registry import Settings, open_settings
 from homed.store import examine as look
+from homed.store import problems
 from homed.store import repair as mending
 from homed.store.damage import known
 from homed.store.db import open_store
@@ -158,6 +159,8 @@ def repair(paths: Paths) -> Repaired:
         mending.finish_swap(paths.db)
         if not paths.db.exists():
             return Repaired(None)
+        if look.blank(paths.db):
+            raise problems.nothing_to_save(paths.db)
         before = known(paths.db)
         found = [before.found] if before else _damage(paths)
         if found and not all(_INDEX in what for what in found):

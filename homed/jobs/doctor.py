@@ -19,7 +19,7 @@ from homed.jobs.checks import Check, bad, ok, warn
 from homed.paths import Paths
 from homed.providers.base import Source
 from homed.providers.local.weights import Weights
-from homed.store.examine import sqlite_version
+from homed.store.examine import blank, sqlite_version
 from homed.store.filesystem import FileSystem
 from homed.store.rows import Tx
 
@@ -86,8 +86,8 @@ async def examine(patient: Patient, *, deep: bool = False) -> list[Check]:
 
 async def _stored(patient: Patient, *, deep: bool) -> list[Check]:
     paths = patient.paths
-    if not paths.db.exists() and not paths.db.with_name("homed.db-wal").exists():
-        return [ok("database", "none yet: the first start makes it")]
+    if await trio.to_thread.run_sync(blank, paths.db):
+        return [_blank(paths)]
 
     def look(tx: Tx) -> list[Check]:
         found = contents.database(tx, patient.disk, deep=deep)
@@ -101,6 +101,13 @@ async def _stored(patient: Patient, *, deep: bool) -> list[Check]:
     if patient.damage and found[0].state is checks.State.OK:  # damage that a quick look does not see
         found[0] = bad("database", patient.damage, contents.REPAIR)
     return found
+
+
+def _blank(paths: Paths) -> Check:
+    if not paths.db.exists():
+        return ok("database", "none yet: the first start makes it")
+    hint = "If something was in it, put a copy of yours in its place before you start homed."
+    return warn("database", "empty, not a single byte: the next start makes it anew", hint)
 
 
 def _without_repair(error: StorageError) -> str:

@@ -39,7 +39,7 @@ def reading(path: Path) -> Iterator[Tx]:
 
 
 class LookingStore:
-    """A ``Storage`` over a file that nobody holds: reads it as it lies there, an absent one as an empty one."""
+    """A ``Storage`` over a file that nobody holds: reads it as it lies there, one without a byte as an absent one."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -59,13 +59,18 @@ class LookingStore:
         return False
 
     def _look(self, fn: Callable[[Tx], T]) -> T:
-        if self._path.exists():
+        if not blank(self._path):
             with reading(self._path) as tx:
                 return fn(tx)
         with closing(apsw.Connection(":memory:")) as empty:
             migrations.migrate(empty, self._path)
             empty.execute("BEGIN")
             return fn(Transaction(empty, self._path))
+
+
+def blank(path: Path) -> bool:
+    """Whether there is nothing yet in a database: no byte in its file nor in its log.  SQLite begins a new one then."""
+    return not any(file.exists() and file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")))
 
 
 def sqlite_version() -> str:

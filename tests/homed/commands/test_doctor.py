@@ -131,3 +131,14 @@ def test_a_search_index_with_broken_pieces_is_made_anew_too(paths: Paths, capsys
 def test_nothing_there_is_nothing_to_repair(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert homed(Paths(tmp_path / "none"), "--repair") == 0
     assert not (tmp_path / "none").exists()
+
+
+def test_a_database_without_a_byte_is_looked_at_and_told(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
+    paths.db.write_bytes(b"")
+    assert homed(paths) == 0
+    out = capsys.readouterr().out
+    assert "warn  database" in out
+    assert "put a copy of yours in its place before you start homed" in out
+    assert homed(paths, "--repair") == 1
+    assert "Nothing of homed's could be read" in capsys.readouterr().err
+    assert paths.db.read_bytes() == b""

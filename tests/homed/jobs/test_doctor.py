@@ -74,7 +74,7 @@ async def test_a_database_that_cannot_be_read_is_one_check_with_the_hint_that_he
     async def refuse(_: Callable[[Tx], list[Check]]) -> list[Check]:
         raise StorageError("no", hint="the error's own", detail={"reason": reason})
 
-    patient.paths.db.touch(0o600)
+    patient.paths.db.write_bytes(b"something")
     found = await named(replace(patient, read=refuse))
     assert (found["database"].state, hint in found["database"].hint) == (State.BAD, True)
 
