@@ -12,8 +12,10 @@ from contextlib import asynccontextmanager
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+import h11
 import trio
 import trio_websocket
+import wsproto.utilities
 
 from homed.errors import Denied, InvalidInput, Unavailable
 
@@ -24,6 +26,10 @@ DIAL_SECONDS, CLOSE_SECONDS = 15.0, 2.0
 MESSAGE_BYTES = 16 << 20
 """Several lines of a MiB each in one message."""
 _HINT_CA = "Name its certificate authority as ca: in waiter.yaml, or in SSL_CERT_FILE."
+_HINT_ADDRESS = "Is this the address of its page?"
+
+NONSENSE = (h11.ProtocolError, wsproto.utilities.ProtocolError)
+"""What the libraries raise when the other side sends no HTTP: a head without end, for instance."""
 
 
 Tcp = trio.SocketStream | trio.SSLStream[trio.SocketStream]
@@ -154,11 +160,13 @@ async def connected(target: Target) -> AsyncIterator[trio.abc.Stream]:
                 with trio.move_on_after(CLOSE_SECONDS, shield=True):
                     await socket.aclose()
                 nursery.cancel_scope.cancel()
-    except BaseExceptionGroup as group:  # the library raises a refusal in the nursery
+    except BaseExceptionGroup as group:  # the library raises a refusal, and what it cannot read, in the nursery
         refused, rest = group.split(trio_websocket.ConnectionRejected)
-        if refused is None or rest is not None:
-            raise
-        raise _refusal(refused, address.authority) from group
+        if refused is not None and rest is None:
+            raise _refusal(refused, address.authority) from group
+        if group.split(NONSENSE)[1] is None:
+            raise Unavailable(f"{address.authority} does not speak with us.", hint=_HINT_ADDRESS) from group
+        raise
     finally:
         with trio.move_on_after(CLOSE_SECONDS, shield=True):
             await trio.aclose_forcefully(stream)
@@ -172,7 +180,7 @@ def _refusal(group: BaseExceptionGroup[trio_websocket.ConnectionRejected], where
     if status in (401, 403):
         return Denied(f"{where} refuses this key.", hint="Make one with `homed keys add NAME` on that machine.")
     said = f"{where} answers with {status}, not with the socket of homed."
-    return Unavailable(said, hint="Is this the address of its page?")
+    return Unavailable(said, hint=_HINT_ADDRESS)
 
 
 async def _stream(address: Address, target: Target) -> Tcp:
@@ -223,4 +231,4 @@ async def _shaken(nursery: trio.Nursery, stream: Tcp, address: Address, key: str
             )
     except (trio_websocket.HandshakeError, trio_websocket.ConnectionClosed) as error:
         raise Unavailable(f"{address.authority} does not speak with us.") from error
-    raise Unavailable(f"{address.authority} does not speak with us.", hint="Is this the address of its page?")
+    raise Unavailable(f"{address.authority} does not speak with us.", hint=_HINT_ADDRESS)

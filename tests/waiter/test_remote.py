@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 import subprocess
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -124,6 +125,22 @@ async def test_something_else_that_listens_is_no_homed() -> None:
         port = listeners[0].socket.getsockname()[1]
         for scheme in ("http", "https"):
             assert isinstance(await failure(Target(url=f"{scheme}://127.0.0.1:{port}", key=KEY)), Unavailable)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_head_without_end_is_no_homed() -> None:
+    async def babble(stream: trio.SocketStream) -> None:
+        await stream.send_all(b"HTTP/1.1 101 Switching Protocols\r\n")
+        with suppress(trio.BrokenResourceError):
+            while True:
+                await stream.send_all(b"X: " + b"a" * 60_000 + b"\r\n")
+
+    async with trio.open_nursery() as nursery:
+        listeners = await nursery.start(partial(trio.serve_tcp, babble, 0, host="127.0.0.1"))
+        port = listeners[0].socket.getsockname()[1]
+        found = await failure(Target(url=f"http://127.0.0.1:{port}", key=KEY))
+        assert isinstance(found, Unavailable)
+        assert "does not speak with us" in found.message
         nursery.cancel_scope.cancel()
 
 
