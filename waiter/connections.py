@@ -89,6 +89,7 @@ class Directory:
         self._environment = environment
         self._local = places(environment, socket=socket, data=data)
         self._insecure = insecure
+        self._given_to = ""
 
     @property
     def place(self) -> str:
@@ -100,7 +101,10 @@ class Directory:
         return tuple(load(config_path(self._environment)))
 
     def find(self, dial: Dial) -> Target:
-        """Raises NeedsKey, InvalidInput for an unknown name, ConfigError."""
+        """Raises NeedsKey, InvalidInput for an unknown name, ConfigError.
+
+        The key of the environment is for one homed, the first that it is used for: it is shown to no other.
+        """
         if not dial.name and not dial.url:
             return Target("", self._local)
         known = load(config_path(self._environment))
@@ -115,9 +119,12 @@ class Directory:
             target = same[0] if same else Target("", None, dial.url, "", self._insecure)
         if not target.url:
             return target
-        given = self._environment.get(KEY, "")
+        place = target.url.rstrip("/")
+        given = self._environment.get(KEY, "") if self._given_to in ("", place) else ""
         key = dial.key or (given or target.key if dial.url else target.key or given)
         if not key:
             raise NeedsKey(target.url)
+        if key == given:
+            self._given_to = place
         name = target.name or target.url.partition("://")[2].rstrip("/") or target.url
         return Target(name, None, target.url, key, target.insecure or self._insecure, target.ca)

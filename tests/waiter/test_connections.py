@@ -92,3 +92,14 @@ def test_whose_key_wins(home: Path) -> None:
     assert directory.find(Dial(name="home")).key == "hk_one"
     assert directory.find(Dial(url="https://home.example:8443")).key == "hk_env"
     assert directory.find(Dial(url="https://home.example:8443", key="hk_typed")).key == "hk_typed"
+
+
+def test_the_key_of_the_environment_is_shown_to_one_homed_only(home: Path) -> None:
+    """It came with the command line for one: another that is dialled later must not learn it."""
+    written(home, GOOD)
+    directory = Directory({"HOME": str(home), "HOMED_API_KEY": "hk_env"})
+    assert directory.find(Dial(url="https://first")).key == "hk_env"
+    with pytest.raises(NeedsKey):
+        directory.find(Dial(url="https://other"))
+    assert directory.find(Dial(url="https://home.example:8443")).key == "hk_one"
+    assert directory.find(Dial(url="https://first/")).key == "hk_env"
