@@ -28,8 +28,8 @@ def history_path(environment: Mapping[str, str], where: str) -> Path:
 
 def worth_keeping(text: str) -> bool:
     """Not what begins with a space, what may hold a key, or is empty or huge."""
-    bare = text.strip()
-    return bool(bare) and not text[0].isspace() and len(text) <= LONGEST and not bare.lower().startswith(PRIVATE)
+    bare = " ".join(text.lower().split())  # as the command is read: however it is spaced, it holds its key
+    return bool(bare) and not text[0].isspace() and len(text) <= LONGEST and not bare.startswith(PRIVATE)
 
 
 class Inputs(History):

@@ -53,7 +53,18 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"), [("a", True), ("", False), ("\n", False), ("\ta", False), ("x" * 30_000, False)]
+    ("text", "kept"),
+    [
+        ("a", True),
+        ("", False),
+        ("\n", False),
+        ("\ta", False),
+        ("x" * 30_000, False),
+        ("/settings get a", True),
+        ("/settings  set a hk_s", False),
+        ("/SETTINGS \t set a hk_s", False),
+        ("/remote  https://h", False),
+    ],
 )
 def test_what_is_worth_keeping(text: str, kept: bool) -> None:
     assert worth_keeping(text) is kept
