@@ -6,6 +6,8 @@ import base64
 import json
 import mimetypes
 import os
+import re
+import stat
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from .answers import when
 from .frames import compact, mapping, mappings, number, text
 from .messages import Export, Handed
 from .model import Attachment
+from .terminal import harmless
 from .words import Words
 
 Ask = Callable[[str, Mapping[str, object]], Awaitable[Mapping[str, Any]]]
@@ -27,6 +30,8 @@ PIECE = 384 * 1024
 MOST = 20 << 20
 PAGE = 200
 """Events asked for at once while a conversation is written out."""
+_CUT = re.compile(r"\[… \d+ of \d+ characters left out")
+"""What stands where a page of history has only head and tail of a text."""
 
 
 async def upload(ask: Ask, named: str, words: Words) -> Handed:
@@ -50,7 +55,10 @@ def expanded(named: str) -> Path:
 
 def _read(path: Path, words: Words) -> bytes:
     try:
-        with path.open("rb") as file:
+        # NONBLOCK: a pipe that nobody writes to must not hold us, and there is no end to a device
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise InvalidInput(words("attach.failed", path=path, why=words("attach.no_file")))
             data = file.read(MOST + 1)
     except OSError as error:
         raise InvalidInput(words("attach.failed", path=path, why=error.strerror or error)) from error
@@ -66,7 +74,7 @@ async def export(ask: Ask, wanted: Export, words: Words) -> str:
     while True:
         page = await ask("history", {"thread": wanted.thread, "limit": PAGE, **before})
         found = mappings(page.get("events"))
-        events[:0] = found
+        events[:0] = [await _whole(ask, event) for event in found]
         if not page.get("more") or not found:
             break
         before = {"before": number(found[0], "seq")}
@@ -75,6 +83,20 @@ async def export(ask: Ask, wanted: Export, words: Words) -> str:
     made = as_json(thread, events) if path.suffix == ".json" else as_markdown(wanted.title, events)
     await trio.to_thread.run_sync(_write, path, made, words)
     return words("export.done", path=path, count=len(events))
+
+
+async def _whole(ask: Ask, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An event with all of its text and data, of which a page shows head and tail where they are long."""
+    if not _CUT.search(text(event, "text") + compact(event.get("data"))):
+        return event
+    parts, of, data = "", 1, event.get("data")
+    while len(parts) < of:
+        part = await ask("io.event", {"event": text(event, "id"), "offset": len(parts)})
+        data, of = mapping(part.get("event")).get("data", data), number(part, "of")
+        if not text(part, "text"):
+            break
+        parts += text(part, "text")
+    return {**event, "text": parts or text(event, "text"), "data": data}
 
 
 def _write(path: Path, made: str, words: Words) -> None:
@@ -95,7 +117,7 @@ def as_json(thread: Mapping[str, Any], events: list[Mapping[str, Any]]) -> str:
 
 
 def as_markdown(title: str, events: list[Mapping[str, Any]]) -> str:
-    """A heading for each who spoke; tool calls as code."""
+    """A heading for each who spoke; tool calls as code.  Nothing in it drives a terminal that it is shown on."""
     parts = [f"# {title or '…'}"]
     for event in events:
         kind, said, data = text(event, "kind"), text(event, "text"), mapping(event.get("data"))
@@ -108,7 +130,7 @@ def as_markdown(title: str, events: list[Mapping[str, Any]]) -> str:
             parts.append(f"## {who} · {when(at if isinstance(at, int | float) else 0)}\n\n{said}")
         elif said:
             parts.append(f"> {said}")
-    return "\n\n".join(parts) + "\n"
+    return harmless("\n\n".join(parts)) + "\n"
 
 
 def _fenced(code: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -38,9 +39,10 @@ async def test_a_file_goes_over_in_pieces(tmp_path: Path) -> None:
     assert got[0]["media_type"] == "image/png"
 
 
-@pytest.mark.parametrize("what", ["missing", "folder", "big"])
+@pytest.mark.parametrize("what", ["missing", "folder", "big", "pipe"])
 async def test_what_cannot_be_handed_over_is_told(tmp_path: Path, what: str) -> None:
     (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")  # nobody writes to it: reading it would hold the program for ever
     with (tmp_path / "big").open("wb") as file:
         file.truncate(MOST + 1)
 
@@ -76,6 +78,38 @@ async def test_a_conversation_is_written_whole_to_a_new_file(tmp_path: Path) -> 
     await export(history, Export("th", "Title", str(tmp_path / "a.json")), WORDS)
     found = json.loads((tmp_path / "a.json").read_text("utf-8"))
     assert (found["events"], found["thread"]["title"]) == (EVENTS, "Title")
+
+
+async def test_what_a_page_shows_cut_is_written_whole(tmp_path: Path) -> None:
+    """The file is what a person keeps, perhaps before deleting the conversation."""
+    text, cut = "一二三" * 100_000, "一二三\n[… 299990 of 300000 characters left out; …]\n一二三"
+
+    async def ask(method: str, params: Mapping[str, object]) -> Mapping[str, Any]:
+        await trio.lowlevel.checkpoint()
+        if method == "history":
+            events = [
+                {"id": "ev1", "seq": 1, "kind": "assistant", "text": cut, "data": {}},
+                {"id": "ev2", "seq": 2, "kind": "user", "text": "short", "peer": "p", "data": {}},
+            ]
+            return {"thread": {"id": "th"}, "events": events, "more": False}
+        assert (method, params["event"]) == ("io.event", "ev1")
+        at = int(str(params["offset"]))
+        return {"event": {"id": "ev1", "data": {"step": 1}}, "text": text[at : at + 200_000], "of": len(text)}
+
+    await export(ask, Export("th", "T", str(tmp_path / "a.json")), WORDS)
+    found = json.loads((tmp_path / "a.json").read_text("utf-8"))["events"]
+    assert (found[0]["text"], found[0]["data"], found[1]["text"]) == (text, {"step": 1}, "short")
+    await export(ask, Export("th", "T", str(tmp_path / "a.md")), WORDS)
+    assert text in (tmp_path / "a.md").read_text("utf-8")
+
+
+def test_what_is_written_drives_no_terminal() -> None:
+    evil = "\x1b]52;c;eA==\x07\u202e"
+    made = as_markdown(evil, [{"kind": kind, "peer": evil, "text": evil, "data": {"name": evil}} for kind in SPOKEN])
+    assert not set(made) & {"\x1b", "\x07", "\u202e"}
+
+
+SPOKEN = ("user", "assistant", "tool", "note")
 
 
 async def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
