@@ -16,7 +16,7 @@ from homed.agent.ports import AgentPorts
 from homed.errors import InvalidInput, NotFound
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import blocks, events, inputs, threads
-from homed.memory.records import Event, EventKind, Input, Thread
+from homed.memory.records import Event, Input, Thread, is_draft
 from homed.retrieval import index
 from homed.retrieval.words import Words
 from homed.store.rows import Reader, Tx
@@ -72,8 +72,7 @@ class Archive:
                     if self._lanes.get(thread) is lane and _waiting(lane) == known:
                         break
         turn = lane.running if lane else None
-        shown = views.shown(stored, unsent=turn.id if turn else "")
-        page = views.bounded(shown, stored.ended)
+        page = views.bounded(views.shown(stored), stored.ended)
         return {
             "thread": views.thread_view(stored.thread, busy=self._busy(thread)),
             **page,
@@ -85,43 +84,33 @@ class Archive:
             "seq": self._ports.bus.seq,
         }
 
-    async def _page(
-        self, reader: Reader, who: Identity, thread: str, before: int | None, limit: int
-    ) -> views.Stored:
+    async def _page(self, reader: Reader, who: Identity, thread: str, before: int | None, limit: int) -> views.Stored:
         def read(tx: Tx) -> views.Stored:
             found = visible(tx, who, thread)
             page, more = events.history(tx, thread, before=before, limit=limit)
-            # what was sent instead of an answer stands right behind it, which may be on the next page
-            sent = views.sent_texts([*page, *(events.of_turn(tx, page[-1].turn) if page else [])])
             ended = inputs.ended_before(tx, {event.turn for event in page}, before=before)
             files = blocks.of_events(tx, [event.id for event in page if event.data.get("files")])
             told = recalls(tx, {event.turn for event in page})
-            return views.Stored(found, page, more, ended, sent, files, blocks.waiting_in(tx, thread), told)
+            return views.Stored(found, page, more, ended, files, blocks.waiting_in(tx, thread), told)
 
         return await reader.read(read)
 
     async def event(self, who: Identity, id_: str, offset: int = 0, length: int = SLICE) -> dict[str, object]:
         """One event word for word, a slice of its text; as ``io.event``.  ``offset`` and ``length`` are characters.
 
-        Of a final answer it is what was sent, as everywhere; one that has not been sent yet is not there.
+        An answer that has not been sent yet is not there.
         """
 
-        def read(tx: Tx) -> tuple[Event, str, Sequence[blocks.Block]]:
+        def read(tx: Tx) -> tuple[Event, Sequence[blocks.Block]]:
             row = tx.one(f"SELECT {events.COLUMNS} FROM events WHERE id = ?", (id_,))
             found = events.from_row(row) if row else None
             thread = threads.get(tx, found.thread) if found else None
-            if found is None or thread is None or thread.scope not in visible_scopes(who):
+            if not found or not thread or thread.scope not in visible_scopes(who) or is_draft(found):
                 raise NotFound("There is no such event.")
-            text = found.text
-            if found.kind is EventKind.ASSISTANT and found.data.get("final"):
-                text = views.sent_texts(events.of_turn(tx, found.turn)).get(found.turn, text)
-            return found, text, blocks.of_events(tx, [id_]).get(id_, [])
+            return found, blocks.of_events(tx, [id_]).get(id_, [])
 
-        found, text, files = await self._ports.store.read(read)
-        lane = self._lanes.get(found.thread)
-        running = lane.running if lane else None
-        if running and running.id == found.turn and found.data.get("final"):
-            raise NotFound("There is no such event.", hint="Its turn has not ended yet.")
+        found, files = await self._ports.store.read(read)
+        text = found.text
         asked = text[max(0, offset) :][: max(1, min(length, SLICE))]
         while size(asked) > SLICE_BYTES:
             asked = asked[: len(asked) // 2]

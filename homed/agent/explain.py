@@ -10,7 +10,7 @@ from homed.errors import NotFound
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import events as table
 from homed.memory import ledger
-from homed.memory.records import Event
+from homed.memory.records import Event, is_draft
 from homed.store.rows import Storage, Tx, dumps
 
 EXCERPT = 160
@@ -77,7 +77,7 @@ def _events(tx: Tx, scopes: Collection[str], ids: Collection[str]) -> dict[str, 
         " AND +scope IN (SELECT value FROM json_each(?)) ORDER BY seq",
         (dumps(list(ids)), dumps(sorted(scopes))),
     )
-    found = [table.from_row(row) for row in rows]
+    found = [event for event in map(table.from_row, rows) if not is_draft(event)]
     places = places_of(tx, found)
     return {event.id: _event(event, places[event.thread].title) for event in found}
 

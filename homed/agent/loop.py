@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import trio
 
@@ -26,7 +27,7 @@ from homed.agent.stages import CHECKING_ANSWERS, Staged, Stages
 from homed.agent.turn import Ended, Ending, Turn, Unstored, usage_dict
 from homed.config.definitions import MAX_TOOL_TURNS
 from homed.errors import HomedError
-from homed.memory.records import EventKind, InputState, NewEvent
+from homed.memory.records import DRAFT, EventKind, InputState, NewEvent
 from homed.providers.base import ErrorKind, Provider, ToolCall
 from homed.wire.stream import homed_error
 
@@ -93,15 +94,14 @@ class Loop:
     def _stopped(self, turn: Turn) -> Ending:
         said = turn.live.text
         event = NewEvent(EventKind.ASSISTANT, said, {"partial": True, "final": True})
-        last = event if turn.answer is None else _sent(said)
-        return Ending(turn.outcome(InputState.STOPPED, said), (last,))
+        return Ending(turn.outcome(InputState.STOPPED, said), (event,))
 
     def _failed(self, turn: Turn, error: str, hint: str, partial: str = "") -> Ending:
         kind = EventKind.ASSISTANT if partial else EventKind.NOTE
         data = {"partial": True, "final": True} if partial else {"code": "no_answer"}
         event = NewEvent(kind, partial or error, data)
-        if turn.answer is not None:
-            event = _sent(NOT_SENT)
+        if turn.draft is not None:
+            event = _instead(NOT_SENT)
         return Ending(turn.outcome(InputState.FAILED, partial, error=error, hint=hint), (event,))
 
     async def _answer(self, turn: Turn) -> Ending:
@@ -112,7 +112,7 @@ class Loop:
         try:
             if not turn.heard:
                 await self._hear(turn)
-            if turn.answer is None:
+            if turn.draft is None:
                 await self._prepare(turn)
                 await self._converse(turn)
             return await self._put_out(turn)
@@ -261,7 +261,7 @@ class Loop:
         if not calls and not self._stages.any("before_output"):
             turn.unstored = Unstored(event, tell)  # nothing comes between the answer and the end: one commit for both
             return
-        await self._journal.add(turn, event, tell)
+        await self._journal.add(turn, event if calls else _draft(event), tell)
         self._journal.reach("turn.call_stored")
 
     async def _tell_limit(self, turn: Turn, limit: int) -> None:
@@ -274,22 +274,23 @@ class Loop:
     # -- the way out -----------------------------------------------------------------------------------------------
 
     async def _put_out(self, turn: Turn) -> Ending:
-        """``before_output`` on the stored answer; what goes out instead of it is stored beside it."""
+        """``before_output`` on the stored draft; what it leaves is the answer, for everybody and ever after."""
         if turn.unstored is not None:
             await trio.lowlevel.checkpoint()  # a stop that has come counts
             event, final = turn.unstored.event, self._ports.redactor.redact(turn.unstored.event.text)
-            stored = (event, _sent(final)) if final != event.text else (event,)
-            return Ending(turn.outcome(InputState.ANSWERED, final), stored, turn.unstored.tell)
-        answer = turn.answer
-        text = answer.text if answer else ""
+            stored = replace(event, text=final)
+            return Ending(turn.outcome(InputState.ANSWERED, final), (stored,), turn.unstored.tell)
+        draft = turn.draft
+        text = draft.text if draft else ""
         staged = await self._stages.run(turn, "before_output", {"final_text": text})
         if staged.closed:
             error = f"The answer was withheld: {staged.closed}, which must check it first, could not."
             outcome = turn.outcome(InputState.FAILED, error=error, hint=_start(staged.closed))
-            return Ending(outcome, (_sent(WITHHELD.format(plugin=staged.closed)),))
+            return Ending(outcome, (_instead(WITHHELD.format(plugin=staged.closed)),))
         final = staged.response if staged.response is not None else staged.text("final_text")
         final = self._ports.redactor.redact(final)
-        return Ending(turn.outcome(InputState.ANSWERED, final), (_sent(final),) if final != text else ())
+        answer = NewEvent(EventKind.ASSISTANT, final, _without_code(draft.data) if draft else {"final": True})
+        return Ending(turn.outcome(InputState.ANSWERED, final), (answer,))
 
     async def afterwards(self, turn: Turn, ending: Ending) -> None:
         """``after_output``, and the window made smaller if it has become too full: nothing here changes the outcome."""
@@ -322,8 +323,18 @@ def _start(plugin: str) -> str:
     return f"Start it again: homed plugin start {plugin}"
 
 
-def _sent(text: str) -> NewEvent:
-    return NewEvent(EventKind.NOTE, text, {"code": "sent"})
+def _draft(answer: NewEvent) -> NewEvent:
+    """The answer on its way to ``before_output``: what that takes out must not be found or told ever after."""
+    return NewEvent(EventKind.NOTE, answer.text, {**answer.data, "code": DRAFT}, no_memory=True)
+
+
+def _without_code(data: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in data.items() if key != "code"}
+
+
+def _instead(text: str) -> NewEvent:
+    """What stands in the place of an answer that did not go out."""
+    return NewEvent(EventKind.ASSISTANT, text, {"final": True, "partial": False})
 
 
 def _unparsed(message: str) -> bool:

@@ -58,10 +58,8 @@ async def _report(ports: AgentPorts, input_: Input) -> None:
     def write(tx: Tx) -> None:
         open_calls = [interrupted(call) for call in events.dangling_calls(tx, input_.turn)]
         said = events.of_turn(tx, input_.turn)
-        unsent = any(event.data.get("final") for event in said)
         private = any(event.kind is EventKind.USER and event.no_memory for event in said)
-        code = "sent" if unsent else "no_answer"
-        note = NewEvent(EventKind.NOTE, error, {"code": code})
+        note = NewEvent(EventKind.NOTE, error, {"code": "no_answer"})
         outcome = Outcome(InputState.REPORTED, "", error, HINT)
         inputs.finish(tx, input_.id, outcome, [*open_calls, note], at=at, no_memory=private)
 

@@ -14,7 +14,7 @@ import trio
 from homed.agent.ports import CallContext, TokensPort
 from homed.agent.view import View
 from homed.identity.roles import Identity
-from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome
+from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome, is_draft
 from homed.providers.base import Usage
 
 
@@ -165,10 +165,10 @@ class Turn:
         return any(event.kind is EventKind.USER for event in self.events)
 
     @property
-    def answer(self) -> Event | None:
-        """The stored final answer, if there is one already (after a crash between storing and sending)."""
-        finals = [e for e in self.events if e.kind is EventKind.ASSISTANT and e.data.get("final")]
-        return finals[-1] if finals else None
+    def draft(self) -> Event | None:
+        """The final answer as it was written, if it is stored already, on its way to ``before_output``."""
+        drafts = [event for event in self.events if is_draft(event)]
+        return drafts[-1] if drafts else None
 
     @property
     def rounds(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from homed.agent.fitting import fitted, fitted_text, size
 from homed.agent.turn import Turn
 from homed.memory.blocks import MOST, Block
-from homed.memory.records import Event, EventKind, Input, Outcome, Thread
+from homed.memory.records import Event, EventKind, Input, Outcome, Thread, is_draft
 
 EVENT_BYTES = 24_000
 """Bytes of a tool result, or of anything else 8 times as many, that a history page shows; the store has it whole."""
@@ -30,15 +30,14 @@ QUEUED_BYTES = 100_000
 class Stored:
     """A page of a thread as the store has it.
 
-    ``ended`` are the inputs of turns that end on it; ``sent`` is, by turn, what went out instead of the answer;
-    ``files`` are by event, ``brought`` by input those that wait with their message.
+    ``ended`` are the inputs of turns that end on it; ``files`` are by event, ``brought`` by input those that wait with
+    their message.
     """
 
     thread: Thread
     events: Sequence[Event]
     more: bool
     ended: Sequence[Input]
-    sent: Mapping[str, str]
     files: Mapping[str, Sequence[Block]]
     brought: Mapping[str, Sequence[Block]]
     recalls: Sequence[Mapping[str, object]] = ()
@@ -72,12 +71,12 @@ def ended_view(input_: Input) -> dict[str, object]:
     return {"turn": input_.turn, "input": input_.id, **ending_view(input_.outcome)}
 
 
-def event_view(event: Event, text: str, files: Sequence[Block]) -> dict[str, object]:
+def event_view(event: Event, files: Sequence[Block]) -> dict[str, object]:
     """An event in a history page, an over-long text as head and tail."""
     limit = EVENT_BYTES if event.kind is EventKind.TOOL else EVENT_BYTES * 8
     return {
         "seq": event.seq, "id": event.id, "turn": event.turn, "kind": event.kind.value, "peer": event.peer,
-        "text": fitted_text(text, limit), "data": _data(event, files), "created_at": event.created_at,
+        "text": fitted_text(event.text, limit), "data": _data(event, files), "created_at": event.created_at,
     }  # fmt: skip
 
 
@@ -99,24 +98,9 @@ def blocks_view(files: Sequence[Block]) -> list[dict[str, object]]:
     return [block.view() for block in files]
 
 
-def shown(stored: Stored, *, unsent: str) -> list[dict[str, object]]:
-    """A page as people see it: of a final answer, what was sent and not what was written.
-
-    The final answer of the turn ``unsent`` is left out: it has not gone through ``before_output`` yet.
-    """
-    page = []
-    for event in stored.events:
-        final = event.kind is EventKind.ASSISTANT and bool(event.data.get("final"))
-        if (final and event.turn == unsent) or event.data.get("code") == "sent":
-            continue
-        text = stored.sent.get(event.turn, event.text) if final else event.text
-        page.append(event_view(event, text, stored.files.get(event.id, ())))
-    return page
-
-
-def sent_texts(events: Iterable[Event]) -> dict[str, str]:
-    """Turn → the text that went out instead of the stored answer."""
-    return {e.turn: e.text for e in events if e.kind is EventKind.NOTE and e.data.get("code") == "sent"}
+def shown(stored: Stored) -> list[dict[str, object]]:
+    """A page as people see it: without drafts of answers."""
+    return [event_view(event, stored.files.get(event.id, ())) for event in stored.events if not is_draft(event)]
 
 
 def bounded(page: Sequence[dict[str, object]], ended: Iterable[Input]) -> dict[str, object]:

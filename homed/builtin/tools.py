@@ -13,6 +13,7 @@ from homed.builtin.entries import entry
 from homed.clock import WallClock, system_wall_clock
 from homed.errors import NotFound
 from homed.failpoints import Failpoints
+from homed.memory.records import DRAFT
 from homed.store.rows import Storage
 
 FILES = "blk_"
@@ -44,8 +45,9 @@ def _result_read(store: Storage, media: MediaPort) -> BuiltinTool:
         # the scope's own and no other's: an id is no key; and what is private to a turn stays in its conversation
         text = await store.read(
             lambda tx: tx.value(
-                "SELECT text FROM events WHERE id = ? AND scope = ? AND (thread = ? OR no_memory = 0)",
-                (wanted, context.scope, context.thread),
+                "SELECT text FROM events WHERE id = ? AND scope = ? AND (thread = ? OR no_memory = 0)"
+                " AND (kind <> 'note' OR data ->> 'code' IS NOT ?)",
+                (wanted, context.scope, context.thread, DRAFT),
             )
         )
         if not isinstance(text, str):

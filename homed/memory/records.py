@@ -43,7 +43,8 @@ class Event:
     ``data`` by kind: ASSISTANT ``{"calls": [{"id", "name", "arguments", "raw"?}], "reasoning": str, "partial": bool,
     "final": bool, "usage": {...}}``, the tokens of its turn so far; TOOL ``{"call_id", "name", "status":
     ok|error|denied|interrupted, "args": {...}, "ms": int, "untrusted": bool}``, the last two where the call came to an
-    end; NOTE ``{"code": str}``.
+    end; NOTE ``{"code": str}``.  The text of a final ASSISTANT event is what went out; what the model wrote before
+    ``before_output`` stands in a NOTE of the code ``draft``.
     """
 
     id: str
@@ -61,6 +62,15 @@ class Event:
     no_memory: bool = False
     source: str = ""
     tokens: int = 0
+
+
+DRAFT = "draft"
+"""The code of a NOTE: an answer as it was written, kept beside the one that went out, if anything comes between."""
+
+
+def is_draft(event: Event) -> bool:
+    """True for an answer before its last check: evidence, and shown, searched and told to nobody."""
+    return event.kind is EventKind.NOTE and event.data.get("code") == DRAFT
 
 
 def calls_of(event: Event) -> list[Mapping[str, object]]:

@@ -5,6 +5,19 @@ ALTER TABLE events ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0;
 -- Where an event in the window came from: '' as it happened, 'cold_storage' once it was recalled.
 ALTER TABLE events ADD COLUMN source TEXT NOT NULL DEFAULT '';
 
+-- The text of an answer is what went out, so that nothing can show or find what was taken out of it.  An earlier release
+-- kept what was written there and what went out in a note behind it, and an answer that waited for its check as one.
+CREATE TABLE answers_sent AS
+    SELECT n.seq AS note, a.seq AS answer, n.text AS sent, a.text AS written
+    FROM events n JOIN events a ON a.turn = n.turn AND a.kind = 'assistant' AND a.data ->> 'final'
+    WHERE n.kind = 'note' AND n.data ->> 'code' = 'sent';
+UPDATE events SET text = s.sent FROM answers_sent s WHERE s.answer = events.seq;
+UPDATE events SET text = s.written, data = json_set(data, '$.code', 'draft'), no_memory = 1, layer = 'archived'
+    FROM answers_sent s WHERE s.note = events.seq;
+DROP TABLE answers_sent;
+UPDATE events SET kind = 'note', data = json_set(data, '$.code', 'draft'), no_memory = 1
+    WHERE kind = 'assistant' AND data ->> 'final' AND turn IN (SELECT id FROM turns WHERE ended_at IS NULL);
+
 -- A block's holder is the layer its event is in.  One statement moves both, so it cannot be forgotten anywhere.
 CREATE TRIGGER blocks_follow AFTER UPDATE OF layer ON events
 BEGIN

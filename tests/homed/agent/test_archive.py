@@ -15,7 +15,7 @@ from homed.errors import NotFound
 from homed.memory import threads
 from homed.wire.rpc import encode
 from homed.wire.version import MAX_LINE
-from tests.kit.builders import GUEST, OWNER, Agent, FakeHost, FakeModel, Setup, calls, message, running_agent, says
+from tests.kit.builders import GUEST, OWNER, Agent, FakeHost, FakeModel, Setup, calls, running_agent, says
 
 
 async def event(agent: Agent, id_: str, **more: Any) -> dict[str, Any]:
@@ -82,29 +82,6 @@ async def test_a_huge_text_comes_in_slices_that_fit_a_line(tmp_path: Path, lette
         stored = await agent.store.read(lambda tx: tx.value("SELECT text FROM events WHERE id = ?", (id_,)))
         assert whole == stored
         assert rounds < 20
-
-
-async def test_of_a_final_answer_it_is_what_was_sent_and_nothing_before_that(tmp_path: Path) -> None:
-    """What a stage kept from going out does not go out as evidence."""
-    checking, go_on = trio.Event(), trio.Event()
-
-    async def scrub(fields: Mapping[str, Any]) -> object:
-        checking.set()
-        await go_on.wait()
-        return {"final_text": "the code is [removed]"}
-
-    host = FakeHost()
-    host.stage("before_output", scrub)
-    async with running_agent(tmp_path, Setup(model=FakeModel(says("the code is 1234")), host=host)) as agent:
-        receipt = await agent.conversations.inject(OWNER, message("which code?"))
-        await checking.wait()
-        sql = "SELECT id FROM events WHERE kind = 'assistant'"
-        id_ = str(await agent.store.read(lambda tx: tx.value(sql)))
-        with pytest.raises(NotFound):
-            await event(agent, id_)
-        go_on.set()
-        await agent.conversations.wait(OWNER, receipt.input.id)
-        assert (await event(agent, id_))["text"] == "the code is [removed]"
 
 
 async def titles(agent: Agent, query: str) -> list[str]:

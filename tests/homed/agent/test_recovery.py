@@ -17,7 +17,7 @@ from homed.failpoints import NAMES
 from homed.host.states import PluginStatus, State, Trust
 from homed.identity.permissions import Decision, Rule
 from homed.memory import events, inputs, threads
-from homed.memory.records import EventKind, Input, InputState, NewEvent, NewInput
+from homed.memory.records import DRAFT, EventKind, Input, InputState, NewEvent, NewInput
 from homed.providers.base import Assistant, ToolResult, User
 from homed.store.db import open_store
 from homed.store.rows import Tx
@@ -202,7 +202,8 @@ async def test_an_answer_stored_but_not_sent_is_sent_and_not_asked_for_again(tmp
 
         def write(tx: Tx) -> None:
             events.append(tx, input_, NewEvent(EventKind.USER, "hello"), at=1.0)
-            events.append(tx, input_, NewEvent(EventKind.ASSISTANT, "stored", {"final": True, "calls": []}), at=1.0)
+            draft = NewEvent(EventKind.NOTE, "stored", {"final": True, "calls": [], "code": DRAFT})
+            events.append(tx, input_, draft, at=1.0)
 
         await store.write(write)
     seen: list[Mapping[str, Any]] = []

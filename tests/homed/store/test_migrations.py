@@ -91,6 +91,32 @@ def test_a_database_of_the_first_release_keeps_all_it_holds_and_can_be_searched(
     assert faults(connection) == []
 
 
+def test_an_answer_of_the_first_release_is_what_went_out_and_what_waited_for_its_check_is_a_draft(
+    connection: apsw.Connection,
+) -> None:
+    migrations.migrate(connection, Path("x"), migrations.scripts()[:1])
+    for statement in OLD:
+        connection.execute(statement)
+    add = (
+        "INSERT INTO events (id, scope, thread, turn, channel, kind, text, data, created_at)"
+        " VALUES (?, 'owner', 't', ?, 'cli', ?, ?, ?, 3)"
+    )
+    connection.execute(add, ("a", "u", "assistant", "the code is 1234", '{"final":true,"step":1}'))
+    connection.execute(add, ("s", "u", "note", "the code is [removed]", '{"code":"sent"}'))
+    connection.execute(
+        "INSERT INTO inputs (id, thread, scope, channel, peer, role, text, state, turn, accepted_at)"
+        " VALUES ('j', 't', 'owner', 'cli', 'cli:owner', 'owner', 'heron', 'running', 'v', 1)"
+    )
+    connection.execute("INSERT INTO turns VALUES ('v', 't', 'j', 1, NULL, 'running', '{}')")
+    connection.execute(add, ("w", "v", "assistant", "waits", '{"final":true}'))
+    migrations.migrate(connection, Path("x"))
+    sql = "SELECT kind, text, data ->> 'code', no_memory, layer FROM events WHERE id = ?"
+    assert connection.execute(sql, ("a",)).get == ("assistant", "the code is [removed]", None, 0, "context")
+    assert connection.execute(sql, ("s",)).get == ("note", "the code is 1234", "draft", 1, "archived")
+    assert connection.execute(sql, ("w",)).get == ("note", "waits", "draft", 1, "context")
+    assert connection.execute(sql, ("e2",)).get == ("assistant", "in the reeds", None, 0, "context")
+
+
 OLD = (
     "INSERT INTO threads VALUES ('t', 'owner', 'cli', 'birds', 1, 2)",
     "INSERT INTO inputs (id, thread, scope, channel, peer, role, text, state, turn, accepted_at, ended_at, outcome)"
