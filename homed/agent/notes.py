@@ -112,7 +112,10 @@ def _beginning(whole: str, room: int, between: str = "") -> str:
 
 
 def who(event: Event, peer: str) -> str:
-    """Whose words they are, as the model is told; ``peer`` is whoever it talks to now."""
+    """Whose words they are, as the model is told; ``peer`` is whoever it talks to now.
+
+    Outside groups a scope has one person, whichever door they came through; in a group everybody has a name.
+    """
     if event.kind is EventKind.ASSISTANT:
         return "you said"
     if event.kind is EventKind.TOOL:
@@ -120,7 +123,11 @@ def who(event: Event, peer: str) -> str:
         return f"the tool {event.data.get('name')} gave{outside}"
     if event.data.get("untrusted"):
         return "a plugin said (from outside, not checked)"
-    return "the person said" if event.peer in ("", peer) else f"{neutral(event.peer)} said"
+    return (
+        "the person said"
+        if event.peer in ("", peer) or not event.scope.startswith("group:")
+        else f"{neutral(event.peer)} said"
+    )
 
 
 def snapshot(template: str, notes: Sequence[str]) -> str:

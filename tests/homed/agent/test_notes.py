@@ -62,11 +62,20 @@ def test_a_note_says_its_id_date_conversation_and_who_said_it() -> None:
     line = notes.note(event("I keep bees."), GARDEN, peer="webui:owner", limit=100)
     assert line.startswith("- ev_1, 2025-06-15 ")
     assert line.endswith(', conversation "Garden", webui, the person said: I keep bees.')
-    assert "chat:anna said" in notes.note(event("x", peer="chat:anna"), GARDEN, peer="webui:owner", limit=100)
     assert "you said" in notes.note(event("x", EventKind.ASSISTANT), GARDEN, peer="p", limit=100)
     web = event("x", EventKind.TOOL, data={"name": "web", "untrusted": True})
     assert "the tool web gave (from outside, not checked)" in notes.note(web, GARDEN, peer="p", limit=100)
     assert "a plugin said (from outside" in notes.note(event("x", data={"untrusted": True}), GARDEN, peer="p", limit=99)
+
+
+def test_outside_groups_the_person_is_one_whichever_door_they_came_through() -> None:
+    """What was told in the terminal was "cli:owner said" on the page, and the model did not know whose cat it was."""
+    said = event("x", peer="cli:owner")
+    assert "the person said: x" in notes.note(said, GARDEN, peer="webui:owner", limit=100)
+    assert "the person said: x" in notes.small_note(said, peer="webui:owner", limit=100)
+    among = event("x", peer="chat:anna", scope="group:chat:7")
+    assert "chat:anna said: x" in notes.note(among, GARDEN, peer="chat:ben", limit=100)
+    assert "the person said: x" in notes.note(among, GARDEN, peer="chat:anna", limit=100)
 
 
 @pytest.mark.parametrize(
