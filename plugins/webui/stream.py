@@ -74,7 +74,8 @@ class EventStream:
             raise StopAsyncIteration
         try:
             if self._watcher is None:
-                self._site.limits.streams.count(self._who.account)  # whether there is one was asked before it began
+                self._site.limits.streams.check(self._who.account)  # again: others began since it was asked for
+                self._site.limits.streams.count(self._who.account)
                 self._watcher = self._site.hub.join(self._thread, owner=self._who.hears_daemon)
                 return OPENING + await self._join()
             return await self._next(self._watcher)

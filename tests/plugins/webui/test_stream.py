@@ -412,3 +412,15 @@ async def test_a_page_without_a_thread_hears_the_daemon_only(autojump_clock: tri
 
 def test_the_folder_of_the_page_is_its_own() -> None:
     assert (FOLDER / "plugin.json").is_file()
+
+
+async def test_streams_asked_for_at_once_are_no_more_than_a_peer_may_have() -> None:
+    kernel = StandIn()
+    browser = Browser(site_on(kernel), kernel, "")
+    streams = [browser.stream() for _ in range(70)]  # each was let in while there was still room
+    first = [await anext(stream) for stream in streams]
+    assert [b"sync_required" in data for data in first] == [False] * 64 + [True] * 6
+    assert kernel.hub.watchers == 64
+    for stream in streams:
+        await stream.aclose()
+    assert browser.site.limits.streams._taken == {}
