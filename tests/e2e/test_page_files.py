@@ -164,3 +164,37 @@ def test_the_last_message_is_edited_with_its_files_and_sent_again(page: Page) ->
     expect(page.locator("section.turn a.file")).to_have_count(2)
     expect(page.locator("#editing")).to_be_hidden()
     expect(page.get_by_role("button", name="Edit")).to_have_count(1)
+
+
+def test_what_is_typed_while_a_message_is_on_its_way_stays(page: Page) -> None:
+    """Nobody's words are thrown away: neither those typed on, nor those an edit would have written over."""
+    held: list[Route] = []
+    page.route("**/api/v1/chat", lambda route: held.append(route))
+    page.fill("#text", "first")
+    page.keyboard.press("Enter")
+    expect(page.locator("#send")).to_be_disabled()
+    page.locator("#text").press_sequentially(" and more")
+    page.keyboard.press("Enter")
+    page.set_input_files("#files", [TABLE])
+    attached(page, 1)
+    held[0].continue_()
+    expect(page.locator("section.turn .said")).to_have_text(["first"])
+    expect(page.locator("#text")).to_have_value(" and more")
+    attached(page, 1)
+    assert len(held) == 1
+    page.get_by_role("button", name="Edit").click()
+    expect(page.locator("#text")).to_have_value("first")
+    page.keyboard.press("Escape")
+    expect(page.locator("#text")).to_have_value(" and more")
+
+
+def test_a_file_that_is_gone_is_not_sent_again_as_the_words_that_say_so(page: Page) -> None:
+    page.set_input_files("#files", [TABLE])
+    attached(page, 1)
+    page.fill("#text", "keep")
+    page.keyboard.press("Enter")
+    expect(page.locator("section.turn .answer")).to_have_text("keep")
+    page.route("**/api/v1/blocks/*", lambda route: route.fulfill(status=404, json={"error": {"message": "Gone."}}))
+    page.get_by_role("button", name="Edit").click()
+    expect(page.locator(".toast.bad")).to_contain_text("harvest.csv was not attached")
+    expect(page.locator("#attached li")).to_have_count(0)

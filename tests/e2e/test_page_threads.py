@@ -211,3 +211,24 @@ def test_an_answer_and_a_question_are_copied(page: Page) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == "ask for copies"
     page.locator("[data-copies=answer]").click()
     assert "1.2 GB" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_a_turn_longer_than_a_page_is_one_turn_when_the_earlier_part_comes(page: Page) -> None:
+    say(page, "many steps")
+    expect(page.locator("section.turn .answer")).to_have_count(1)
+    shown = page.evaluate(
+        """async () => {
+            const { prepend } = await import("/static/js/talk.js");
+            const here = document.querySelector("section.turn:last-of-type");
+            const part = (key, order) => `<div class="item" data-key="${key}" data-order="${order}">${key}</div>`;
+            prepend(`<section class="turn" data-turn="before" data-input="">${part("said", "0000.0")}</section>
+                <section class="turn" data-turn="${here.dataset.turn}" data-input="">${part("early", "0000.0.1")}
+                ${part("end", "9999.9")}</section>`);
+            const keys = [...here.children].map((one) => one.dataset.key);
+            const turns = [...document.querySelectorAll("section.turn")].map((one) => one.dataset.turn);
+            return { keys, first: turns[0], of: turns.filter((one) => one === here.dataset.turn).length };
+        }"""
+    )
+    assert (shown["first"], shown["of"]) == ("before", 1)
+    assert shown["keys"][:2] == ["said", "early"]
+    assert len(shown["keys"]) == len(set(shown["keys"]))

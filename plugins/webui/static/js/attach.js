@@ -22,13 +22,13 @@ export function add(given) {
   }
 }
 
-export function clear() {
-  for (const [item, { abort }] of files) {
+// Take off those that were sent, or all.
+export function clear(sent) {
+  for (const [item, { upload: id, abort }] of files) {
+    if (sent && !sent.includes(id)) continue;
     abort.abort();
-    item.remove();
+    drop(item);
   }
-  files.clear();
-  list.hidden = true;
 }
 
 async function begin(file) {

@@ -79,12 +79,15 @@ async function open(thread) {
 
 let sending = null; // {id, text, files}: a message that failed keeps its id, so that sending it again cannot run it twice
 async function say() {
+  if ($("#send").disabled) return; // the last one is still on its way: what is typed now is not sent with it
   if (underWay()) return toast(word("attach_wait"));
   const editing = edited;
   if (editing?.classList.contains("live")) await halt();
-  if (await send(box.value, uploads())) {
-    box.value = "";
-    clear();
+  const [text, files] = [box.value, uploads()];
+  if (await send(text, files)) {
+    clear(files);
+    // What was typed meanwhile is the next message's; words written over while an old message was edited come back.
+    if (box.value.startsWith(text)) box.value = box.value.slice(text.length) || takeDraft();
     editOff();
     grow();
   }
@@ -127,8 +130,17 @@ async function again(button) {
 }
 
 // One's last message back in the box, with its files: sent again it is a new message, and the old one stays.
+// What stood in the box comes back afterwards.
 let edited = null;
+let draft = "";
+function takeDraft() {
+  const kept = draft;
+  draft = "";
+  return kept;
+}
+
 async function edit(section) {
+  if (!edited) draft = box.value;
   editOff();
   edited = section;
   $("#editing").hidden = false;
@@ -139,10 +151,12 @@ async function edit(section) {
   clear();
   for (const link of $$(".sent a", section)) {
     try {
-      const blob = await (await fetch(link.href, { credentials: "same-origin" })).blob();
+      const response = await fetch(link.href, { credentials: "same-origin" });
+      if (!response.ok) throw new Error(); // its body is no file, but why there is none
+      const blob = await response.blob();
       if (edited === section) add([new File([blob], link.dataset.file || "file", { type: link.dataset.type })]);
     } catch {
-      toast(word("network"), "bad");
+      toast(word("attach_error", { name: link.dataset.file || "", why: word("attach_failed") }), "bad");
     }
   }
 }
@@ -154,7 +168,7 @@ function editOff() {
 
 function cancelEdit() {
   editOff();
-  box.value = "";
+  box.value = takeDraft();
   clear();
   grow();
   box.focus();

@@ -96,13 +96,25 @@ export const ops = {
   },
 };
 
+// A turn longer than a page comes in parts; what its section has already is newer than what an older part says of it.
+function join(here, older) {
+  const known = new Set([...here.children].map((one) => one.dataset.key));
+  for (const one of [...older.children].filter((each) => !known.has(each.dataset.key))) {
+    here.insertBefore(one, [...here.children].find((each) => each.dataset.order > one.dataset.order) ?? null);
+  }
+}
+
 // A page of history: new sections before all, and items of a turn that is here already into it.
 export function prepend(html) {
   const height = talk.scrollHeight;
   const box = make("div");
   setHtml(box, html);
   const first = $("section.turn", talk);
-  for (const older of [...box.children]) talk.insertBefore(older, first);
+  for (const older of [...box.children]) {
+    const here = older.dataset.turn && $$("section.turn", talk).find((one) => one.dataset.turn === older.dataset.turn);
+    if (here) join(here, older);
+    else talk.insertBefore(older, first);
+  }
   talk.scrollTop += talk.scrollHeight - height;
 }
 
