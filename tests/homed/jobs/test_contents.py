@@ -12,16 +12,18 @@ import trio
 
 from homed.jobs import contents
 from homed.jobs.checks import Check, State
-from homed.memory import inputs, threads
+from homed.memory import events, inputs, threads
 from homed.memory.records import EventKind, InputState, NewEvent, NewInput, Outcome
-from homed.retrieval import index
+from homed.retrieval import index, lexical
 from homed.store.db import open_store
 from homed.store.examine import LookingStore, reading
 from homed.store.filesystem import FileSystem
+from homed.store.readers import READERS
 from homed.store.rows import ReadOnly, Tx
 from tests.homed.store.files import fingerprint
 
 LOCAL = FileSystem("ext4", True)
+QUINCE = NewEvent(EventKind.USER, "quince and medlar")
 
 
 def fill(tx: Tx) -> None:
@@ -173,3 +175,24 @@ async def test_a_look_at_a_file_that_is_not_there_is_a_look_at_an_empty_one(tmp_
     with pytest.raises(ReadOnly):
         await store.write(lambda tx: tx.value("SELECT 1"))
     assert fingerprint(tmp_path) == {}
+
+
+async def test_a_sound_index_is_sound_also_for_who_searched_before_it_was_written_to(path: Path) -> None:
+    """FTS5 keeps what a connection knew of the index, and SQLite's check compares that with what is there now."""
+
+    def searched(tx: Tx) -> object:
+        return lexical.search(tx, scope="owner", layer="context", query="plum quince", limit=5)
+
+    def more(tx: Tx) -> None:
+        thread = threads.create(tx, scope="owner", channel="webui", title="t", at=0.0)
+        given, _ = inputs.accept(tx, NewInput(thread.id, "owner", "webui", "webui:owner", "owner", "quince"), at=1.0)
+        events.append(tx, inputs.begin(tx, given.id, turn=f"turn_{given.id}", at=1.0), QUINCE, at=1.0)
+        index.catch_up(tx)
+
+    async with open_store(path) as store:
+        for _ in range(20):  # in between segments are merged: what a reader knew of is gone
+            await store.read(searched)
+            for _ in range(2):
+                await store.write(more)
+            for _ in range(READERS):
+                assert (await store.read(lambda tx: contents.damage(tx, deep=False))).state is State.OK
