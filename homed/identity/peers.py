@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 
 from homed.clock import WallClock, system_wall_clock
-from homed.errors import Conflict, Denied, InvalidInput, NotFound
+from homed.errors import Conflict, Denied, InvalidInput, NotFound, StorageError
 from homed.identity.roles import Identity, Role, scope_of
 from homed.store.rows import Damaged, ReadOnly, Storage, Tx
+
+log = logging.getLogger(__name__)
 
 SEEDED_OWNERS = frozenset({"webui:owner", "cli:owner", "timer:owner"})
 """Peers of packaged plugins that stand for the person whose machine this is."""
@@ -52,11 +55,17 @@ class Directory:
     async def _meet(
         self, plugin: str, peer: str, name: str, known: tuple[str, Role, float] | None
     ) -> tuple[str, Role, float]:
-        """Note that somebody was seen; if nothing can be stored, go on without the note."""
+        """Note that somebody was seen; if nothing can be stored, go on without the note.
+
+        On a full disk, too: whoever is known can still read, and ask what is wrong.
+        """
         now = self._wall()
         try:
             return await self._store.write(lambda tx: _saw(tx, plugin, peer, name, now))
-        except ReadOnly:
+        except StorageError as error:
+            if known is None and not isinstance(error, ReadOnly) and peer not in SEEDED_OWNERS:
+                raise
+            log.debug("when %s was seen is not stored: %s", peer, error.message)
             return known or (name, _first_role(peer), now)
 
     async def set_role(self, peer: str, role: Role) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
-from homed.errors import Conflict, Denied, InvalidInput, NotFound
+from homed.errors import Conflict, Denied, InvalidInput, NotFound, StorageError
 from homed.identity.peers import Directory
 from homed.identity.roles import Role
 from homed.store.db import Store, open_store
+from homed.store.rows import Tx
 from tests.homed.identity.clocks import Wall
+
+T = TypeVar("T")
 
 
 async def test_somebody_new_is_a_guest_with_a_scope_of_their_own(store: Store, wall: Wall) -> None:
@@ -96,3 +101,26 @@ async def test_a_busy_channel_costs_no_commit_a_message(store: Store, wall: Wall
     assert await seen() == first
     wall.now += 2
     assert await seen() == wall.now
+
+
+class FullDisk:
+    """A store on a disk without room."""
+
+    def __init__(self, store: Store) -> None:
+        self.read, self.empty_log = store.read, store.empty_log
+
+    async def write(self, fn: Callable[[Tx], T]) -> T:
+        raise StorageError("There is no space left.", detail={"reason": "full"})
+
+
+async def test_on_a_full_disk_whoever_is_known_and_the_owner_are_who_they_are(store: Store, wall: Wall) -> None:
+    directory = Directory(store, wall)
+    await directory.identify("qq", "qq:1", name="An")
+    await directory.set_role("qq:1", Role.TRUSTED)
+    wall.now += 3600
+    full = Directory(FullDisk(store), wall)
+    who = await full.identify("qq", "qq:1", name="Bo")
+    assert (who.name, who.role) == ("An", Role.TRUSTED)
+    assert (await full.identify("cli", "cli:owner")).role is Role.OWNER
+    with pytest.raises(StorageError):
+        await full.identify("qq", "qq:2")
