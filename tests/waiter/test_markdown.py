@@ -119,7 +119,8 @@ def test_a_long_answer_is_quick_while_it_grows() -> None:
         "|" * 5000,
         "`" * 9999,
         "```python\n" + "\n   " * 4_800 + "x\n```",
-        "```js\n" + "a.b" * 6_600 + "\n```",
+        "```js\n" + ("a.b" * 330 + "\n") * 19 + "```",
+        "```java\n" + "[a" * 9_900 + "\n```",
     ],
 )
 def test_texts_made_to_be_slow_are_not(text: str) -> None:

@@ -128,7 +128,8 @@ def test_a_very_long_text_is_shown_plain() -> None:
         "a|b\n-|-\n" + "a|b\n" * 49_000,
         ("- a\n" * 4_900),
         "```python\n" + "\n   " * 4_800 + "x\n```",
-        ("```js\n" + "a.b" * 6_600 + "\n```\n\n") * 9,
+        ("```js\n" + ("a.b" * 330 + "\n") * 19 + "```\n\n") * 9,
+        "```java\n" + "[a" * 9_900 + "\n```",
     ],
     ids=lambda text: text[:12],
 )
