@@ -121,7 +121,7 @@ def _status_lines(_state: State, _tag: Tag, result: Data, words: Words) -> list[
     else:
         lines.append(words("status.model.none", hint=text(model, "hint")))
     lines.append(words("status.threads", busy=number(threads, "busy"), queued=number(threads, "queued")))
-    lines.append(words("memory.counts", counts=counted(mapping(result.get("counts")))))
+    lines.append(words("memory.counts", counts=counted(words, mapping(result.get("counts")))))
     storage = mapping(result.get("storage"))
     if storage.get("state") == "read_only":
         lines.append(words("status.storage", reason=text(storage, "reason")))
@@ -162,9 +162,10 @@ def detail_lines(events: Data, ids: list[str]) -> list[str]:
     return lines
 
 
-def counted(counts: Data) -> str:
-    """``events 12, threads 3``."""
-    return ", ".join(f"{name} {count}" for name, count in counts.items())
+def counted(words: Words, counts: Data) -> str:
+    """``12 events, 3 conversations``: what this waiter has a name for."""
+    known = [name for name in ("events", "threads", "inputs") if name in counts]
+    return ", ".join(words(f"count.{name}", n=counts[name]) for name in known)
 
 
 def when(at: float) -> str:

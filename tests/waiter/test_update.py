@@ -150,7 +150,7 @@ def test_a_message_that_homed_refuses_is_told_and_the_next_one_goes_out() -> Non
     play = Play().up()
     play(Typed("one", "m1"), Typed("two", "m2"))
     play(Refused(Tag("chat", "m1"), "Too long.", "Say less.", "invalid"))
-    assert play.notes[-1] == "Too long.\nSay less."
+    assert play.notes[-1] == "Too long.\nSay less.\n\none", "a message of any length can still be read and copied"
     assert [p["text"] for p in play.calls("chat")] == ["one", "two"]
 
 
@@ -358,7 +358,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     ("name", "words"),
     [
         ("/models", ["* a", "no key"]), ("/plugins", ["shell", "ready: why"]), ("/memory", ["4 earlier", "e1"]),
-        ("/status", ["Model: none. Add one.", "events 3", "read-only: disk"]), ("/settings", ["core.agent.x = a b"]),
+        ("/status", ["Model: none. Add one.", "3 events", "read-only: disk"]), ("/settings", ["core.agent.x = a b"]),
     ],
 )  # fmt: skip
 def test_answers_are_told(name: str, words: list[str]) -> None:
