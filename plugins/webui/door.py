@@ -54,7 +54,7 @@ class Door:
         refused = self._site.guard.check("GET", websocket.path, websocket.headers.get)
         if refused is not None:
             return _refusal(refused)
-        return await self._known(websocket, BY_ENDPOINT["api.socket"], _not_logged_in, changes=True)
+        return await self._known(websocket, BY_ENDPOINT["api.socket"], _strange_socket, changes=True)
 
     async def _known(
         self, asked: Request | Websocket, route: Route | None, stranger: Stranger, *, changes: bool = False
@@ -96,7 +96,10 @@ class Door:
 
     async def _stranger(self) -> Response:
         if request.path.startswith("/api/"):
-            return await _not_logged_in()
+            # a key opens no address that is none, and who has one should not look for the fault in it
+            if request.url_rule is None and request.headers.get("Authorization"):
+                return problem(404, "not_found", "There is no such address.", "All of them: /api/v1/openapi.json")
+            return await _not_logged_in(request)
         return await self._site.door(status=401)
 
     async def ours(self, error: HomedError) -> Response:
@@ -123,11 +126,18 @@ class Door:
         return response
 
 
-async def _not_logged_in() -> Response:
+async def _not_logged_in(asked: Request | Websocket) -> Response:
     await trio.lowlevel.checkpoint()
-    made = problem(401, "denied", "Not logged in.", "Open the link that homed printed, or run: homed link")
+    if asked.headers.get("Authorization"):
+        made = problem(401, "denied", "This API key does not hold.", "Make one: homed keys add NAME")
+    else:
+        made = problem(401, "denied", "Not logged in.", "Open the link that homed printed, or run: homed link")
     made.headers["WWW-Authenticate"] = 'Bearer realm="homed"'
     return made
+
+
+async def _strange_socket() -> Response:
+    return await _not_logged_in(websocket)
 
 
 def _refusal(refused: Refused) -> Response:

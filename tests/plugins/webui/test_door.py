@@ -167,7 +167,10 @@ async def test_a_key_needs_no_origin_and_no_cookie_and_opens_no_page() -> None:
         said = await browser.ask("POST", "/api/v1/chat", {"text": "hi", "client_msg_id": "m"}, **key)
         assert said.status == 202
         assert (await browser.get("/", **key)).status == 401
-        assert (await browser.get("/api/v1/threads", Authorization=key["Authorization"].upper())).status == 401
+        wrong = await browser.get("/api/v1/threads", Authorization=key["Authorization"].upper())
+        assert (wrong.status, "API key" in wrong.body) == (401, True)
+        assert (await browser.get("/api/v1/nosuch", **key)).status == 404, "the key is not to blame"
+        assert (await browser.get("/api/v1/nosuch")).status == 401
 
 
 async def test_only_a_key_with_admin_manages_keys() -> None:
