@@ -88,7 +88,8 @@ class Watcher:
         """Everything that waits, now."""
         taken = list(self._waiting)
         self._waiting.clear()
-        self._wake = trio.Event()
+        if not (self.overrun or self.closed):  # that stands: who waits next hears of it at once
+            self._wake = trio.Event()
         return taken
 
     async def wait(self, limit: float) -> None:

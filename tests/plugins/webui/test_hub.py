@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
 import trio
 import trio.testing
 
-from plugins.webui.hub import Hub
+from plugins.webui.hub import Hub, Watcher
 
 from .standin import Said
 
@@ -117,6 +120,18 @@ async def test_waiting_ends_with_a_notice_or_the_limit(autojump_clock: trio.test
         hub.publish(notice(1))
     assert trio.current_time() == 15
     assert len(page.take()) == 1
+
+
+@pytest.mark.parametrize("end", [Watcher.overtake, Watcher.close])
+async def test_an_end_that_comes_before_a_take_is_heard_by_the_next_wait(
+    autojump_clock: trio.testing.MockClock, end: Callable[[Watcher], None]
+) -> None:
+    """A stream takes twice for one batch; what ends it in between must not wait for the next heartbeat."""
+    page = Hub().join("t1", owner=True)
+    end(page)
+    assert page.take() == []
+    await page.wait(15)
+    assert trio.current_time() == 0
 
 
 def test_a_cursor_that_was_never_made_here_is_no_place_in_the_stream() -> None:
