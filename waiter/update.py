@@ -307,9 +307,10 @@ def _refused(state: State, message: Refused, words: Words) -> Step:
     tag = message.tag
     lost = message.code == "lost"
     if tag.name == "chat" and not lost:
+        said = [one.text for one in state.outbox if one.id == tag.arg]  # they stand nowhere else any more
         state = replace(state, outbox=tuple(one for one in state.outbox if one.id != tag.arg))
         state, effects = _send(state)
-        state, _ = told(state, _with_hint(message), "error")
+        state, _ = told(state, "\n\n".join([_with_hint(message), *said]), "error")
         return state, effects
     if tag.name in ("chat", "status", "threads", "names") or lost:
         return state, ()
