@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from homed.agent.notes import MARK_TOKENS, Place
 from homed.errors import StorageError
 from homed.memory import events as table
 from homed.memory import ledger, scope_window
 from homed.memory.budget import Budget, protected, top_k
+from homed.memory.choose import FULL
 from homed.memory.records import Event, EventKind
 from homed.memory.window import Limits, Selection, paired, select
 from homed.retrieval import lexical
@@ -24,6 +25,10 @@ log = logging.getLogger(__name__)
 
 NOTES = 3
 """Events beyond those shown that are told unasked: of the cold layer, and of the window what had no room."""
+
+NEWEST = 400
+"""Newest events of a window that are chosen from, or all of one that is as full as it may be.  After an upgrade there
+may be any number; what is relevant beyond these is told like what is cold."""
 
 EARLIER = 10
 """Turns of this conversation whose notes are told again, the newest."""
@@ -57,9 +62,13 @@ class Wanted:
 
 @dataclass(slots=True)
 class Found:
-    """What was read.  ``hits``: events to tell, with their relevance; ``earlier``: what was told then, by turn."""
+    """What was read.  ``events`` without their texts, which those of the ``selection`` have.  ``hits``: events to tell,
+    with their relevance; ``earlier``: what was told then, by turn.
+    """
 
     events: list[Event] = field(default_factory=list)
+    asked: lexical.Asked | None = None
+    texts: dict[int, str] = field(default_factory=dict)
     active: list[str] = field(default_factory=list)
     scores: Mapping[int, float] = field(default_factory=dict)
     selection: Selection | None = None
@@ -89,7 +98,7 @@ def read(tx: Tx, wanted: Wanted, found: Found) -> None:
 
 
 def choose(wanted: Wanted, found: Found) -> Selection:
-    """Which of the events read this turn shows, by what scores there are."""
+    """Which of the events read this turn shows, by what scores there are; sets the limits too."""
     candidates = [event for event in found.events if event.turn != wanted.turn]
     if wanted.small:
         candidates = [event for event in candidates if event.thread == wanted.thread]
@@ -106,9 +115,7 @@ def choose(wanted: Wanted, found: Found) -> Selection:
         protected=protected(wanted.protected, wanted.budget.context, average, top),
         tokens=max(1, wanted.budget.context - wanted.spoken_for),
     )
-    chosen = select(units, found.scores, thread=wanted.thread, active=found.active, limits=found.limits)
-    found.selection = chosen
-    return chosen
+    return select(units, found.scores, thread=wanted.thread, active=found.active, limits=found.limits)
 
 
 def by_ids(tx: Tx, scope: str, ids: Collection[str]) -> dict[str, Event]:
@@ -134,22 +141,34 @@ def places_of(tx: Tx, events: Sequence[Event]) -> dict[str, Place]:
 
 def _window(tx: Tx, wanted: Wanted, found: Found) -> None:
     found.active = scope_window.active_threads(tx, wanted.scope, since=wanted.now - LIVE)[:LIVE_THREADS]
-    found.events = scope_window.window_events(tx, wanted.scope)
+    found.events = scope_window.outlines(tx, wanted.scope, limit=max(NEWEST, FULL * wanted.most))
+    _settle(tx, wanted, found)  # by time alone, should no more than this be read
     found.places = places_of(tx, found.events)
 
 
 def _relevance(tx: Tx, wanted: Wanted, found: Found) -> None:
     seqs = [event.seq for event in found.events if event.turn != wanted.turn]
-    found.scores = lexical.score(tx, scope=wanted.scope, query=wanted.query, seqs=seqs) if seqs else {}
-    choose(wanted, found)
+    asked = found.asked = lexical.ask(tx, scope=wanted.scope, query=wanted.query)
+    found.scores = lexical.score(tx, scope=wanted.scope, query=asked, seqs=seqs) if seqs else {}
+    _settle(tx, wanted, found)
+
+
+def _settle(tx: Tx, wanted: Wanted, found: Found) -> None:
+    """Choose, and read the texts of what is chosen; the choice counts from then on."""
+    chosen = choose(wanted, found)
+    found.texts |= scope_window.texts(tx, {event.seq for event in chosen.kept} - found.texts.keys())
+    whole = tuple(replace(e, text=found.texts[e.seq]) for e in chosen.kept)
+    found.selection = replace(chosen, kept=tuple(map(scope_window.counted, whole)))
 
 
 def _cold(tx: Tx, wanted: Wanted, found: Found) -> None:
     kept = {event.id for event in found.selection.kept} if found.selection else set()
-    hits = _search(tx, wanted, "cold", NOTES)
-    # and what is in the window but not in view: for a small model all other conversations, for others what had no room
-    hits += [hit for hit in _search(tx, wanted, "context", NOTES + len(kept)) if hit.id not in kept]
-    hits.sort(key=lambda hit: (-hit.score, -hit.seq))
+    asked = found.asked or lexical.ask(tx, scope=wanted.scope, query=wanted.query)
+    # the cold layer, and what of the window is not in view: for a small model all other conversations, for others what
+    # had no room
+    most = 2 * NOTES + len(kept)
+    every = lexical.search(tx, scope=wanted.scope, layer=("cold", "context"), query=asked, limit=most)
+    hits = [hit for hit in every if hit.id not in kept][: 2 * NOTES]
     near = [hit for hit in hits if hit.score >= wanted.gate]
     texts = by_ids(tx, wanted.scope, [hit.id for hit in near])
     told = [
@@ -159,10 +178,6 @@ def _cold(tx: Tx, wanted: Wanted, found: Found) -> None:
     ]
     found.hits, found.below = told[:NOTES], len(hits) - len(near)
     found.places |= places_of(tx, [event for event, _ in found.hits])
-
-
-def _search(tx: Tx, wanted: Wanted, layer: str, limit: int) -> list[lexical.Hit]:
-    return lexical.search(tx, scope=wanted.scope, layer=layer, query=wanted.query, limit=limit)
 
 
 def _noted(tx: Tx, wanted: Wanted, found: Found) -> None:

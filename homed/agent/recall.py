@@ -96,7 +96,7 @@ class Recall:
 
     def _take(self, turn: Turn, wanted: Wanted, found: Found) -> None:
         """Put what was found into the turn's view.  Sync, so that no sinking can come between."""
-        selection = found.selection or choose(wanted, found)
+        selection = found.selection = found.selection or choose(wanted, found)
         view = turn.view
         view.window, view.places = list(selection.kept), dict(found.places)
         view.snapshot, told = self._snapshot(turn, wanted, found)

@@ -66,11 +66,8 @@ def coldcontext_query(
 
 def _search(tx: Tx, context: CallContext, query: str, top: int) -> _Found:
     """The best of the scope, whatever the layer; the scope comes before any ranking."""
-    found: list[lexical.Hit] = []
-    for layer in ("cold", "context"):
-        more = top + (len(context.in_view) if layer == "context" else 0)
-        found += lexical.search(tx, scope=context.scope, layer=layer, query=query, limit=more)
-    found.sort(key=lambda hit: (-hit.score, -hit.seq))
+    more = 2 * top + len(context.in_view)
+    found = lexical.search(tx, scope=context.scope, layer=("cold", "context"), query=query, limit=more)
     seen = [hit.id for hit in found if hit.id in context.in_view]
     events = reading.by_ids(tx, context.scope, [hit.id for hit in found])
     new = [(events[hit.id], hit.score) for hit in found if hit.id not in context.in_view and hit.id in events]
@@ -95,7 +92,7 @@ def _answer(found: _Found, context: CallContext) -> dict[str, object]:
 
 
 def _shown(event: Event, score: float, places: Mapping[str, notes.Place], context: CallContext) -> dict[str, object]:
-    text = event.text
+    text = notes.neutral(event.text)
     if len(text) > TEXT:
         text = ends(text, TEXT * 2 // 3, TEXT // 3, f'; read on with result_read(id="{event.id}")')
     return {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from homed.memory import events as table
 from homed.memory.records import Event
 from homed.memory.shorten import event_tokens
 from homed.memory.tokens import estimate_tokens
-from homed.store.rows import Tx
+from homed.store.rows import Tx, dumps
 
 MOST = 2_000
 """Newest events that are looked at: a window holds tens, and thousands only right after an upgrade."""
@@ -23,6 +24,24 @@ def window_events(tx: Tx, scope: str, limit: int = MOST) -> list[Event]:
     """
     rows = tx.all(f"SELECT {table.COLUMNS} FROM events WHERE {_IN_WINDOW} ORDER BY seq DESC LIMIT ?", (scope, limit))
     return [counted(table.from_row(row)) for row in reversed(rows)]
+
+
+def outlines(tx: Tx, scope: str, limit: int = MOST) -> list[Event]:
+    """The same events with no more of their texts than the first character, which says that there is one.
+
+    What is not counted yet has a rough number of tokens.  ``texts`` has the texts of those that are wanted.
+    """
+    light = table.COLUMNS.replace("text,", "substr(text, 1, 1),").replace(
+        "tokens", "CASE tokens WHEN 0 THEN 4 + length(text) / 3 ELSE tokens END"
+    )
+    rows = tx.all(f"SELECT {light} FROM events WHERE {_IN_WINDOW} ORDER BY seq DESC LIMIT ?", (scope, limit))
+    return [table.from_row(row) for row in reversed(rows)]
+
+
+def texts(tx: Tx, seqs: Iterable[int]) -> dict[int, str]:
+    """The whole texts of these events."""
+    rows = tx.all("SELECT seq, text FROM events WHERE seq IN (SELECT value FROM json_each(?))", (dumps(sorted(seqs)),))
+    return dict(rows)
 
 
 def totals(tx: Tx, scope: str) -> tuple[int, int]:

@@ -28,8 +28,15 @@ CARRYING = 8
 YOUNG = 100
 """A memory of fewer events does not know yet which words are common; its words weigh as if it had so many."""
 
+LOOKED_FOR = 2 * CARRYING
+"""Of the terms of a query that occur, so many of the rarest are looked for, and all exact ones: those of a pasted text
+beyond them change no ranking, and each costs as much as the first."""
+
 POSTINGS = 4_096
 """Events that the rarest terms of a query may bring in: some 5 ms.  Commoner terms only weigh among those."""
+
+CLOSE = 4
+"""Events with a term, for each that is asked about, that are rather all read than looked up one by one."""
 
 COMMON = 10
 """A term that more than one in so many events has is left out where the query has a rarer one: it costs most and
@@ -69,8 +76,11 @@ class _Term:
 
 
 @dataclass(frozen=True, slots=True)
-class _Query:
-    """Terms rarest first, without those that occur nowhere; ``full`` is the weight of a full match."""
+class Asked:
+    """What a text asks of a scope: see ``ask``.  Holds only for the transaction it was made in.
+
+    ``terms`` rarest first, without those that occur nowhere; ``full`` is the weight of a full match.
+    """
 
     terms: Sequence[_Term]
     full: float
@@ -88,27 +98,43 @@ class _Place:
     tokens: int
 
 
-def search(tx: Tx, *, scope: str, layer: str, query: str, limit: int) -> list[Hit]:
-    """The events of one layer of one scope that ``query`` is about, best first; of equal ones the newest.
+def ask(tx: Tx, *, scope: str, query: str) -> Asked:
+    """``query`` as terms with what they weigh in the scope, for several questions in one transaction."""
+    words = query_terms(cleaned(query))
+    if len(words) > MOST_TERMS:
+        words = words[: MOST_TERMS * 3 // 4] + words[-MOST_TERMS // 4 :]
+    documents = tx.value("SELECT documents FROM word_counts WHERE scope = ?", (scope,)) or 0
+    weighed = _weighed(tx, scope, words, documents)
+    known = sorted((term for term in weighed if term.events), key=lambda term: term.events)
+    kept = [term for at, term in enumerate(known) if at == 0 or term.events * COMMON <= max(documents, COMMON * YOUNG)]
+    missing = [term.weight for term in weighed if not term.events]
+    full = sum(sorted([*missing, *(term.weight for term in kept)], reverse=True)[:CARRYING])
+    looked_for = [term for at, term in enumerate(kept) if at < LOOKED_FOR or term.exact]
+    return Asked(looked_for, full or 1.0, frozenset(term.text for term in weighed if term.exact))
+
+
+def search(tx: Tx, *, scope: str, layer: str | Collection[str], query: str | Asked, limit: int) -> list[Hit]:
+    """The events of one or more layers of one scope that ``query`` is about, best first; of equal ones the newest.
 
     Nothing of another scope has a part in it, not even in the weights.  No more than ``limit``; none has score 0.
     """
-    asked = _query(tx, scope, query)
+    asked = ask(tx, scope=scope, query=query) if isinstance(query, str) else query
+    layers = {layer} if isinstance(layer, str) else set(layer)
     matched = _candidates(tx, asked)
     own = {seq: sum(term.weight for term in terms) for seq, terms in matched.items()}
     ranked = sorted(own, key=lambda seq: (-own[seq], -seq))
-    places = _enough_places(tx, scope, layer, ranked, max(POOL, limit))
+    places = _enough_places(tx, scope, layers, ranked, max(POOL, limit))
     around = _around(tx, (seq for seq in ranked[:POOL] if seq in places))
     near = {seq for sides in around.values() for side in sides for seq in side}
     places |= _places(tx, scope, near - places.keys())
     scores = _scores(asked, {seq: matched.get(seq, []) for seq in places}, places, around)
-    found = sorted(((value, seq) for seq, value in scores.items() if places[seq].layer == layer and value > 0))[::-1]
+    found = sorted(((value, seq) for seq, value in scores.items() if places[seq].layer in layers and value > 0))[::-1]
     return [Hit(seq, places[seq].id, value) for value, seq in found[:limit]]
 
 
-def score(tx: Tx, *, scope: str, query: str, seqs: Collection[int]) -> dict[int, float]:
+def score(tx: Tx, *, scope: str, query: str | Asked, seqs: Collection[int]) -> dict[int, float]:
     """The relevance of each of these events to ``query``, as ``search`` gives it; 0.0 also for another scope's."""
-    asked = _query(tx, scope, query)
+    asked = ask(tx, scope=scope, query=query) if isinstance(query, str) else query
     found = dict.fromkeys(seqs, 0.0)
     if not found or not asked.terms:
         return found
@@ -120,29 +146,19 @@ def score(tx: Tx, *, scope: str, query: str, seqs: Collection[int]) -> dict[int,
     return found | _scores(asked, matched, places, _around_within(places))
 
 
-def _query(tx: Tx, scope: str, text: str) -> _Query:
-    words = query_terms(cleaned(text))
-    if len(words) > MOST_TERMS:
-        words = words[: MOST_TERMS * 3 // 4] + words[-MOST_TERMS // 4 :]
-    documents = tx.value("SELECT documents FROM word_counts WHERE scope = ?", (scope,)) or 0
-    weighed = [_weighed(tx, scope, word, documents) for word in words]
-    known = sorted((term for term in weighed if term.events), key=lambda term: term.events)
-    kept = [term for at, term in enumerate(known) if at == 0 or term.events * COMMON <= max(documents, COMMON * YOUNG)]
-    missing = [term.weight for term in weighed if not term.events]
-    full = sum(sorted([*missing, *(term.weight for term in kept)], reverse=True)[:CARRYING])
-    return _Query(kept, full or 1.0, frozenset(term.text for term in weighed if term.exact))
+def _weighed(tx: Tx, scope: str, words: Sequence[str], documents: int) -> list[_Term]:
+    found = []
+    for word in words:
+        text = index.term(scope, word)
+        events = int(tx.value("SELECT doc FROM word_terms WHERE term = ?", (text,)) or 0)
+        weight = math.log(1 + (max(documents, YOUNG) - events + 0.5) / (events + 0.5))
+        if not events and is_pair(word):
+            weight *= 0.0 if says_little(word) else 0.5
+        found.append(_Term(text, weight, events, is_exact(word) and events * events <= max(documents, 4)))
+    return found
 
 
-def _weighed(tx: Tx, scope: str, word: str, documents: int) -> _Term:
-    text = index.term(scope, word)
-    events = int(tx.value("SELECT doc FROM word_terms WHERE term = ?", (text,)) or 0)
-    weight = math.log(1 + (max(documents, YOUNG) - events + 0.5) / (events + 0.5))
-    if not events and is_pair(word):
-        weight *= 0.0 if says_little(word) else 0.5
-    return _Term(text, weight, events, is_exact(word) and events * events <= max(documents, 4))
-
-
-def _candidates(tx: Tx, asked: _Query) -> dict[int, list[_Term]]:
+def _candidates(tx: Tx, asked: Asked) -> dict[int, list[_Term]]:
     """Events that have one of the rarest terms, with all of the query's terms they have."""
     matched: dict[int, list[_Term]] = {}
     room = POSTINGS
@@ -164,10 +180,14 @@ def _candidates(tx: Tx, asked: _Query) -> dict[int, list[_Term]]:
 
 def _having(tx: Tx, term: _Term, seqs: Collection[int]) -> list[int]:
     """Those of these events that have the term."""
+    first, last = min(seqs), max(seqs)
+    if min(term.events, last - first) <= CLOSE * len(seqs):  # what is in between is soon read
+        between = "SELECT rowid FROM word_index WHERE word_index MATCH ? AND rowid BETWEEN ? AND ?"
+        return [row[0] for row in tx.all(between, (_match(term), first, last)) if row[0] in seqs]
     rows = tx.all(
         "SELECT rowid FROM word_index WHERE word_index MATCH ? AND rowid BETWEEN ? AND ?"
         " AND +rowid IN (SELECT value FROM json_each(?))",
-        (_match(term), min(seqs), max(seqs), dumps(list(seqs))),
+        (_match(term), first, last, dumps(list(seqs))),
     )
     return [row[0] for row in rows]
 
@@ -185,13 +205,13 @@ def _places(tx: Tx, scope: str, seqs: Iterable[int]) -> dict[int, _Place]:
     return {row[0]: _Place(*row) for row in rows}
 
 
-def _enough_places(tx: Tx, scope: str, layer: str, ranked: Sequence[int], count: int) -> dict[int, _Place]:
-    """The places of the first of these, so many that ``count`` of them are in the layer."""
+def _enough_places(tx: Tx, scope: str, layers: set[str], ranked: Sequence[int], count: int) -> dict[int, _Place]:
+    """The places of the first of these, so many that ``count`` of them are in the layers."""
     places: dict[int, _Place] = {}
     inside = at = 0
     while inside < count and at < len(ranked):
         more = _places(tx, scope, ranked[at : at + count + POOL])
-        inside += sum(place.layer == layer for place in more.values())
+        inside += sum(place.layer in layers for place in more.values())
         places |= more
         at += count + POOL
     return places
@@ -229,7 +249,7 @@ def _around_within(places: Mapping[int, _Place]) -> dict[int, _Sides]:
 
 
 def _scores(
-    asked: _Query,
+    asked: Asked,
     matched: Mapping[int, Sequence[_Term]],
     places: Mapping[int, _Place],
     around: Mapping[int, _Sides],
@@ -249,7 +269,7 @@ def _scores(
     return {seq: value * value for seq, value in covered.items()}
 
 
-def _exact_first(asked: _Query, matched: Mapping[int, Sequence[_Term]], covered: dict[int, float]) -> None:
+def _exact_first(asked: Asked, matched: Mapping[int, Sequence[_Term]], covered: dict[int, float]) -> None:
     """Put what has the query's exact symbols before all else, where they are rare."""
     if not asked.exact:
         return

@@ -213,3 +213,36 @@ def test_the_commonest_terms_do_not_hide_the_rarer_ones(tx: Tx, say: Talks) -> N
     hits = found(tx, "server log heron")
     assert hits[0].id == rare.id
     assert found(tx, "server log line 77")[0].id == lines[77].id
+
+
+def test_several_layers_are_searched_as_one(tx: Tx, say: Talks) -> None:
+    stored = fill(say, [f"heron number{n}" for n in range(9)])
+    for layer, ids in (("cold", stored[:4]), ("archived", stored[4:6])):
+        for event in ids:
+            tx.execute("UPDATE events SET layer = ? WHERE id = ?", (layer, event.id))
+    both = found(tx, "heron", layer=("cold", "context"), limit=50)
+    apart = found(tx, "heron", layer="cold", limit=50) + found(tx, "heron", layer="context", limit=50)
+    assert sorted(both, key=lambda hit: hit.seq) == sorted(apart, key=lambda hit: hit.seq)
+    assert len(both) == 7
+
+
+def test_a_pasted_text_costs_no_more_than_a_long_question_and_finds_what_it_is_about(tx: Tx, say: Talks) -> None:
+    """A11: 64 terms were looked for, where eight make a full match."""
+    words = [f"word{chr(97 + a)}{chr(97 + b)}" for a in range(20) for b in range(20)]
+    stored = fill(say, [*(" ".join(words[n : n + 10]) for n in range(0, 400, 10)), "port 43791"])
+    query = " ".join([*words[:200], "43791", *words[200:]])
+    asked = lexical.ask(tx, scope="owner", query=query)
+    assert len(asked.terms) <= lexical.LOOKED_FOR + 1
+    hits = found(tx, f"{' '.join(words[:30])} 43791", limit=50)
+    assert hits[0].id == stored[-1].id, "exact ones are always looked for"
+    assert hits[1].score > GATE
+
+
+def test_a_question_asked_once_serves_search_and_score(tx: Tx, say: Talks) -> None:
+    stored = fill(say, TALK)
+    asked = lexical.ask(tx, scope="owner", query="my sister in Lisbon")
+    seqs = [event.seq for event in stored]
+    assert lexical.search(tx, scope="owner", layer="context", query=asked, limit=5) == found(tx, "my sister in Lisbon")
+    assert lexical.score(tx, scope="owner", query=asked, seqs=seqs) == lexical.score(
+        tx, scope="owner", query="my sister in Lisbon", seqs=seqs
+    )
