@@ -12,7 +12,7 @@ import trio
 from homed import events as notices
 from homed.agent.archive import Archive, visible
 from homed.agent.deletion import Deletion
-from homed.agent.indexing import fill_index
+from homed.agent.indexing import keep_index
 from homed.agent.lanes import Lanes
 from homed.agent.loop import Loop
 from homed.agent.ports import AgentPorts
@@ -109,7 +109,7 @@ class Conversations:
                 self.wake(input_.id)
             nursery.start_soon(self._deletion.run)
             self._ready.set()
-            await fill_index(self._ports.store)
+            nursery.start_soon(keep_index, self._ports.store)
             await trio.sleep_forever()
 
     def close_intake(self) -> None:

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import logging
 
+import trio
+
 from homed.errors import StorageError
 from homed.retrieval import index
-from homed.store.rows import Storage
+from homed.store.rows import Lending, Storage
 
 log = logging.getLogger(__name__)
+
+
+LOOK = 60.0
+"""Seconds between two looks at whether the index was found damaged."""
+
+
+async def keep_index(store: Lending) -> None:
+    """``fill_index`` now, and again whenever the index is to be made anew.  Runs until it is cancelled."""
+    await fill_index(store)
+    while True:
+        await trio.sleep(LOOK)
+        try:
+            if store.words_damaged():
+                await store.write(index.give_up)
+            wanted = await store.read(index.broken)
+        except StorageError as error:
+            log.warning("the index was not looked at: %s", error.message)
+            continue
+        if wanted:
+            await fill_index(store)
 
 
 async def fill_index(store: Storage) -> None:

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import logging
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 
+from homed.errors import StorageError
 from homed.memory import events
 from homed.memory.records import EventKind
 from homed.retrieval.words import Words
+from homed.store import wordtables
 from homed.store.rows import Row, Tx, dumps, loads
 
-VERSION = 1
-"""Of the terms.  Another version than the file's: everything is indexed again."""
+log = logging.getLogger(__name__)
+
+STEMMER = "3.1.1"
+"""The release of snowballstemmer that pyproject pins: another one may make other stems of a word."""
+
+_MAKING = f"1 {STEMMER} {unicodedata.unidata_version}"  # the first number is of our own rules in `words`
+VERSION = int.from_bytes(hashlib.blake2b(_MAKING.encode(), digest_size=6).digest(), "big")
+"""Of the terms.  Another version than the file's: everything is indexed again, since only the very same terms can be
+taken out of the index."""
+
+BROKEN = -1
+"""In the place of the version: the index disagrees with itself, and nothing is put into it until it is made anew."""
 
 SLICE = 200_000
 """Characters that one call of ``backfill`` looks at: some 100 ms of the writer."""
@@ -35,8 +49,45 @@ def catch_up(tx: Tx) -> int:
     Belongs into every transaction that appends, deletes or ends (no_memory) events; what one left out the next one
     does.  Returns how many events were looked at.  Of many deleted ones it erases some: whoever deletes them calls
     ``erase`` and ``tidy`` until there is nothing left to do.
+
+    An index that is damaged keeps nobody from storing: it is left alone from then on, until ``backfill`` or ``tidy``
+    makes it anew.
     """
-    erased = erase(tx)
+    return _unless_broken(tx, _catch_up)
+
+
+def broken(tx: Tx) -> bool:
+    """Whether the index was found damaged and is to be made anew."""
+    return bool(tx.value("SELECT version FROM word_marks") == BROKEN)
+
+
+def give_up(tx: Tx) -> None:
+    """Leave the index alone from now on: it is damaged, and will be made anew."""
+    tx.execute("UPDATE word_marks SET version = ?", (BROKEN,))
+
+
+def _unless_broken(tx: Tx, work: Callable[[Tx], int]) -> int:
+    if broken(tx):
+        return 0
+    _start_over_for_new_terms(tx)
+    tx.execute("SAVEPOINT words")
+    try:
+        result = work(tx)
+        tx.execute("SAVEPOINT written")  # here FTS5 writes what it has gathered, not with the COMMIT of everybody
+        tx.execute("RELEASE written")
+    except StorageError as error:
+        if error.detail.get("reason") != "index_damaged":
+            raise
+        log.error("%s It is made anew soon.", error.message)
+        tx.execute("ROLLBACK TO words")
+        give_up(tx)
+        result = 0
+    tx.execute("RELEASE words")
+    return result
+
+
+def _catch_up(tx: Tx) -> int:
+    erased = _erase(tx)
     rows = tx.all(f"SELECT {_COLUMNS}, {_INDEXED} FROM events WHERE seq > (SELECT mark FROM word_marks) ORDER BY seq")
     if rows:
         _add(tx, [row[:5] for row in rows if row[5]])
@@ -51,6 +102,10 @@ def backfill(tx: Tx, limit: int = 256) -> int:
     for about 100 ms.
     """
     _start_over_for_new_terms(tx)
+    return _unless_broken(tx, lambda tx: _backfill(tx, limit))
+
+
+def _backfill(tx: Tx, limit: int) -> int:
     rows = tx.all(
         f"SELECT {_COLUMNS}, {_INDEXED} FROM events WHERE seq <= (SELECT backlog FROM word_marks)"
         " ORDER BY seq DESC LIMIT ?",
@@ -107,6 +162,10 @@ def erase(tx: Tx) -> int:
     The terms are made again from the text, so none of them stays.  Up to ``FEW`` are overwritten where they stand.
     More are only marked as gone, which is 40 times faster, and leave the file with ``tidy``.
     """
+    return _unless_broken(tx, _erase)
+
+
+def _erase(tx: Tx) -> int:
     count = int(tx.value("SELECT count(*) FROM word_drops"))
     if not count:
         return 0
@@ -129,7 +188,17 @@ def erase(tx: Tx) -> int:
 
 
 def tidy(tx: Tx) -> bool:
-    """Rewrite some of the index (20 ms of it), so that words marked as gone are in no page; False: all is tidy."""
+    """Rewrite some of the index (20 ms of it), so that words marked as gone are in no page; False: all is tidy.
+
+    One that is damaged is made anew here, empty: so nothing of what was deleted is in it either.
+    """
+    going_on = _unless_broken(tx, _tidy)
+    if broken(tx):
+        _start_over_for_new_terms(tx)
+    return bool(going_on)
+
+
+def _tidy(tx: Tx) -> bool:
     state = tx.value("SELECT untidy FROM word_marks")
     if not state:
         return False
@@ -148,9 +217,10 @@ def _terms(words: Words, scope: str, text: str) -> str:
 
 
 def _start_over_for_new_terms(tx: Tx) -> None:
-    if tx.value("SELECT version FROM word_marks") == VERSION:
+    found = tx.one("SELECT version, mark FROM word_marks")
+    if found is None or found[0] == VERSION:
         return
-    tx.execute("INSERT INTO word_index (word_index) VALUES ('delete-all')")
-    tx.execute("DELETE FROM word_counts")
-    tx.execute("DELETE FROM word_drops")
-    tx.execute("UPDATE word_marks SET backlog = mark, version = ?", (VERSION,))
+    wordtables.remake(tx)
+    if found[0] != BROKEN:  # what has come since is indexed by ``catch_up``, at once
+        tx.execute("UPDATE word_marks SET mark = ?1, backlog = ?1", (found[1],))
+    tx.execute("UPDATE word_marks SET version = ?", (VERSION,))

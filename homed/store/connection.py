@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,8 +12,10 @@ from typing import Any
 import apsw
 
 from homed.errors import StorageError
-from homed.store import migrations, problems
+from homed.store import migrations, problems, wordtables
 from homed.store.rows import Row, SqlValue
+
+_log = logging.getLogger(__name__)
 
 APPLICATION_ID = 0x686F6D64
 """In the file's header: "homd"."""
@@ -195,16 +199,45 @@ def _whose(connection: apsw.Connection, path: Path) -> bool:
 
 
 def _look_for_damage(connection: apsw.Connection, path: Path) -> None:
-    until = time.monotonic() + CHECK_SECONDS
+    found = _quick_check(connection, CHECK_SECONDS)
+    if found != "ok" and not _words_mended(connection, path):
+        raise problems.corrupt(path, found.splitlines()[-1])
+
+
+def _quick_check(connection: apsw.Connection, seconds: float) -> str:
+    """What SQLite finds first, or "ok", as far as it comes in the time."""
+    until = time.monotonic() + seconds
     connection.set_progress_handler(lambda: time.monotonic() > until, 10_000)
     try:
-        found = connection.execute("PRAGMA quick_check(1)").get
+        return str(connection.execute("PRAGMA quick_check(1)").get)
     except apsw.InterruptError:
-        return
+        return "ok"
     finally:
         connection.set_progress_handler(None)
-    if found != "ok":
-        raise problems.corrupt(path, str(found).splitlines()[-1])
+
+
+def _words_mended(connection: apsw.Connection, path: Path) -> bool:
+    """Make the word index anew, if that is all that is wrong; else nothing is changed.
+
+    What SQLite finds in it is told apart by trying: the change is kept only if the whole file is sound with it.
+    """
+    if connection.pragma("user_version") != migrations.latest():
+        return False
+    connection.pragma("secure_delete", "on")
+    connection.pragma("cache_spill", 0)  # until it is kept, no page of it is written anywhere
+    kept = False
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        kept = wordtables.remake(Transaction(connection, path)) and _quick_check(connection, math.inf) == "ok"
+    except (apsw.Error, StorageError) as error:
+        _log.debug("the word index cannot be made anew: %s", error)
+    finally:
+        if connection.in_transaction:
+            connection.execute("COMMIT" if kept else "ROLLBACK")
+        connection.pragma("cache_spill", 1)
+    if kept:
+        _log.warning("%s: the word index was damaged; it is made anew, nothing that was said is lost", path)
+    return kept
 
 
 def _prepare(connection: apsw.Connection, path: Path, *, wal: bool) -> None:

@@ -46,6 +46,7 @@ class Store:
         self._writer = writer
         self._readers = readers
         self._damage = damage
+        self._words_damaged = False
         self._found, self._kept = trio.Event(), trio.Event()
         if damage is not None:
             self._kept.set()
@@ -95,6 +96,14 @@ class Store:
         except Damaged as error:
             self.found_damaged(error)
             raise
+        except StorageError as error:
+            self._words_damaged |= error.detail.get("reason") == "index_damaged"
+            raise
+
+    def words_damaged(self) -> bool:
+        """Whether a read since the last call found the word index damaged; what is stored is not touched by that."""
+        found, self._words_damaged = self._words_damaged, False
+        return found
 
     @asynccontextmanager
     async def reader(self) -> AsyncIterator[Reader]:

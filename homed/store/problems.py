@@ -55,7 +55,7 @@ def index_damaged(path: Path, what: str) -> StorageError:
     return _error(
         "index_damaged",
         f"The search index in {path} is damaged ({what}).",
-        "Nothing that was said is lost. Stop homed and run `homed doctor --repair`: it makes the index anew.",
+        "Nothing that was said is lost. homed makes the index anew, at the latest when it starts again.",
         path,
     )
 

@@ -85,6 +85,10 @@ class Lending(Storage, Protocol):
         """A reading connection for the length of the block."""
         ...
 
+    def words_damaged(self) -> bool:
+        """Whether a read since the last call found the word index damaged."""
+        ...
+
 
 def dumps(value: object) -> str:
     """JSON as we store it: compact, not escaped to ASCII."""

@@ -13,6 +13,7 @@ import pytest
 import trio
 
 from homed.errors import StorageError
+from homed.store import connection as connections
 from homed.store import damage, migrations
 from homed.store.damage import Damage, keep
 from homed.store.db import Store, open_store
@@ -104,6 +105,30 @@ def without_copies(path: Path) -> dict[str, str]:
         return fingerprint(path.parent)
     finally:
         moved.rename(kept)
+
+
+async def test_with_a_damaged_word_index_beside_it_nothing_of_the_file_is_changed_either(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index is made anew only in a file that is sound then, however long it takes to be sure of that."""
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE word_index_data SET block = x'00000000ff' WHERE id = 10")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    zero(path, max(leaves(path)))
+    before = content(path)
+    looked: list[float] = []
+    check = connections._quick_check
+
+    def hurried(connection: apsw.Connection, seconds: float) -> str:
+        looked.append(seconds)
+        return check(connection, seconds)
+
+    monkeypatch.setattr(connections, "_quick_check", hurried)
+    async with open_store(path) as store:
+        assert store.damage is not None
+    assert content(path) == before
+    assert looked[1:] == [float("inf")]
 
 
 async def test_the_copy_is_private_whole_and_made_once_for_all_starts(path: Path) -> None:
