@@ -108,10 +108,12 @@ class Words:
 
     def __init__(self, *, singles: bool = True) -> None:
         self._singles = singles
-        import snowballstemmer  # its languages take as long to load as a whole room of ours, and no start needs one
+        # its languages take as long to load as a whole room of ours, and no start needs one; by name, since
+        # `snowballstemmer.stemmer` takes PyStemmer's where that is installed, which may make other stems
+        from snowballstemmer.english_stemmer import EnglishStemmer
+        from snowballstemmer.russian_stemmer import RussianStemmer
 
-        self._english = snowballstemmer.stemmer("english")
-        self._russian = snowballstemmer.stemmer("russian")
+        self._english, self._russian = EnglishStemmer(), RussianStemmer()
         self._stems: dict[str, str] = {}
 
     def tokens(self, text: str) -> list[str]:

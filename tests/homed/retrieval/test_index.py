@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import tomllib
+from pathlib import Path
+
 import apsw
 import pytest
 
 from homed.memory import events, inputs
 from homed.memory.records import EventKind, InputState, NewEvent, Outcome
 from homed.retrieval import index, lexical
+from homed.retrieval.words import Words
 from homed.store.rows import Tx
 from tests.homed.retrieval.conftest import Talks
 from tests.kit.memory_check import faults, indexed
 
+ROOT = Path(__file__).parents[3]
 NAMES = ["alder", "birch", "cedar", "dogwood", "elm", "fir", "gum", "hazel", "ivy", "juniper"]
 ANSWERED = Outcome(InputState.ANSWERED, "done")
 
@@ -145,6 +151,36 @@ def test_terms_made_by_other_rules_are_made_again(tx: Tx, db: apsw.Connection, s
     tx.execute("UPDATE word_marks SET version = version - 1")
     assert index.backfill(tx) == 1
     assert (hits(tx, "heron"), faults(db)) == ([event.id], [])
+
+
+def test_what_was_indexed_by_other_rules_is_not_erased_by_ours(
+    tx: Tx, db: apsw.Connection, say: Talks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FTS5 takes out just what it is told, and says nothing when that was never in: the old words would stay."""
+    gone, kept = say("xyzzyplughs"), say("herons")
+    with monkeypatch.context() as other:  # a stemmer of another release made these
+        other.setattr(index, "VERSION", 7)
+        other.setattr(index, "_terms", lambda words, scope, text: index.prefix(scope) + text + "old")
+        while index.backfill(tx):
+            pass
+    assert _on_disk_or_gathered(tx, "xyzzyplughsold")
+    tx.execute("DELETE FROM events WHERE id = ?", (gone.id,))
+    index.catch_up(tx)
+    while index.backfill(tx):
+        pass
+    assert not _on_disk_or_gathered(tx, "xyzzyplughsold")
+    assert (hits(tx, "heron"), faults(db)) == ([kept.id], [])
+
+
+def _on_disk_or_gathered(tx: Tx, word: str) -> bool:
+    return bool(tx.value("SELECT count(*) FROM word_terms WHERE term = ?", (index.term("owner", word),)))
+
+
+def test_the_version_of_the_terms_names_all_that_makes_them() -> None:
+    pins = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    assert f"snowballstemmer=={index.STEMMER}" in pins
+    assert importlib.metadata.version("snowballstemmer") == index.STEMMER
+    assert type(Words()._english).__module__ == "snowballstemmer.english_stemmer", "never PyStemmer's"
 
 
 @pytest.mark.parametrize("scope", ["group:qq:1", "", 'o\'wner "x"', "主"])
