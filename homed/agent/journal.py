@@ -6,7 +6,7 @@ and the notices it causes happen under the turn's gate, so that a history read u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -153,15 +153,18 @@ class Journal:
         self.reach("turn.before_finish")
         at = self._ports.wall()
 
-        def write(tx: Tx) -> list[Event]:
+        def write(tx: Tx) -> tuple[list[Event], bool]:
             why = STOPPED if turn.stopping else INTERRUPTED
             left = [interrupted(call, why) for call in events.dangling_calls(tx, turn.id)]
             last = [*left, *ending.events]
-            return inputs.finish(tx, turn.input.id, ending.outcome, last, at=at, no_memory=turn.no_memory)
+            stored = inputs.finish(tx, turn.input.id, ending.outcome, last, at=at, no_memory=turn.no_memory)
+            return stored, turn.no_memory and _unnamed(tx, turn)
 
-        def after(stored: Sequence[Event]) -> None:
+        def after(result: tuple[list[Event], bool]) -> None:
             turn.over = True
-            turn.events.extend(stored)
+            turn.events.extend(result[0])
+            if result[1]:
+                self._tell_title(turn, "")
             ending.tell()
             self._tell_interrupted(turn)
             self._tell_end(turn, ending)
@@ -205,6 +208,24 @@ def _put_in(tx: Tx, given: Input, heard: Heard, *, at: float, no_memory: bool) -
         threads.rename(tx, given.thread, title)
     event = events.append(tx, given, new, at=at)
     return blocks.adopt(tx, event, given.id, at=at) if brought else event, title if named else ""
+
+
+def _unnamed(tx: Tx, turn: Turn) -> bool:
+    """Take away the name that the turn's message gave its thread before anybody said that it is private."""
+    said = [event for event in turn.events if event.kind is EventKind.USER]
+    files = blocks.of_events(tx, [event.id for event in said])
+    names = {title_of(event.text) for event in said} | {block.name for found in files.values() for block in found}
+    thread = threads.get(tx, turn.input.thread)
+    if thread is None or not thread.title or thread.title not in names:
+        return False
+    threads.rename(tx, thread.id, "")
+    return True
+
+
+def title_of(text: str, words: int = 8, longest: int = 48) -> str:
+    """A conversation's name: the first words of its first message."""
+    title = " ".join(text.split()[:words])
+    return title if len(title) <= longest else title[: longest - 1].rstrip() + "…"
 
 
 def interrupted(call: Mapping[str, object], why: str = INTERRUPTED) -> NewEvent:

@@ -14,7 +14,7 @@ from homed.agent.catalogue import Catalogue
 from homed.agent.context import Context
 from homed.agent.dispatch import Dispatch
 from homed.agent.guard import Guard
-from homed.agent.journal import Heard, Journal
+from homed.agent.journal import Heard, Journal, title_of
 from homed.agent.model import Broken, Model, Said
 from homed.agent.outputs import Outputs
 from homed.agent.ports import AgentPorts
@@ -307,12 +307,6 @@ class Loop:
         text = self._ports.redactor.redact(response)
         event = NewEvent(EventKind.ASSISTANT, text, {"final": True, "partial": False})
         return Ending(turn.outcome(InputState.ANSWERED, text), (event,))
-
-
-def title_of(text: str, words: int = 8, longest: int = 48) -> str:
-    """A conversation's name: the first words of its first message."""
-    title = " ".join(text.split()[:words])
-    return title if len(title) <= longest else title[: longest - 1].rstrip() + "…"
 
 
 def _group(scope: str) -> str:

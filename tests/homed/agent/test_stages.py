@@ -370,6 +370,26 @@ async def test_no_memory_from_a_stage_holds_for_the_whole_turn(tmp_path: Path, s
         assert "between us" not in str(model.requests[2])
 
 
+@pytest.mark.parametrize("stage", ["pre_action", "post_action", "before_output"])
+async def test_a_conversation_is_not_named_by_what_was_said_to_be_private_later(tmp_path: Path, stage: str) -> None:
+    async def private(_: Fields) -> Mapping[str, object]:
+        return {"no_memory": True}
+
+    host = FakeHost()
+    host.stage(stage, private)
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("ok"), says("ok"), says("ok")), host=host)) as agent:
+        done = await agent.ask("my secret diagnosis is malaria")
+        listed: Any = await agent.conversations.archive.threads(OWNER)
+        assert [thread["title"] for thread in listed["threads"]] == [""]
+        assert agent.of("thread")[-1]["title"] == ""
+        await agent.conversations.archive.rename(OWNER, done.thread, "Doctor")
+        await agent.ask("and it is cured", thread=done.thread)
+        assert (await agent.history(done.thread))["thread"]["title"] == "Doctor", "a person named it"
+        host.registry.stage_entries.clear()
+        other = await agent.ask("something else")
+        assert (await agent.history(other.thread))["thread"]["title"] == "something else"
+
+
 async def test_no_memory_from_on_input_outlives_a_crash(tmp_path: Path) -> None:
     async def private(_: Fields) -> Mapping[str, object]:
         return {"no_memory": True}
