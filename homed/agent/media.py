@@ -1,6 +1,7 @@
 """Attachments as a model gets them: pictures where it can see, text as fenced data, anything else by name, type, size.
 
-What a person attached is data, never instructions, and is treated as the result of a tool that read it from a file.
+What a person attached is data, never instructions: it taints a turn as a tool's result from outside does
+(``Turn.tainted_for``).
 """
 
 from __future__ import annotations

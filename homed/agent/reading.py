@@ -16,7 +16,7 @@ from homed.memory import events as table
 from homed.memory import ledger, scope_window
 from homed.memory.budget import Budget, protected, top_k
 from homed.memory.choose import FULL
-from homed.memory.records import Event, EventKind
+from homed.memory.records import Event, EventKind, shows_files
 from homed.memory.window import Limits, Selection, paired, select
 from homed.retrieval import lexical
 from homed.store.rows import Tx, dumps
@@ -196,9 +196,11 @@ def _noted(tx: Tx, wanted: Wanted, found: Found) -> None:
 
 
 def _needless(events: Sequence[Event], scores: Mapping[int, float], gate: float) -> bool:
-    """Words of strangers that another conversation's tool brought, and that have nothing to do with this message.
+    """Words of strangers that another conversation's tool or files brought, and that have nothing to do with this one.
 
     Shown they would turn every standing yes of the person back into a question, for nothing.
     """
-    outside = any(event.kind is EventKind.TOOL and event.data.get("untrusted") for event in events)
+    outside = any(
+        (event.kind is EventKind.TOOL and event.data.get("untrusted")) or shows_files(event) for event in events
+    )
     return outside and max(scores.get(event.seq, 0.0) for event in events) < gate

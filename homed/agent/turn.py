@@ -14,7 +14,7 @@ import trio
 from homed.agent.ports import CallContext, TokensPort
 from homed.agent.view import View
 from homed.identity.roles import Identity
-from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome, is_draft
+from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome, is_draft, shows_files
 from homed.providers.base import Usage
 
 
@@ -138,8 +138,10 @@ class Turn:
 
     def tainted_for(self, tool: str) -> bool:
         """True if text from outside may stand behind a call of ``tool``: what came in this turn, or what is
-        shown or told of earlier ones, but for the tool's own results, after which the person has spoken again."""
-        return self.tainted or any(e.data.get("untrusted") and e.data.get("name") != tool for e in self.view.shown)
+        shown or told of earlier ones, but for the tool's own results, after which the person has spoken again; and
+        files, which people pass on without having written or read them."""
+        told = any(e.data.get("untrusted") and e.data.get("name") != tool for e in self.view.shown)
+        return self.tainted or told or any(shows_files(e) for e in (*self.view.window, *self.events))
 
     @property
     def no_memory(self) -> bool:

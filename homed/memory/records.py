@@ -73,6 +73,11 @@ def is_draft(event: Event) -> bool:
     return event.kind is EventKind.NOTE and event.data.get("code") == DRAFT
 
 
+def shows_files(event: Event) -> bool:
+    """True for a message whose files a prompt shows with it: their content is nobody's word, whoever attached them."""
+    return bool(event.data.get("files")) and not event.data.get("withheld")
+
+
 def calls_of(event: Event) -> list[Mapping[str, object]]:
     """The tool calls an ASSISTANT event made; none for other kinds."""
     found = event.data.get("calls")
