@@ -167,7 +167,7 @@ class Context:
                 yield User(told)
             starts = event.thread != speaking or event.kind is EventKind.USER
             place = turn.view.places.get(event.thread, notes.Place("", event.channel))
-            shown = event if mine or not starts else _marked(event, place)
+            shown = event if mine else _recalled(event, place, marked=starts)
             speaking = event.thread
             yield from prompt.render([shown], attached.images)
 
@@ -221,8 +221,9 @@ def paired(messages: Sequence[Message]) -> tuple[Message, ...]:
     return repaired.messages
 
 
-def _marked(event: Event, place: notes.Place) -> Event:
-    return replace(event, text=f"{notes.mark(event, place)}\n{event.text}")
+def _recalled(event: Event, place: notes.Place, *, marked: bool) -> Event:
+    text = notes.neutral(event.text)
+    return replace(event, text=f"{notes.mark(event, place)}\n{text}" if marked else text)
 
 
 def _text(value: object) -> str:

@@ -36,6 +36,7 @@ TITLE = 40
 """Characters of a conversation's title in a mark."""
 
 _FENCE = re.compile(r"[<＜﹤](?=\s*+/?\s*+data)|<(?=\|)", re.IGNORECASE)  # possessive: blanks are passed once
+_MARK = re.compile(r"\[(?=another conversation\b)", re.IGNORECASE)
 _SELECTORS = re.compile("(?<![^\x00-\x7f])[\ufe00-\ufe0f]|[\ufe00-\ufe0e]|(?<=\ufe0f)\ufe0f|[\U000e0100-\U000e01ef]")
 _UNSEEN = ("Cc", "Cf", "Cs", "Co")
 _KEPT = "\n\t\u200c\u200d"
@@ -63,7 +64,7 @@ def neutral(text: str) -> str:
     """``text`` without characters nobody sees, and with nothing in it that could end our fence or start another."""
     seen = "".join(c for c in text if c in _KEPT or unicodedata.category(c) not in _UNSEEN)
     seen = _SELECTORS.sub("", _JOINER_ALONE.sub("", seen))
-    return _FENCE.sub("‹", seen)
+    return _MARK.sub("(", _FENCE.sub("‹", seen))
 
 
 def fenced(name: str, text: str) -> str:
