@@ -13,7 +13,7 @@ SOURCE = "cold_storage"
 """What a recalled event says of where it came from."""
 
 REMEMBERED = 30 * 86_400.0
-"""Seconds after which an access no longer counts."""
+"""Seconds after which an access is forgotten: what a turn looked at is needed until its end."""
 
 _AMONG = "(SELECT value FROM json_each(?))"
 
@@ -31,6 +31,7 @@ def peek(tx: Tx, ids: Iterable[str], turn: str, at: float) -> list[str]:
     )
     cold = {row[0] for row in found}
     counted = [id_ for id_ in wanted if id_ in cold]
+    tx.execute("DELETE FROM accesses WHERE at < ?", (at - REMEMBERED,))
     tx.many("INSERT OR IGNORE INTO accesses (turn, event, at) VALUES (?, ?, ?)", [(turn, id_, at) for id_ in counted])
     return counted
 
@@ -63,28 +64,6 @@ def sink(tx: Tx, scope: str, ids: Collection[str]) -> int:
     moved = _in_whole_units(tx, asked, "context")
     tx.execute(f"UPDATE events SET layer = 'cold', source = '' WHERE id IN {_AMONG}", (dumps(moved),))
     return len(moved)
-
-
-def count(tx: Tx, scope: str) -> int:
-    """Cold events of the scope."""
-    return int(tx.value("SELECT count(*) FROM events WHERE scope = ? AND layer = 'cold'", (scope,)))
-
-
-def unit_of(tx: Tx, event_id: str) -> list[Event]:
-    """The event with what belongs to it (a call and its results), in their order; none when it is not there."""
-    turn = tx.one("SELECT turn, scope FROM events WHERE id = ?", (event_id,))
-    if turn is None:
-        return []
-    return next(list(unit) for unit in _units(tx, *turn) if any(event.id == event_id for event in unit))
-
-
-def accesses(tx: Tx, ids: Sequence[str], *, at: float) -> dict[str, int]:
-    """How many turns looked at each event in the last 30 days."""
-    rows = tx.all(
-        f"SELECT event, count(*) FROM accesses WHERE event IN {_AMONG} AND at > ? GROUP BY event",
-        (dumps(list(ids)), at - REMEMBERED),
-    )
-    return dict.fromkeys(ids, 0) | {row[0]: row[1] for row in rows}
 
 
 def _in_whole_units(tx: Tx, ids: Sequence[str], layer: str) -> list[str]:
