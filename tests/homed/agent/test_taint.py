@@ -66,7 +66,7 @@ async def test_a_tools_own_results_of_earlier_turns_leave_its_always_in_force(tm
 
 
 async def test_a_file_counts_as_text_from_outside_as_long_as_its_message_is_shown(tmp_path: Path) -> None:
-    """"Please see to this letter": what is in it is not the person's word."""
+    """A letter to see to: what is in it is not the person's word."""
     given = setup(**{"core.agent.max_context_size": 6})
     given.model.script = [calls(("write", "{}")), says("no"), calls(("write", "{}")), says("no")]
     async with running_agent(tmp_path, given) as agent:
