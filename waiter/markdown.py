@@ -25,8 +25,6 @@ LONG = 6000
 """Characters of a piece without a blank line that are parsed at once; more is cut at a line end."""
 PLAIN_CODE, GROWING_CODE = 20_000, 3000
 """Characters of code above which it is not coloured, whole and while it still grows: lexers are not all linear."""
-CODE_LINE = 1000
-"""Characters of a line of code above which it is not coloured: one pattern may go over it again and again."""
 CODE_SECONDS = 0.2
 """Seconds of colouring that one piece is worth; thousands of blank lines of Python would take a minute."""
 MARKS = 400
@@ -34,6 +32,8 @@ MARKS = 400
 BULLETS = "•◦▪"
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_NO_CODE = re.compile(r"[^\n]{1000}|\s{300}")
+"""A line, or a run of blanks, that no code has: it is not coloured, as one pattern may go over it again and again."""
 _MARK = re.compile(r"[*_~\[\]!<`&\\]")
 
 
@@ -288,7 +288,7 @@ def _inline(children: Sequence[Token], style: str) -> Iterator[Fragment]:
 
 def coloured(code: str, language: str) -> list[list[Fragment]]:
     """Code as lines of fragments, coloured when the language is known and that takes no longer than it may."""
-    if language and max(map(len, code.split("\n"))) <= CODE_LINE:
+    if language and not _NO_CODE.search(code):
         from pygments.lexers import get_lexer_by_name
         from pygments.util import ClassNotFound
 

@@ -27,9 +27,9 @@ MAX_HIGHLIGHT = 20_000
 CODE_SECONDS = 0.5
 """Seconds of colouring that one text is worth; ten thousand blank lines of Python would take a minute.  What is shown
 is the same with and without."""
-MAX_CODE_LINE = 1_000
-"""Characters of a line of code above which its block is shown plain: one pattern of a lexer may go over it again and
-again, and nothing stops it meanwhile."""
+_NO_CODE = re.compile(r"[^\n]{1000}|\s{300}")
+"""A line, or a run of blanks and blank lines, that no code has: its block is shown plain, because one pattern of a lexer
+may go over it again and again, and nothing stops it meanwhile."""
 MAX_TEXT = 200_000
 """Characters above which a text is shown as it is, without markup."""
 MAX_LINES = 5_000
@@ -83,7 +83,7 @@ def _table_close(_self: RendererHTML, _tokens: Sequence[Token], _idx: int, _o: O
 
 def _code(text: str, language: str, seconds: float = CODE_SECONDS) -> str:
     """``text`` as HTML, coloured when the language is known, the text not too long, and ``seconds`` are enough."""
-    if not language or seconds <= 0 or len(text) > MAX_HIGHLIGHT or max(map(len, text.split("\n"))) > MAX_CODE_LINE:
+    if not language or seconds <= 0 or len(text) > MAX_HIGHLIGHT or _NO_CODE.search(text):
         return html.escape(text)
     from pygments import format as formatted
     from pygments.formatters import HtmlFormatter

@@ -129,6 +129,7 @@ def test_a_very_long_text_is_shown_plain() -> None:
         ("- a\n" * 4_900),
         "```python\n" + "\n   " * 4_800 + "x\n```",
         ("```js\n" + ("a.b" * 330 + "\n") * 19 + "```\n\n") * 9,
+        "```python\n" + ("\n " * 140 + "x") * 35 + "\n```",
         "```java\n" + "[a" * 9_900 + "\n```",
     ],
     ids=lambda text: text[:12],
