@@ -56,6 +56,7 @@ class EventStream:
         self._had = 0
         self._pause = GATHER
         self._ended = False
+        self._known_at = trio.current_time()
 
     def __aiter__(self) -> EventStream:
         return self
@@ -109,6 +110,7 @@ class EventStream:
         return self._site.hub.missed(self._cursor, self._thread, owner=self._who.hears_daemon)
 
     async def _next(self, watcher: Watcher) -> bytes:
+        await self._known()
         deadline = trio.current_time() + self._site.heartbeat
         while (left := deadline - trio.current_time()) > 0:
             await watcher.wait(left)
@@ -118,8 +120,14 @@ class EventStream:
                 return self._end(SYNC)
             if (out := await self._batch(watcher)) is not None:
                 return out
-        await self._site.known(self._who.session, self._who.key)
+        await self._known()
         return HEARTBEAT
+
+    async def _known(self) -> None:
+        """Now and then, however much there is to tell: whether it is still told to who began it.  Raises Denied."""
+        if trio.current_time() >= self._known_at + self._site.heartbeat:
+            await self._site.known(self._who.session, self._who.key)
+            self._known_at = trio.current_time()
 
     async def _batch(self, watcher: Watcher) -> bytes | None:
         """What waits, as frames; None if there was nothing to tell."""

@@ -375,6 +375,27 @@ async def test_who_logs_out_hears_no_more(autojump_clock: trio.testing.MockClock
     await stream.aclose()
 
 
+async def test_who_logs_out_hears_no_more_of_a_stream_that_is_never_silent(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    kernel = StandIn()
+    talk = kernel.open_talk("t")
+    browser = Browser(site_on(kernel), kernel, talk.id)
+    browser.load()
+    stream = browser.stream()
+    await anext(stream)
+    kernel.auth_logout("session-1")
+    for n in range(10):
+        kernel.post("tool_call", talk.id, "turn1", call=f"c{n}", tool="t", status="running", args={})
+        if b"logged_out" in await anext(stream):
+            break
+        await trio.sleep(5)
+    assert trio.current_time() <= 20
+    with pytest.raises(StopAsyncIteration):
+        await anext(stream)
+    await stream.aclose()
+
+
 async def test_a_kernel_that_fails_ends_the_stream_with_a_reload(autojump_clock: trio.testing.MockClock) -> None:
     kernel = StandIn()
     talk = kernel.open_talk("t")
