@@ -28,7 +28,7 @@ CODE_SECONDS = 0.5
 """Seconds of colouring that one text is worth; ten thousand blank lines of Python would take a minute.  What is shown
 is the same with and without."""
 _NO_CODE = re.compile(r"[^\n]{1000}|\s{300}")
-"""A line, or a run of blanks and blank lines, that no code has: its block is shown plain, because one pattern of a lexer
+"""A line, or a run of blanks and line ends, that no code has: its block is shown plain, because one pattern of a lexer
 may go over it again and again, and nothing stops it meanwhile."""
 MAX_TEXT = 200_000
 """Characters above which a text is shown as it is, without markup."""
