@@ -45,7 +45,11 @@ class Sending:
 
     async def more(self, data: bytes) -> None:
         """Take what came; who sends more than their share is taken from slowly."""
-        await trio.sleep(self._site.limits.uploaded.wait(self._account, len(data)))
+        while True:  # until it was taken: others may take what there is meanwhile
+            wait = self._site.limits.uploaded.wait(self._account, len(data))
+            await trio.sleep(wait)
+            if not wait:
+                break
         self._waiting += data
         while len(self._waiting) > PIECE:  # so that the last piece is never empty
             await self._send(bytes(self._waiting[:PIECE]), last=False)

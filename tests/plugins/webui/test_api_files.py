@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
 import trio
+import trio.testing
 
 from homed.errors import Unavailable
-from plugins.webui.api_files import PIECE
+from plugins.webui.api_files import PIECE, Sending
+from plugins.webui.context import Site, Who
+from plugins.webui.guard import Guard
+from plugins.webui.limits import Buckets, Limits
 
 from .client import Answer, Browser, browsing
 from .serving import serving
+from .standin import StandIn
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 
@@ -184,3 +190,14 @@ async def test_an_export_that_breaks_off_is_no_whole_file() -> None:
                 got += more
         assert got.startswith(b"HTTP/1.1 200")
         assert not got.endswith(b"0\r\n\r\n"), "it does not look finished"
+
+
+async def test_many_uploads_at_once_get_no_more_than_one_would(autojump_clock: trio.testing.MockClock) -> None:
+    kernel = StandIn()
+    site = Site.build(kernel, kernel.hub, Guard(), port=1)
+    site = replace(site, limits=Limits(uploaded=Buckets(100, 10)))
+    began = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        for n in range(5):
+            nursery.start_soon(Sending(site, Who("webui:owner", "owner", "s"), f"{n}", "text/plain").more, b"x" * 100)
+    assert trio.current_time() - began >= 40  # 500 bytes, of which 100 are free, at 10 a second
