@@ -223,9 +223,12 @@ def _unnamed(tx: Tx, turn: Turn) -> bool:
 
 
 def title_of(text: str, words: int = 8, longest: int = 48) -> str:
-    """A conversation's name: the first words of its first message."""
-    title = " ".join(text.split()[:words])
-    return title if len(title) <= longest else title[: longest - 1].rstrip() + "…"
+    """A conversation's name: the first words of its first message, with an ellipsis where more followed."""
+    said = text.split()
+    title = " ".join(said[:words])
+    if len(title) <= longest and len(said) <= words:
+        return title
+    return title[: longest - 1].rstrip(" ,.;:，。；：、") + "…"
 
 
 def interrupted(call: Mapping[str, object], why: str = INTERRUPTED) -> NewEvent:

@@ -153,7 +153,7 @@ async def test_a_thread_is_titled_by_its_first_message(tmp_path: Path) -> None:
     async with running_agent(tmp_path) as agent:
         done = await agent.ask("Please plan a long walk through the hills near my home")
         view = await agent.history(done.thread)
-        assert view["thread"]["title"] == "Please plan a long walk through the hills"
+        assert view["thread"]["title"] == "Please plan a long walk through the hills…"
         assert [d["created"] for d in agent.of("thread")] == [True, False]
 
 
