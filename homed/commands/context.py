@@ -17,7 +17,7 @@ WHY = {
     "fits": "all of it fits",
     "recent": "newest of this conversation",
     "active": "newest of another that is going on",
-    "score": "about the same thing",
+    "score": "closest of the others, then the newest",
 }
 
 OUTGROWN = {

@@ -73,6 +73,8 @@ def _logs(args: argparse.Namespace) -> int:
         return 0
     for line in lines:
         print(clean(line))
+    if not lines:
+        print(f"{args.name} wrote nothing yet.", file=sys.stderr)
     crashes = next(p["crashes"] for p in ask(args, "admin.plugins")["plugins"] if p["name"] == args.name)
     if crashes:
         last = crashes[-1]

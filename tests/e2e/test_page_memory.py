@@ -91,7 +91,7 @@ def test_why_shows_what_was_in_view_left_out_recalled_and_sunk(page: Page) -> No
     expect(first.locator(".event")).to_have_count(8)
     expect(first.locator(".event").first).to_contain_text("Black Krim split")
     expect(first.locator(".event").first).to_contain_text("0.83")
-    expect(first.locator(".event").first).to_contain_text("close to the question")
+    expect(first.locator(".event").first).to_contain_text("closest of the others")
     assert first.locator(".bar i").first.evaluate("one => one.style.width") == "83%"
     names = ["In view", "Left out", "From cold memory", "From other conversations", "Found, but no room to tell"]
     expect(dialog.locator("details.group > summary b")).to_have_text([*names, "Back in the window", "To cold memory"])
