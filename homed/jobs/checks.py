@@ -193,6 +193,8 @@ def logs_clean(paths: Paths, redact: Callable[[str], str]) -> Check:
 
 def _lines(file: Path) -> Iterator[str]:
     try:
+        if not file.is_file():  # a pipe would be waited at for ever
+            return
         with file.open("rb") as reading:
             reading.seek(max(0, file.stat().st_size - LONGEST_LOOK))
             for line in reading:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from homed.jobs.checks import Check, State, bad, ok, warn
@@ -74,10 +75,27 @@ def words(tx: Tx) -> Check:
     return ok("word index", f"{there} events")
 
 
-def files(tx: Tx, media: Path, *, deep: bool) -> Check:
-    """Whether every attachment has its file, and every file somebody who names it."""
-    named = {row[0] for row in tx.all("SELECT hash FROM blocks UNION SELECT hash FROM uploads WHERE hash <> ''")}
-    loose = {row[0] for row in tx.all("SELECT hash FROM loose_files")}
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files that rows name, and those that are on their way out; by hash."""
+
+    named: frozenset[str]
+    loose: frozenset[str]
+
+
+def files_of(tx: Tx) -> Files:
+    """What the rows say of files."""
+    named = tx.all("SELECT hash FROM blocks UNION SELECT hash FROM uploads WHERE hash <> ''")
+    return Files(
+        frozenset(row[0] for row in named), frozenset(row[0] for row in tx.all("SELECT hash FROM loose_files"))
+    )
+
+
+def files(said: Files, media: Path, *, deep: bool) -> Check:
+    """Whether every attachment has its file, and every file somebody who names it.  ``deep`` reads them all, which may
+    take minutes: outside of any transaction.
+    """
+    named, loose = said.named, said.loose
     there = dict(_files(media))
     if missing := sorted(named - there.keys()):
         return bad(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import trio
 
@@ -23,7 +23,15 @@ from homed.store.examine import blank, sqlite_version
 from homed.store.filesystem import FileSystem
 from homed.store.rows import Tx
 
-Read = Callable[[Callable[[Tx], list[Check]]], Awaitable[list[Check]]]
+T = TypeVar("T")
+
+
+class Read(Protocol):
+    """``Store.read``."""
+
+    def __call__(self, fn: Callable[[Tx], T], /) -> Awaitable[T]:
+        """Run ``fn`` on the database."""
+        ...
 
 
 class Trial(Protocol):
@@ -51,7 +59,7 @@ class Patient:
 
     ``read`` runs checks on the database; ``setting`` gives the value in force; ``unclaimed`` are faults of settings
     given from outside.  ``damage``: why a running daemon is read-only.  ``source`` is the model in use, ``trial`` asks
-    it a short question (only for a deep look).
+    it a short question (only for a deep look).  ``running``: others store something meanwhile.
     """
 
     paths: Paths
@@ -62,6 +70,7 @@ class Patient:
     unclaimed: Sequence[str] = ()
     plugins: Sequence[Mapping[str, object]] = ()
     damage: str = ""
+    running: bool = False
     source: Source | None = None
     trial: Callable[[str], Awaitable[Trial]] | None = None
     daemon: Sequence[Check] = field(default_factory=tuple)
@@ -89,13 +98,16 @@ async def _stored(patient: Patient, *, deep: bool) -> list[Check]:
     if await trio.to_thread.run_sync(blank, paths.db):
         return [_blank(paths)]
 
-    def look(tx: Tx) -> list[Check]:
-        found = contents.database(tx, patient.disk, deep=deep)
-        whole = len(found) > 2  # of this schema
-        return [*found, *([contents.files(tx, paths.media, deep=deep)] if whole else [])]
-
+    # without a log a look of minutes would keep everybody from storing
+    whole = deep and (patient.disk.local or not patient.running)
     try:
-        found = await patient.read(look)
+        found = await patient.read(lambda tx: contents.database(tx, patient.disk, deep=whole))
+        if deep and not whole and found[0].state is checks.State.OK:
+            found[0] = ok(
+                "database", f"sound at a quick look; on {patient.disk.name} stop homed to have all of it read"
+            )
+        if len(found) > 2:  # of this schema
+            found = [*found, await _files(patient, deep=deep)]
     except StorageError as error:
         found = [bad("database", error.message, _without_repair(error) or contents.REPAIR)]
     if patient.damage and found[0].state is checks.State.OK:  # damage that a quick look does not see
@@ -108,6 +120,18 @@ def _blank(paths: Paths) -> Check:
         return ok("database", "none yet: the first start makes it")
     hint = "If something was in it, put a copy of yours in its place before you start homed."
     return warn("database", "empty, not a single byte: the next start makes it anew", hint)
+
+
+async def _files(patient: Patient, *, deep: bool) -> Check:
+    """Looked at between two transactions; what went away meanwhile with its message is nobody's fault."""
+    said = await patient.read(contents.files_of)
+    media = patient.paths.media
+    found = await trio.to_thread.run_sync(lambda: contents.files(said, media, deep=deep), abandon_on_cancel=True)
+    if found.state is checks.State.OK:
+        return found
+    again = await patient.read(contents.files_of)
+    both = contents.Files(said.named & again.named, said.loose | again.loose | (said.named ^ again.named))
+    return await trio.to_thread.run_sync(lambda: contents.files(both, media, deep=deep), abandon_on_cancel=True)
 
 
 def _without_repair(error: StorageError) -> str:

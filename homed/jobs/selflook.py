@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
+
+import trio
 
 from homed.errors import NotFound
 from homed.jobs import doctor
@@ -49,16 +51,23 @@ class SelfLook:
     sources: Sources
     host: Plugins
     redactor: Redactor
+    one_deep: trio.Lock = field(default_factory=trio.Lock)
 
     async def examine(self, *, deep: bool = False) -> list[Check]:
-        """Every check; see ``homed.jobs.doctor``."""
+        """Every check; see ``homed.jobs.doctor``.  Of deep looks one at a time: each reads all there is."""
+        if not deep:
+            return await self._examine(deep=False)
+        async with self.one_deep:
+            return await self._examine(deep=True)
+
+    async def _examine(self, *, deep: bool) -> list[Check]:
         damage = self.store.damage
         patient = Patient(
             paths=self.paths, disk=self.store.disk, redact=self.redactor.redact, read=self.store.read,
             setting=self._setting, unclaimed=self.settings.unclaimed(),
             plugins=[status.wire() for status in self.host.statuses()], damage=damage.message if damage else "",
             source=self.sources.current(), trial=self.sources.test,
-            daemon=[ok("daemon", f"pid {os.getpid()}"), self._socket()],
+            running=True, daemon=[ok("daemon", f"pid {os.getpid()}"), self._socket()],
         )  # fmt: skip
         return await doctor.examine(patient, deep=deep)
 

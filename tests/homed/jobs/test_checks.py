@@ -122,6 +122,9 @@ def test_logs(paths: Paths, name: str) -> None:
         found = checks.logs_clean(paths, redact)
         assert (found.state, log.name in found.what) == (BAD, True)
         assert "horse" not in found.what
+    log.unlink()
+    os.mkfifo(log)
+    assert checks.logs_clean(paths, redact).state is OK, "a pipe is not waited at"
 
 
 def test_listening() -> None:

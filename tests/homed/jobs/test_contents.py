@@ -151,22 +151,28 @@ def attach(path: Path, media: Path, data: bytes) -> Path:
     return file
 
 
+def files(path: Path, media: Path, *, deep: bool = False) -> Check:
+    with reading(path) as tx:
+        said = contents.files_of(tx)
+    return contents.files(said, media, deep=deep)
+
+
 def test_attachments_both_ways(path: Path, tmp_path: Path) -> None:
     media = tmp_path / "media"
-    assert look(path, lambda tx: contents.files(tx, media, deep=True)).state is State.OK
+    assert files(path, media, deep=True).state is State.OK
     file = attach(path, media, b"a plum")
-    assert look(path, lambda tx: contents.files(tx, media, deep=True)).what == "1 files"
+    assert files(path, media, deep=True).what == "1 files"
     file.write_bytes(b"a pear")
-    assert look(path, lambda tx: contents.files(tx, media, deep=False)).state is State.OK
-    assert look(path, lambda tx: contents.files(tx, media, deep=True)).state is State.BAD
+    assert files(path, media).state is State.OK
+    assert files(path, media, deep=True).state is State.BAD
     stray = media / "ab" / ("ab" * 32)
     stray.parent.mkdir()
     stray.touch()
-    assert look(path, lambda tx: contents.files(tx, media, deep=False)).state is State.WARN
+    assert files(path, media).state is State.WARN
     change(path, f"INSERT INTO loose_files VALUES ('{stray.name}')")
-    assert look(path, lambda tx: contents.files(tx, media, deep=False)).state is State.OK, "it is on its way out"
+    assert files(path, media).state is State.OK, "it is on its way out"
     file.unlink()
-    assert look(path, lambda tx: contents.files(tx, media, deep=False)).state is State.BAD
+    assert files(path, media).state is State.BAD
 
 
 async def test_a_look_at_a_file_that_is_not_there_is_a_look_at_an_empty_one(tmp_path: Path) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
+import trio
 
 from homed.errors import StorageError, Unavailable
-from homed.jobs import doctor
+from homed.jobs import contents, doctor
 from homed.jobs.checks import Check, State, ok
 from homed.jobs.doctor import Patient, examine, is_loopback
 from homed.paths import Paths
@@ -20,6 +22,8 @@ from homed.store.db import open_store
 from homed.store.examine import LookingStore
 from homed.store.filesystem import FileSystem
 from homed.store.rows import Tx
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ async def test_what_a_running_daemon_met_counts_even_if_a_quick_look_does_not_se
 async def test_a_database_that_cannot_be_read_is_one_check_with_the_hint_that_helps(
     patient: Patient, reason: str, hint: str
 ) -> None:
-    async def refuse(_: Callable[[Tx], list[Check]]) -> list[Check]:
+    async def refuse(_: Callable[[Tx], T]) -> T:
         raise StorageError("no", hint="the error's own", detail={"reason": reason})
 
     patient.paths.db.write_bytes(b"something")
@@ -132,3 +136,57 @@ async def test_the_built_in_model_s_file(patient: Patient, monkeypatch: pytest.M
 )  # fmt: skip
 def test_loopback(address: str, loopback: bool) -> None:
     assert is_loopback(address) is loopback
+
+
+async def test_files_are_read_outside_of_any_transaction_and_one_deleted_meanwhile_is_no_fault(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_store(patient.paths.db) as store:
+        name = hashlib.sha256(b"a plum").hexdigest()
+        file = patient.paths.media / name[:2] / name
+        file.parent.mkdir(parents=True)
+        await store.write(
+            lambda tx: tx.execute(
+                "INSERT INTO uploads (id, peer, name, media_type, bytes, hash, created_at)"
+                " VALUES ('u', 'cli:owner', 'a', 'text/plain', 6, ?, 1.0)",
+                (name,),
+            )
+        )
+        reads = 0
+
+        async def read(fn: Callable[[Tx], T]) -> T:
+            nonlocal reads
+            reads += 1
+            try:
+                return await store.read(fn)
+            finally:
+                reads -= 1
+
+        looked = contents.files
+
+        def files(said: contents.Files, media: Path, *, deep: bool) -> Check:
+            assert reads == 0, "nobody waits for the disk in a transaction"
+            return looked(said, media, deep=deep)
+
+        monkeypatch.setattr(contents, "files", files)
+        used = replace(patient, read=read)
+        assert (await named(used, deep=True))["attachments"].state is State.BAD
+        found = looked
+
+        def deleted_meanwhile(said: contents.Files, media: Path, *, deep: bool) -> Check:
+            if said.named:
+                trio.from_thread.run(store.write, lambda tx: tx.execute("DELETE FROM uploads"))
+            return found(said, media, deep=deep)
+
+        monkeypatch.setattr(contents, "files", deleted_meanwhile)
+        assert (await named(used, deep=True))["attachments"].state is State.OK
+
+
+@pytest.mark.parametrize(("running", "words"), [(True, "stop homed to have all of it read"), (False, "read whole")])
+async def test_a_running_daemon_on_a_disk_without_a_log_is_not_kept_from_storing(
+    patient: Patient, running: bool, words: str
+) -> None:
+    async with open_store(patient.paths.db):
+        pass
+    found = await named(replace(patient, disk=FileSystem("nfs4", False), running=running), deep=True)
+    assert words in found["database"].what
