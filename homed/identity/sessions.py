@@ -33,6 +33,7 @@ class LoginRows:
         self._store = store
         self._memory: dict[str, Login] = {}
         self._ended: dict[str, None] = {}
+        self._all_ended = False
 
     async def add(self, login: Login) -> None:
         """Keep one, and let those go that are over."""
@@ -58,7 +59,7 @@ class LoginRows:
         known = self._memory.get(digest)
         if known is not None:
             return known if known.kind == kind else None
-        if digest in self._ended:
+        if self._all_ended or digest in self._ended:
             return None
         try:
             return await self._store.read(lambda tx: _find(tx, digest, kind))
@@ -77,9 +78,12 @@ class LoginRows:
             self._ended[digest] = None
 
     async def clear(self) -> None:
-        """End all."""
-        await self._store.write(lambda tx: tx.execute("DELETE FROM logins"))
+        """End all, also where that cannot be stored: then until this process ends."""
         self._memory.clear()
+        try:
+            await self._store.write(lambda tx: tx.execute("DELETE FROM logins"))
+        except ReadOnly:
+            self._all_ended = True
 
 
 def _insert(tx: Tx, login: Login) -> None:

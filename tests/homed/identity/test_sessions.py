@@ -76,6 +76,20 @@ async def test_a_session_from_before_goes_on_and_can_be_ended_but_a_link_from_be
         await after.check(session.secret)
 
 
+async def test_all_can_be_ended_also_when_that_cannot_be_stored(
+    store: Store, damaged: ReadOnlyStore, wall: Wall
+) -> None:
+    before, after = Logins(store, Password(), wall), Logins(damaged, Password("open sesame"), wall)
+    old = await before.redeem((await before.make_link())[0])
+    new = await after.login("open sesame")
+    await after.end_all()
+    for session in (old, new):
+        with pytest.raises(Denied):
+            await after.check(session.secret)
+    again = await after.login("open sesame")
+    assert await after.check(again.secret) == again
+
+
 async def test_memory_is_bounded_and_the_oldest_goes(damaged: ReadOnlyStore) -> None:
     rows = LoginRows(damaged)
     for n in range(KEPT_IN_MEMORY + 1):
