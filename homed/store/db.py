@@ -119,9 +119,10 @@ class Store:
 
     async def empty_log(self) -> bool:
         """Put everything committed into the database file and empty the log beside it, so that what was deleted is in
-        neither.  False when a reader was in the way for longer than the busy time.
+        neither.  False when a reader was in the way for longer than the busy time, and when the database is damaged:
+        then not even that is written.
         """
-        return await self._writer.empty_log()
+        return self._damage is None and await self._writer.empty_log()
 
     def found_damaged(self, error: StorageError) -> None:
         """Store nothing from now on, because of ``error``.  The first finding counts."""

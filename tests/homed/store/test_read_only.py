@@ -131,6 +131,13 @@ async def test_with_a_damaged_word_index_beside_it_nothing_of_the_file_is_change
     assert looked[1:] == [float("inf")]
 
 
+async def test_the_log_of_a_damaged_one_is_not_emptied(path: Path) -> None:
+    zero(path, max(leaves(path)))
+    async with open_store(path) as store:
+        assert store.damage is not None
+        assert not await store.empty_log()
+
+
 async def test_the_copy_is_private_whole_and_made_once_for_all_starts(path: Path) -> None:
     zero(path, 3)
     folders = []
