@@ -14,6 +14,7 @@ from homed.errors import Unavailable
 from homed.host.states import State
 from homed.memory import events, inputs
 from homed.memory.records import EventKind, Input, InputState, NewEvent, Outcome
+from homed.retrieval import index
 from homed.store.rows import Damaged, ReadOnly, Tx
 
 ATTEMPTS = 3
@@ -62,6 +63,7 @@ async def _report(ports: AgentPorts, input_: Input) -> None:
         note = NewEvent(EventKind.NOTE, error, {"code": "no_answer"})
         outcome = Outcome(InputState.REPORTED, "", error, HINT)
         inputs.finish(tx, input_.id, outcome, [*open_calls, note], at=at, no_memory=private)
+        index.catch_up(tx)
 
     await ports.store.write(write)
     data = {"input": input_.id, "error": error, "hint": HINT}

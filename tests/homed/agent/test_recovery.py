@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import trio
 
+from homed.agent import conversations
 from homed.agent.recovery import ATTEMPTS
 from homed.failpoints import NAMES
 from homed.host.states import PluginStatus, State, Trust
@@ -19,6 +20,7 @@ from homed.identity.permissions import Decision, Rule
 from homed.memory import events, inputs, threads
 from homed.memory.records import DRAFT, EventKind, Input, InputState, NewEvent, NewInput
 from homed.providers.base import Assistant, ToolResult, User
+from homed.retrieval import index
 from homed.store.db import open_store
 from homed.store.rows import Tx
 from tests.kit.builders import OWNER, FakeHost, FakeModel, Setup, calls, hangs, message, running_agent, says
@@ -180,6 +182,34 @@ async def test_an_input_that_took_homed_down_three_times_is_reported(tmp_path: P
         assert agent.model.requests == []
         later = await agent.ask("and now?", thread=input_.thread)
         assert later.state is InputState.ANSWERED
+
+
+async def test_what_is_reported_as_private_leaves_the_index_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not with whatever is stored next, or seen to at the start."""
+
+    async def nothing(_: object) -> None:
+        await trio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(conversations, "keep_index", nothing)
+    input_ = await left_behind(tmp_path, attempts=ATTEMPTS)
+    async with open_store(tmp_path / "homed.db") as store:
+
+        def write(tx: Tx) -> None:
+            events.append(tx, input_, NewEvent(EventKind.USER, "hello", no_memory=True), at=1.0)
+            events.append(tx, input_, NewEvent(EventKind.ASSISTANT, "zqsecretzq"), at=1.0)
+            index.catch_up(tx)
+
+        await store.write(write)
+        assert await store.read(_secrets) == 1
+    async with running_agent(tmp_path) as agent:
+        assert (await agent.conversations.wait(OWNER, input_.id)).state is InputState.REPORTED
+        assert await agent.store.read(_secrets) == 0
+
+
+def _secrets(tx: Tx) -> int:
+    return int(tx.value("SELECT count(*) FROM word_terms WHERE term LIKE '%zqsecretzq%'"))
 
 
 async def test_a_turn_cut_off_by_the_end_of_homed_goes_on_at_the_next_start(tmp_path: Path) -> None:
