@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 
 import trio
@@ -13,13 +14,15 @@ from homed.agent.explain import recalls, recalls_now
 from homed.agent.fitting import size
 from homed.agent.lanes import Lane, Lanes
 from homed.agent.ports import AgentPorts
-from homed.errors import InvalidInput, NotFound
+from homed.errors import InvalidInput, NotFound, StorageError
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import blocks, events, inputs, threads
 from homed.memory.records import Event, Input, Thread, is_draft
 from homed.retrieval import index
 from homed.retrieval.words import Words
 from homed.store.rows import Reader, Tx
+
+log = logging.getLogger(__name__)
 
 SLICE = 200_000
 """Characters of one answer of ``event`` at the most, and without a wish."""
@@ -48,9 +51,14 @@ class Archive:
     ) -> dict[str, object]:
         """This peer's threads, last used first; as ``io.threads``."""
         scopes, asked = visible_scopes(who), max(1, min(limit, 500))
-        found, more = await self._ports.store.read(
-            lambda tx: threads.list_(tx, scopes, query, asked, before, by_words(tx, scopes, query))
-        )
+        known: Collection[str] = ()
+        try:
+            known = await self._ports.store.read(lambda tx: by_words(tx, scopes, query))
+        except StorageError as error:
+            if error.detail.get("reason") != "index_damaged":
+                raise
+            log.warning("a conversation was looked for by letters only: %s", error.message)
+        found, more = await self._ports.store.read(lambda tx: threads.list_(tx, scopes, query, asked, before, known))
         listed = [views.thread_view(thread, busy=self._busy(thread.id)) for thread in found]
         return {"threads": listed, "more": more}
 

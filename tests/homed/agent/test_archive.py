@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 import trio
 
@@ -108,6 +109,19 @@ async def test_a_conversation_is_found_by_title_by_letters_and_by_words_of_long_
         assert await titles(agent, "giraffes nothing") == [], "all the words, in one message"
         for nonsense in ('"', "* OR *", "NEAR(", "'; DROP TABLE events", "-", "\x00"):
             assert await titles(agent, nonsense) == [], nonsense
+
+
+async def test_with_a_damaged_index_it_is_found_by_letters_and_title(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running_agent(tmp_path) as agent:
+        await agent.ask("the giraffe")
+        monkeypatch.setattr(threads, "LOOKED_THROUGH", 1)
+        connection = apsw.Connection(str(tmp_path / "homed.db"))
+        connection.execute("DELETE FROM word_index_data")
+        connection.close()
+        assert await titles(agent, "the gir") == ["the giraffe"]
+        assert agent.store.words_damaged(), "and it will be made anew"
 
 
 async def test_words_of_others_find_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
