@@ -149,4 +149,4 @@ def _sink(tx: Tx, query: str, size: int) -> int:
     scores = lexical.score(tx, scope="owner", query=query, seqs=[event.seq for event in window])
     limits = choose.Limits(events=30, protected=10, tokens=25_000)
     plan = choose.sink_plan(whole(window, lambda e: e.tokens), scores, active=[window[-1].thread], limits=limits)
-    return cold.sink(tx, "owner", plan.ids)
+    return len(cold.sink(tx, "owner", plan.ids))

@@ -85,7 +85,9 @@ class Guard:
         view.recoveries += 1
         was = _Parts(frozenset(event.id for event in view.window), view.dropped)
         narrow = replace(frame, budget=scaled(frame.budget, room))
-        sunk = await self._sinking.run(turn, narrow.budget)
+        sunk: Sequence[str] = ()
+        with trio.move_on_after(self._ports.settings.float(RECALL_DEADLINE)):  # an answer waits
+            sunk = await self._sinking.run(turn, narrow.budget)
         view.room = room
         await self._drop(turn, room)
         await self._context.select(turn, narrow)

@@ -30,8 +30,9 @@ log = logging.getLogger(__name__)
 SLICE = 200
 """Events that one transaction sinks: some 30 ms of the writer."""
 
-MOST = 10_000
-"""Newest events of a window that one sinking looks at: after an upgrade there may be any number."""
+MOST = 2_000
+"""Newest events of a window that one sinking looks at: after an upgrade there may be any number, and each turn sinks
+some of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,10 @@ class _Level:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one transaction sinks; with the last one the ``whole`` is recorded."""
+    """What one transaction sinks, after those ``before`` it; with the last one the ``whole`` is recorded."""
 
     events: Sequence[str]
+    moved: Sequence[str]
     whole: SinkPlan | None
     before: tuple[int, int]
 
@@ -89,14 +91,16 @@ class Sinking:
         since = self._ports.wall() - LIVE
         plan = await self._ports.store.read(lambda tx: _plan(tx, level, uses, since))
         # after an upgrade there are many: others may select between two parts, and what came into use then stays
+        moved: list[str] = []
         for at in range(0, len(plan.ids), SLICE):
-            part = _Part(plan.ids[at : at + SLICE], plan if at + SLICE >= len(plan.ids) else None, (count, tokens))
+            last = plan if at + SLICE >= len(plan.ids) else None
+            part = _Part(plan.ids[at : at + SLICE], tuple(moved), last, (count, tokens))
             async with self._scopes.window(scope):
                 held = ids(self._scopes.in_use(scope, but=turn.id))
-                await self._ports.store.write(partial(self._move, turn=turn, part=part, held=held))
-        if plan.ids:
-            log.info("%d events of %s went to cold memory", len(plan.ids), scope)
-        return plan.ids
+                moved += await self._ports.store.write(partial(self._move, turn=turn, part=part, held=held))
+        if moved:
+            log.info("%d events of %s went to cold memory", len(moved), scope)
+        return moved
 
     def _level(self, scope: str, uses: Sequence[Use], budget: Budget) -> _Level:
         """The smallest window among the turns that are in flight decides."""
@@ -104,29 +108,34 @@ class Sinking:
         tokens = min([budget.context, *(use.tokens for use in uses)])
         return _Level(scope, max(1, settings.int(MAX_CONTEXT_SIZE)), settings.int(PROTECTED_EVENTS), tokens)
 
-    def _move(self, tx: Tx, turn: Turn, part: _Part, held: Collection[str]) -> None:
-        """Sink these, but for the turns of what came into use since they were chosen; the last part is recorded."""
+    def _move(self, tx: Tx, turn: Turn, part: _Part, held: Collection[str]) -> list[str]:
+        """Sink these, but for the turns of what came into use since they were chosen; the ids that moved.
+
+        The last part is recorded.
+        """
         self._ports.failpoints.reach("memory.before_sink")
         rows = tx.all(
             "SELECT id FROM events WHERE id IN (SELECT value FROM json_each(?)) AND turn NOT IN"
             " (SELECT turn FROM events WHERE id IN (SELECT value FROM json_each(?)))",
             (dumps(list(part.events)), dumps(sorted(held))),
         )
-        cold.sink(tx, turn.input.scope, [row[0] for row in rows])
+        moved = cold.sink(tx, turn.input.scope, [row[0] for row in rows])
         if part.whole is not None:
-            self._record(tx, turn, part.whole, part.before)
+            self._record(tx, turn, part.whole, [*part.moved, *moved], part.before)
+        return moved
 
-    def _record(self, tx: Tx, turn: Turn, plan: SinkPlan, before: tuple[int, int]) -> None:
-        best = sorted(plan.scores.items(), key=lambda one: -one[1])
+    def _record(self, tx: Tx, turn: Turn, plan: SinkPlan, moved: Sequence[str], before: tuple[int, int]) -> None:
+        best = sorted(((id_, plan.scores.get(id_, 0.0)) for id_ in moved), key=lambda one: -one[1])
+        count, tokens = scope_window.totals(tx, turn.input.scope)
         data: dict[str, object] = {
-            "events": list(plan.ids), "scores": {id_: score for id_, score in best if score},
-            "before": {"events": before[0], "tokens": before[1]}, "after": {"events": plan.kept, "tokens": plan.tokens},
+            "events": list(moved), "scores": {id_: score for id_, score in best if score},
+            "before": {"events": before[0], "tokens": before[1]}, "after": {"events": count, "tokens": tokens},
         }  # fmt: skip
         ledger.record(tx, turn.input, "sink", data, at=self._ports.wall())
 
 
 def _plan(tx: Tx, level: _Level, uses: Sequence[Use], since: float) -> SinkPlan:
-    events = scope_window.window_events(tx, level.scope, limit=MOST)
+    events = scope_window.outlines(tx, level.scope, limit=MOST)
     units = whole(events, lambda event: event.tokens)
     average = sum(event.tokens for event in events) / max(1, len(events))
     top = top_k(level.tokens, average, level.most)
@@ -136,7 +145,13 @@ def _plan(tx: Tx, level: _Level, uses: Sequence[Use], since: float) -> SinkPlan:
     active = scope_window.active_threads(tx, level.scope, since=since)[:LIVE_THREADS]
     queries = [*(use.query for use in uses), *_queries(tx, level.scope, active)]
     scores = _scores(tx, level.scope, events, queries)
-    return sink_plan(units, scores, in_use=ids(uses), active=active, limits=limits)
+    return sink_plan(
+        units,
+        scores,
+        in_use=ids(uses).union(scope_window.running_events(tx, level.scope)),
+        active=active,
+        limits=limits,
+    )
 
 
 def _queries(tx: Tx, scope: str, active: Collection[str]) -> list[str]:

@@ -50,10 +50,10 @@ def confirm(tx: Tx, turn: str) -> list[str]:
     return moved
 
 
-def sink(tx: Tx, scope: str, ids: Collection[str]) -> int:
+def sink(tx: Tx, scope: str, ids: Collection[str]) -> list[str]:
     """Move these events of the scope's window, in whole units, to the cold layer; their blocks go along.
 
-    What belongs to a running turn stays, and so does what is no_memory, whatever was asked.  Returns how many moved.
+    What belongs to a running turn stays, and so does what is no_memory, whatever was asked.  Returns those that moved.
     """
     rows = tx.all(
         f"SELECT id FROM events WHERE id IN {_AMONG} AND +scope = ? AND +layer = 'context' AND +no_memory = 0"
@@ -63,7 +63,7 @@ def sink(tx: Tx, scope: str, ids: Collection[str]) -> int:
     asked = [row[0] for row in rows]
     moved = _in_whole_units(tx, asked, "context")
     tx.execute(f"UPDATE events SET layer = 'cold', source = '' WHERE id IN {_AMONG}", (dumps(moved),))
-    return len(moved)
+    return moved
 
 
 def _in_whole_units(tx: Tx, ids: Sequence[str], layer: str) -> list[str]:
@@ -79,5 +79,5 @@ def _in_whole_units(tx: Tx, ids: Sequence[str], layer: str) -> list[str]:
 
 
 def _units(tx: Tx, turn: str, scope: str) -> list[tuple[Event, ...]]:
-    rows = tx.all(f"SELECT {table.COLUMNS} FROM events WHERE turn = ? AND scope = ? ORDER BY seq", (turn, scope))
+    rows = tx.all(f"SELECT {table.OUTLINE} FROM events WHERE turn = ? AND scope = ? ORDER BY seq", (turn, scope))
     return [unit.events for unit in whole([table.from_row(row) for row in rows], lambda event: event.tokens)]

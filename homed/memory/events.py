@@ -13,6 +13,12 @@ from homed.store.rows import Row, Tx, dumps, loads
 COLUMNS = "id, seq, scope, thread, turn, channel, peer, kind, text, created_at, data, layer, no_memory, source, tokens"
 """What ``from_row`` reads, in its order."""
 
+OUTLINE = COLUMNS.replace("text,", "substr(text, 1, 1),").replace(
+    "tokens", "CASE tokens WHEN 0 THEN 4 + length(text) / 3 ELSE tokens END"
+)
+"""The same without the text but for its first character, which says that there is one; tokens that nobody has counted
+yet are guessed."""
+
 
 def append(tx: Tx, input_: Input, new: NewEvent, *, at: float) -> Event:
     """Store one event of the turn of ``input_`` and return it with its id and seq.
@@ -54,8 +60,8 @@ def history(tx: Tx, thread: str, *, before: int | None, limit: int) -> tuple[lis
     Oldest first, of every layer.
     """
     rows = tx.all(
-        f"SELECT {COLUMNS} FROM events WHERE thread = ? AND (? IS NULL OR seq < ?) ORDER BY seq DESC LIMIT ?",
-        (thread, before, before, limit + 1),
+        f"SELECT {COLUMNS} FROM events WHERE thread = ? AND seq < coalesce(?, {1 << 62}) ORDER BY seq DESC LIMIT ?",
+        (thread, before, limit + 1),
     )
     return [from_row(row) for row in reversed(rows[:limit])], len(rows) > limit
 

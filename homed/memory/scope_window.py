@@ -31,10 +31,7 @@ def outlines(tx: Tx, scope: str, limit: int = MOST) -> list[Event]:
 
     What is not counted yet has a rough number of tokens.  ``texts`` has the texts of those that are wanted.
     """
-    light = table.COLUMNS.replace("text,", "substr(text, 1, 1),").replace(
-        "tokens", "CASE tokens WHEN 0 THEN 4 + length(text) / 3 ELSE tokens END"
-    )
-    rows = tx.all(f"SELECT {light} FROM events WHERE {_IN_WINDOW} ORDER BY seq DESC LIMIT ?", (scope, limit))
+    rows = tx.all(f"SELECT {table.OUTLINE} FROM events WHERE {_IN_WINDOW} ORDER BY seq DESC LIMIT ?", (scope, limit))
     return [table.from_row(row) for row in reversed(rows)]
 
 
@@ -51,18 +48,33 @@ def totals(tx: Tx, scope: str) -> tuple[int, int]:
     return row[0], int(row[1])
 
 
-def active_threads(tx: Tx, scope: str, *, since: float) -> list[str]:
-    """Threads of the scope that were used at ``since`` or later, last used first."""
+def running_events(tx: Tx, scope: str) -> list[str]:
+    """Ids of what the scope's running turns have stored: it stays where it is until they end."""
     rows = tx.all(
-        "SELECT id FROM threads WHERE scope = ? AND updated_at >= ? ORDER BY updated_at DESC, id", (scope, since)
+        "SELECT e.id FROM inputs i CROSS JOIN events e ON e.turn = i.turn"
+        " WHERE i.outcome IS NULL AND i.turn <> '' AND +i.scope = ? AND +e.scope = i.scope",
+        (scope,),
+    )
+    return [row[0] for row in rows]
+
+
+def active_threads(tx: Tx, scope: str, *, since: float, limit: int = -1) -> list[str]:
+    """Threads of the scope that were used at ``since`` or later, last used first; ``limit`` -1 means all."""
+    rows = tx.all(
+        "SELECT id FROM threads WHERE scope = ? AND updated_at >= ? ORDER BY updated_at DESC, id LIMIT ?",
+        (scope, since, limit),
     )
     return [row[0] for row in rows]
 
 
 def last_inputs(tx: Tx, scope: str, *, limit: int = 3) -> list[str]:
     """The texts of the scope's last inputs, newest first: what sinking is scored against when nobody is talking."""
-    rows = tx.all("SELECT text FROM inputs WHERE scope = ? AND no_memory = 0 ORDER BY seq DESC LIMIT ?", (scope, limit))
-    return [row[0] for row in rows]
+    found: list[tuple[int, str]] = []  # by conversation: a scope that says little is not looked for among all inputs
+    for thread in active_threads(tx, scope, since=0.0, limit=limit):
+        found += tx.all(
+            "SELECT seq, text FROM inputs WHERE thread = ? AND no_memory = 0 ORDER BY seq DESC LIMIT ?", (thread, limit)
+        )
+    return [text for _, text in sorted(found, reverse=True)[:limit]]
 
 
 def counted(event: Event) -> Event:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import trio
 
-from homed.memory import events, ledger
+from homed.memory import events, ledger, scope_window
 from homed.memory.records import Event, InputState
+from homed.providers.base import ErrorKind, ProviderError
 from homed.store.rows import Tx
-from tests.kit.builders import OWNER, Agent, FakeModel, FakeSettings, Setup, hangs, message, running_agent, says
+from tests.kit.builders import (
+    OWNER,
+    Agent,
+    FakeHost,
+    FakeModel,
+    FakeSettings,
+    Setup,
+    calls,
+    fails,
+    hangs,
+    message,
+    running_agent,
+    says,
+)
 from tests.kit.past import Past, Said, layers, long_text, put, remember
 
 SMALL = {"core.agent.max_context_size": 6, "core.agent.protected_events": 2}
@@ -132,3 +147,47 @@ async def test_two_conversations_at_once_neither_throw_out_each_others_nor_wait_
         assert len(now) == 20
         assert set(now.values()) <= {"context", "cold"}
         assert "cold" in now.values()
+
+
+async def test_what_a_running_turn_has_stored_is_not_said_to_have_sunk(tmp_path: Path) -> None:
+    """A14: the guard of a turn planned to sink that turn's own events, which stay, and recorded that they went."""
+    host = FakeHost()
+
+    async def look(_: Mapping[str, Any]) -> object:
+        await trio.lowlevel.checkpoint()
+        return long_text(2_000, f"page{len(host.invoked())}")
+
+    host.tool("look", look)
+    model = FakeModel(*[calls(("look", "{}"), ids=[f"c{n}"]) for n in range(6)], says("ok"), context_window=8_000)
+    settings = FakeSettings(**{"core.agent.result_limit": 1_000_000})
+    async with running_agent(tmp_path, Setup(model=model, host=host, settings=settings)) as agent:
+        past = await remember(agent.store, *[f"Note {n} on the garden." for n in range(10)])
+        done = await agent.ask("look around")
+        await settled(agent)
+        found = await agent.store.read(lambda tx: ledger.of_turn(tx, done.turn))
+        guards: list[dict[str, Any]] = [
+            dict(one.data) for one in found if one.kind == "guard" and one.data["why"] == "gathered"
+        ]
+        assert guards
+        own = {e.id for e in await agent.store.read(lambda tx: events.of_turn(tx, done.turn))}
+        for entry in [*guards, *(dict(one.data) for one in found if one.kind == "sink")]:
+            assert not own & set(entry.get("sunk", ())), "they were there while it ran"
+        cold = {id_ for id_, layer in (await layers(agent.store, past)).items() if layer == "cold"}
+        sinks: list[dict[str, Any]] = [dict(one.data) for one in found if one.kind == "sink"]
+        assert {id_ for entry in sinks for id_ in entry["events"]} - own == cold
+        assert sinks[-1]["after"]["events"] == await agent.store.read(lambda tx: scope_window.totals(tx, "owner")[0])
+
+
+async def test_the_guard_does_not_wait_for_a_window_that_is_held(tmp_path: Path) -> None:
+    """A10: an answer waited for the lock of its scope without any limit."""
+    full = ProviderError(ErrorKind.CONTEXT_FULL, "too long", status=400)
+    model = FakeModel(hangs("x "), says("ok"))
+    settings = FakeSettings(**(SMALL | {"core.memory.recall_deadline": 0.05}))
+    async with running_agent(tmp_path, Setup(model=model, settings=settings)) as agent:
+        await remember(agent.store, *[f"Note {n} on the garden." * 20 for n in range(20)])
+        model.script = [fails(full), says("ok")]
+        scopes = agent.conversations._loop._scopes
+        async with scopes.window(OWNER.scope):
+            with trio.fail_after(5):
+                done = await agent.ask("garden?")
+        assert done.state in (InputState.ANSWERED, InputState.FAILED)

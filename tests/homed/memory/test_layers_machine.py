@@ -241,7 +241,7 @@ class Layers(RuleBasedStateMachine):
             done = sink_plan(
                 whole(window, lambda e: e.tokens), scores, in_use=used, active=[thread] if active else [], limits=limits
             )
-            assert cold.sink(tx, scope, done.ids) == len(done.ids)
+            assert len(cold.sink(tx, scope, done.ids)) == len(done.ids)
             return done.ids
 
         if crash:
