@@ -19,6 +19,9 @@ EXCERPT = 160
 EVENTS = 500
 """Events that one explanation names with their text; ids beyond that stay ids."""
 
+THREADS = 64
+"""Conversations of a scope, the last used, among which the newest turn is looked for."""
+
 LAST = "last"
 """In the place of a turn's id: the newest turn that there is a record of."""
 
@@ -55,9 +58,8 @@ def _told(turn: str, data: Mapping[str, object]) -> dict[str, object]:
 def _explained(tx: Tx, scopes: Collection[str], turn: str) -> dict[str, object]:
     row = tx.one(
         "SELECT t.id, t.thread, t.started_at FROM turns t JOIN threads h ON h.id = t.thread"
-        " WHERE h.scope IN (SELECT value FROM json_each(?)) AND (t.id = ? OR (? = ? AND EXISTS"
-        " (SELECT 1 FROM ledger l WHERE l.turn = t.id))) ORDER BY t.started_at DESC LIMIT 1",
-        (dumps(sorted(scopes)), turn, turn, LAST),
+        " WHERE t.id = ? AND +h.scope IN (SELECT value FROM json_each(?))",
+        (_last(tx, scopes) if turn == LAST else turn, dumps(sorted(scopes))),
     )
     if row is None:
         raise NotFound("There is no such turn.", hint="`homed context explain last` is about the newest one.")
@@ -69,6 +71,25 @@ def _explained(tx: Tx, scopes: Collection[str], turn: str) -> dict[str, object]:
         "entries": [{"kind": entry.kind, "at": entry.at, "data": dict(entry.data)} for entry in entries],
         "events": _events(tx, scopes, named),
     }  # fmt: skip
+
+
+def _last(tx: Tx, scopes: Collection[str]) -> str:
+    """The newest turn with a record, of the conversations that were used last; empty for none."""
+    newest = (
+        "(SELECT t.id FROM turns t WHERE t.thread = h.id AND EXISTS (SELECT 1 FROM ledger l WHERE l.turn = t.id)"
+        " ORDER BY t.started_at DESC LIMIT 1)"
+    )
+    found = [
+        id_
+        for scope in scopes
+        for (id_,) in tx.all(
+            f"SELECT {newest} FROM (SELECT id FROM threads WHERE scope = ? ORDER BY updated_at DESC LIMIT ?) h",
+            (scope, THREADS),
+        )
+        if id_
+    ]
+    among = "SELECT id FROM turns WHERE id IN (SELECT value FROM json_each(?)) ORDER BY started_at DESC LIMIT 1"
+    return str(tx.value(among, (dumps(found),)) or "")
 
 
 def _events(tx: Tx, scopes: Collection[str], ids: Collection[str]) -> dict[str, dict[str, object]]:

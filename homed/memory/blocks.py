@@ -115,7 +115,11 @@ def of_input(tx: Tx, input_id: str) -> list[Block]:
 
 def waiting_in(tx: Tx, thread: str) -> Mapping[str, list[Block]]:
     """The same for every input of a thread that has such files, by input."""
-    query = "FROM inputs i JOIN uploads f ON f.input = i.id WHERE i.thread = ? ORDER BY i.seq, f.place"
+    # from the few files that wait, not from all inputs of the thread
+    query = (
+        "FROM uploads f CROSS JOIN inputs i ON i.id = f.input WHERE f.input > '' AND +i.thread = ?"
+        " ORDER BY i.seq, f.place"
+    )
     return _grouped(tx.all(f"SELECT i.id, {_OF_FILE} {query}", (thread,)))
 
 
