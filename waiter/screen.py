@@ -71,6 +71,7 @@ class Screen:
         self._asked: tuple[str, float] = ("", 0.0)
         self._drawn = 0.0
         self._due = False
+        self._aside = ""
         self._styles = {name: Style.from_dict(rules(name, environment)) for name in ("dark", "light", "auto")}
         completer = Commands(lambda: self.state, words, lambda kind: self.dispatch(Pressed("complete", kind)))
         commanding = Condition(lambda: self.buffer.text.startswith("/"))
@@ -88,9 +89,12 @@ class Screen:
 
     def dispatch(self, message: Message) -> None:
         """Change the state, have done what it wants, and draw: at once, or for what streams on the next beat."""
+        secret = bool(self.state.key_for)
         self.state, effects = update(self.state, message, self._words)
         for effect in effects:
             self._carry_out(effect)
+        if bool(self.state.key_for) is not secret:
+            self._lay_aside(secret=not secret)
         asked = question(self.state)
         if (asked.key if asked else "") != self._asked[0]:
             self._asked = (asked.key if asked else "", time.monotonic())
@@ -102,6 +106,14 @@ class Screen:
         if isinstance(message, Pressed) and message.name in ("next", "previous"):
             self._show_chosen()
         self._draw(later=isinstance(message, Heard))
+
+    def _lay_aside(self, *, secret: bool) -> None:
+        """What is being typed while a key is asked for is no key: it comes back once that is over."""
+        if secret:
+            self._aside = self.buffer.text
+            self.buffer.reset()
+        elif not self.buffer.text:
+            self.buffer.insert_text(self._aside)
 
     def _show_chosen(self) -> None:
         """Scroll until what is chosen is on the screen."""

@@ -13,11 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.utils import get_cwidth
 
 from tests.kit.daemon import until
 from tests.waiter.fake_homed import Caller, FakeHomed
 from tests.waiter.tmux import Tmux, needs_tmux
+from waiter.cells import Glyphs
+from waiter.messages import Call, Dial, Export, Upload, Wanted
+from waiter.model import Line, State
+from waiter.screen import Screen
+from waiter.view import Painter
+from waiter.words import Words
 
 pytestmark = needs_tmux
 Show = Callable[..., Tmux]
@@ -458,3 +466,25 @@ def test_lines_where_the_whole_screen_cannot_be(show: Show, homed: FakeHomed, tm
         with Tmux(command, env={"HOME": str(tmp_path)}) as shown:
             screen = shown.expect("Talking to homed.")
             assert "this machine" not in screen
+
+
+def test_what_is_being_typed_when_a_key_is_asked_for_is_not_sent_as_the_key() -> None:
+    """Nobody looks at the line above while typing: the next Enter would show the other homed half a message."""
+    words, done = Words("en"), list[Call | Dial | Upload | Export]()
+    history = InMemoryHistory()
+    screen = Screen(State(Line("")), words, Painter(Glyphs(), words), history, output=DummyOutput(), environment={})
+    screen.submit = done.append
+    screen.buffer.insert_text("half a mess")
+    screen.dispatch(Wanted("https://other"))
+    assert screen.buffer.text == ""
+    screen.send()  # Enter on nothing forgets it
+    assert (done, screen.buffer.text) == ([], "half a mess")
+    screen.dispatch(Wanted("https://other"))
+    screen.buffer.insert_text("hk_secret")
+    screen.send()
+    assert done == [Dial(url="https://other", key="hk_secret")]
+    assert screen.buffer.text == "half a mess"
+    screen.dispatch(Wanted("https://other"))
+    screen.buffer.insert_text("hk_sec")
+    screen.press("stop")
+    assert (screen.buffer.text, history.get_strings()) == ("half a mess", [])
