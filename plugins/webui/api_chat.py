@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from quart import Response, request
 
-from .context import Site, reply, who
+from .context import Site, reply, streamed, who
 from .stream import EventStream
 from .view import ThreadView
 
@@ -52,10 +52,9 @@ class ChatApi:
             await self._site.call("io.history", thread=query.thread, limit=1)
         view = ThreadView(self._site.fragments(), query.thread)
         stream = EventStream(self._site, who(), view, thread=query.thread, cursor=cursor)
-        response = Response(stream, content_type="text/event-stream; charset=utf-8")
-        response.headers["Cache-Control"] = "no-store"
+        response = streamed(stream)
+        response.headers["Content-Type"] = "text/event-stream; charset=utf-8"
         response.headers["X-Accel-Buffering"] = "no"
-        response.timeout = None
         return response
 
     async def history(self, query: asked.HistoryQuery) -> Response:

@@ -18,7 +18,7 @@ from quart import Response, request
 from homed.errors import HomedError, InvalidInput, Unavailable
 
 from .bodies import Body
-from .context import Site, Who, reply, who
+from .context import Site, Who, reply, streamed, who
 from .export import WRITERS, Export
 from .files import disposition, handed_over, name_of, type_of
 from .routes import MAX_UPLOAD
@@ -105,7 +105,7 @@ class FilesApi:
     async def block(self, block: str) -> Response:
         """A picture to be shown, or anything else to be saved."""
         ask = partial(self._site.kernel.call, "io.block")
-        asked_ = {"peer": who().peer, "block": block, "length": PIECE}
+        asked_ = {"peer": who().peer, "block": block, "length": 1 if request.method == "HEAD" else PIECE}
         first = await ask({**asked_, "offset": 0})
 
         async def parts() -> AsyncIterator[bytes]:
@@ -132,7 +132,10 @@ class FilesApi:
     async def export(self, thread: str, query: asked.ExportQuery) -> Response:
         """A whole thread, oldest first, every text whole."""
         export = Export(self._site.kernel, who().peer, thread)
-        head = await export.begin()
+        if request.method == "HEAD":
+            head = (await self._site.call("io.history", thread=thread, limit=1))["thread"]
+        else:
+            head = await export.begin()
         writer, kind, ending = WRITERS[query.format]
         response = _streamed(writer(head, export.events()))
         title = str(head.get("title") or "conversation")[:80]
@@ -143,10 +146,7 @@ class FilesApi:
 
 def _streamed(parts: AsyncIterator[bytes]) -> Response:
     """A response that takes as long as its reader does.  One that breaks off is seen to: its length is not kept."""
-    response = Response(_whole_or_broken(parts))
-    response.headers["Cache-Control"] = "no-store"
-    response.timeout = None
-    return response
+    return streamed(_whole_or_broken(parts))
 
 
 async def _whole_or_broken(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -149,6 +149,16 @@ def answer(body: str, *, status: int = 200, kind: str = "application/json") -> R
 def reply(value: object, *, status: int = 200) -> Response:
     """``value`` as a JSON response."""
     return answer(json.dumps(value, ensure_ascii=False), status=status)
+
+
+def streamed(parts: AsyncIterator[bytes]) -> Response:
+    """A response that takes as long as its reader does.  Who asks for its head alone gets that; nothing is begun."""
+    response = Response(b"" if request.method == "HEAD" else parts)
+    if request.method == "HEAD":
+        del response.headers["Content-Length"]  # it would be that of nothing
+    response.headers["Cache-Control"] = "no-store"
+    response.timeout = None
+    return response
 
 
 def problem(status: int, code: str, message: str, hint: str = "") -> Response:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+import trio
 import trio.testing
 
 from plugins.webui.api_chat import whole_turns
 from plugins.webui.asked import MAX_SAID
 
 from .client import Browser, browsing
+from .serving import serving
 from .standin import OWNER, StandIn, Turn
 
 
@@ -136,3 +138,17 @@ async def test_threads_are_listed_searched_and_renamed() -> None:
         assert browser.kernel.talks[thread].title == "Birds"
         assert (await browser.post(f"/api/v1/threads/{thread}", {"title": " "})).status == 400
         assert (await browser.get("/api/v1/threads?before=yesterday")).status == 400
+
+
+async def test_the_head_of_a_stream_ends_and_takes_no_place() -> None:
+    async with serving() as served:
+        for path, status in [("/api/v1/chat/events", 200), ("/api/v1/chat/events?thread=none", 404)]:
+            stream = await served.connect()
+            async with stream:
+                await served.send_head(stream, f"HEAD {path}", Connection="close")
+                with trio.fail_after(10):
+                    got = b"".join([part async for part in stream])
+            head = got.decode().lower()
+            assert head.startswith(f"http/1.1 {status} ")
+            assert head.endswith("\r\n\r\n"), "no body"
+            assert status != 200 or ("text/event-stream" in head and "content-length" not in head)

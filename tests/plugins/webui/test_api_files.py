@@ -111,6 +111,30 @@ async def test_a_big_file_comes_in_parts_and_whole() -> None:
         assert len(asked) == -(-len(data) // PIECE)
 
 
+async def test_the_head_of_a_file_is_its_head_and_nothing_is_read_for_it() -> None:
+    async with browsing() as browser:
+        block = browser.kernel.put("big.txt", "text/plain", b"x" * 2 * PIECE)
+        full, head = [await browser.ask(how, f"/api/v1/blocks/{block['id']}") for how in ("GET", "HEAD")]
+        assert (head.status, head.body) == (200, "")
+        assert head.headers["Content-Disposition"] == full.headers["Content-Disposition"]
+        assert [given["length"] for name, given in browser.kernel.calls if name == "io.block"] == [PIECE, PIECE, 1]
+        before = len(browser.kernel.calls)
+        head = await browser.ask("HEAD", f"/api/v1/threads/{long_talk(browser)}/export")
+        assert (head.status, head.body) == (200, "")
+        assert [given.get("limit") for name, given in browser.kernel.calls[before:] if name.startswith("io.")] == [1]
+
+
+async def test_the_head_of_a_file_says_how_long_it_is() -> None:
+    async with serving() as served:
+        block = served.kernel.put("big.txt", "text/plain", b"x" * 2 * PIECE)
+        async with await served.connect() as stream:
+            await served.send_head(stream, f"HEAD /api/v1/blocks/{block['id']}", Connection="close")
+            with trio.fail_after(10):
+                got = b"".join([part async for part in stream])
+        assert f"content-length: {2 * PIECE}\r\n".encode() in got.lower()
+        assert got.endswith(b"\r\n\r\n"), "no body"
+
+
 async def test_an_event_is_shown_word_for_word_in_parts() -> None:
     async with browsing() as browser:
         browser.kernel.remember("e9", "0123456789", thread="t1")
