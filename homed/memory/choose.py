@@ -113,26 +113,41 @@ def sink_plan(
     """What must leave a window that is past its high-water mark, least relevant first and of those the oldest.
 
     Past it means: more than twice ``limits.events`` events, or more than ``limits.tokens`` tokens.  Units with an event
-    ``in_use`` and those of the last ``limits.protected`` events of each active thread stay, also when the rest is not
-    enough.
+    ``in_use`` and those of the last ``limits.protected`` events of each active thread stay.  Where these alone are more
+    than may be kept, nothing could bring the window down: the rest then leaves only so far as it is too much by itself.
+    What was chosen before something large and need not leave beside it stays after all.
     """
     count, total = sum(len(unit.events) for unit in units), sum(unit.tokens for unit in units)
     if count <= FULL * limits.events and total <= limits.tokens:
         return SinkPlan(kept=count, tokens=total)
-    exempt = _protected(units, active, limits.protected)
+    newest = _protected(units, active, limits.protected)
+    free = [unit for at, unit in enumerate(units) if at not in newest and not unit.holds(in_use)]
+    left = sorted(free, key=lambda unit: (_score(unit, scores), unit.seq))
+    most = _reached(count - sum(len(unit.events) for unit in free), limits.events)
+    most_tokens = _reached(total - sum(unit.tokens for unit in free), limits.tokens)
     sunk: list[Unit] = []
-    for at in sorted(range(len(units)), key=lambda at: (_score(units[at], scores), units[at].seq)):
-        if count <= limits.events and total <= limits.tokens:
+    for unit in left:
+        if count <= most and total <= most_tokens:
             break
-        unit = units[at]
-        if at in exempt or unit.holds(in_use):
-            continue
         sunk.append(unit)
         count -= len(unit.events)
         total -= unit.tokens
+    gone: list[Unit] = []
+    for unit in reversed(sunk):
+        if count + len(unit.events) <= most and total + unit.tokens <= most_tokens:
+            count += len(unit.events)
+            total += unit.tokens
+        else:
+            gone.append(unit)
+    sunk = gone[::-1]
     ids = tuple(event.id for unit in sunk for event in unit.events)
     found = {event.id: _score(unit, scores) for unit in sunk for event in unit.events}
     return SinkPlan(ids, found, count, total)
+
+
+def _reached(staying: int, most: int) -> int:
+    """What sinking goes down to: ``most`` in all where what is ``staying`` allows that, else ``most`` of the rest."""
+    return most if staying <= most else staying + most
 
 
 def _recent(

@@ -89,12 +89,25 @@ def test_whatever_the_cut_whole_units_sink_and_nothing_that_is_needed(
     left = [unit for unit in units if unit.events[0].id not in sunk]
     assert done.kept == sum(len(unit.events) for unit in left)
     assert done.tokens == sum(unit.tokens for unit in left)
-    over = done.kept > limits.events or done.tokens > limits.tokens
-    if sunk and over:  # all that may go is gone
-        free = [u for u in left if u.thread not in active and not u.holds(in_use)]
-        assert free == []
+    held = {id_ for th in active for id_ in _newest(units, th, limits.protected)}
+    free = [unit for unit in units if unit.events[0].id not in held and not unit.holds(in_use)]
+    staying = [unit for unit in units if unit not in free]
+    for size_of, most in ((lambda u: len(u.events), limits.events), (lambda u: u.tokens, limits.tokens)):
+        stay = sum(map(size_of, staying))
+        assert not sunk or sum(map(size_of, left)) <= (most if stay <= most else stay + most)
+    for unit in free:  # nothing goes that may as well stay
+        fits = done.kept + len(unit.events) <= limits.events and done.tokens + unit.tokens <= limits.tokens
+        assert unit.events[0].id not in sunk or not fits
     if len(events) <= 2 * limits.events and sum(map(size, events)) <= limits.tokens:
         assert not sunk
+
+
+def _newest(units: list[Unit], thread: str, most: int) -> list[str]:
+    found: list[Event] = []
+    for unit in reversed(units):
+        if unit.thread == thread and len(found) < most:
+            found += unit.events
+    return [event.id for event in found]
 
 
 def test_all_that_fits_is_shown_and_nothing_is_asked_of_relevance() -> None:
@@ -161,6 +174,25 @@ def test_an_oversized_unit_neither_loops_nor_refuses_when_it_sinks() -> None:
     assert sink_plan(units_of(huge), {}, limits=Limits(30, 10, 1_000)).ids == ("ev1", "ev2")
     kept = sink_plan(units_of(huge), {}, in_use={"ev2"}, limits=Limits(30, 10, 1_000))
     assert (kept.ids, kept.kept, kept.tokens) == ((), 2, 100_000)
+
+
+def test_what_cannot_go_and_is_too_much_by_itself_drives_nothing_out() -> None:
+    """Three results of a turn that goes on leave no room: sinking the small rest would not help."""
+    used = line(3, tokens=12_000, start=5)
+    units = units_of([*line(4, tokens=20), *used])
+    limits = Limits(30, 0, 15_881)
+    assert sink_plan(units, {2: 1.0}, in_use={"ev5", "ev6", "ev7"}, limits=limits).ids == ()
+    assert sink_plan(units, {2: 1.0}, active=["th"], limits=replace(limits, protected=3)).ids == ()
+    rest = units_of([*line(4, tokens=6_000), *used])
+    assert sink_plan(rest, {1: 1.0}, in_use={"ev5", "ev6", "ev7"}, limits=limits).ids == ("ev2", "ev3"), "by itself"
+    many = units_of(line(70))
+    assert len(sink_plan(many, {}, in_use={f"ev{n}" for n in range(31, 71)}, limits=Limits(30, 0, 10**9)).ids) == 0
+
+
+def test_what_was_chosen_before_something_larger_that_goes_too_stays() -> None:
+    units = units_of([*line(4, tokens=20), *line(1, tokens=5_000, start=5)])
+    done = sink_plan(units, {2: 0.4, 5: 0.9}, limits=Limits(30, 0, 1_000))
+    assert (done.ids, done.scores, done.kept, done.tokens) == (("ev5",), {"ev5": 0.9}, 4, 80)
 
 
 def test_a_unit_that_does_not_fit_is_passed_over_not_the_end() -> None:
