@@ -203,8 +203,9 @@ class Sources:
     async def add(self, source: Source, api_key: str | None = None) -> Source:
         """Add a source, or replace the one of that name; returns it as stored.  The first one is in use at once.
 
-        ``api_key`` None keeps the stored key, "" forgets it.  Raises InvalidInput for what cannot work, Conflict when
-        the sources are given from outside; nothing is stored then.  Cancelled: the key may be stored and the source
+        ``api_key`` None keeps the stored key, "" forgets it; a key is only ever sent where it was given for, so None is
+        refused when the address is another one.  Raises InvalidInput for what cannot work, Conflict when the sources
+        are given from outside; nothing is stored then.  Cancelled: the key may be stored and the source
         not; adding it again puts that right.
         """
         source = checked(source)
@@ -213,7 +214,9 @@ class Sources:
         self._settings.changeable(LLM_SOURCES)
         if source.path:
             await trio.to_thread.run_sync(gguf.check, Path(source.path))
-        if api_key is not None:
+        if api_key is None:
+            self._same_place(source)
+        else:
             self._know([api_key])
             await self._keep_key(source.name, api_key.strip())
         async with self._one_change:
@@ -224,6 +227,15 @@ class Sources:
                 kept.append(source)
             await self._store(kept)
         return source
+
+    def _same_place(self, source: Source) -> None:
+        """Raises InvalidInput if the key that is stored for this name was given for another server."""
+        old = next((one for one in self._stored() if one.name == source.name), None)
+        if old is not None and self.has_key(source.name) and _place(old) != _place(source):
+            raise InvalidInput(
+                f"The key of {source.name} was given for another address.",
+                hint="Give the key again, or an empty one if none is needed.",
+            )
 
     async def remove(self, name: str) -> None:
         """Forget a source and its key; NotFound if there is none of that name, Conflict for the built-in one."""
@@ -306,6 +318,12 @@ def _no_address(source: Source) -> str:
     if not Path(source.path).is_absolute():
         raise InvalidInput(f"The file of {source.name} needs an absolute path.", hint=hint)
     return ""
+
+
+def _place(source: Source) -> tuple[str, str]:
+    """Where its key is sent."""
+    parts = urlsplit(source.base_url)
+    return parts.scheme, parts.netloc.lower()
 
 
 def _address(source: Source) -> str:

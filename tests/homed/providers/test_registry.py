@@ -134,6 +134,21 @@ async def test_a_key_is_kept_apart_and_never_in_the_settings_d6(
     assert not sources.has_key("a")
 
 
+@pytest.mark.parametrize("url", ["https://elsewhere.example/v1", "http://api.example/v1", "https://api.example:444/v1"])
+async def test_a_stored_key_goes_nowhere_but_where_it_was_given_for(
+    sources: Sources, secrets: Secrets, url: str
+) -> None:
+    first = Source("mine", "https://api.example/v1", "m")
+    await sources.add(first, "sk-secret")
+    with pytest.raises(InvalidInput, match="another address"):
+        await sources.add(replace(first, base_url=url))
+    assert sources.list()[0] == first
+    await sources.add(replace(first, base_url="https://API.example/v2", model="n"))  # the same server
+    assert secrets.get("llm.mine.api_key") == "sk-secret"
+    await sources.add(replace(first, base_url=url), "")
+    assert not sources.has_key("mine")
+
+
 async def test_where_the_sources_are_given_from_outside_no_key_is_stored(
     sources: Sources, settings: Settings, secrets: Secrets
 ) -> None:
