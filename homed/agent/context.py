@@ -33,6 +33,9 @@ OLDER_SHARE = 4
 LEAST = 256
 """Tokens below which no room is made smaller: less than that is not worth asking a model about."""
 
+SAID = (EventKind.USER, EventKind.ASSISTANT)
+"""What stage handlers are offered of the window."""
+
 FIELD_LIMIT = 4_000
 """Characters of one event shown to stage handlers at the most."""
 
@@ -64,6 +67,9 @@ class Context:
         """Choose what of the scope's events this turn shows, and what it is told besides."""
         own = own_tokens([event for event in turn.events if event.id not in turn.view.dropped], turn.view.room)
         await self._recall.select(turn, frame.budget, small=frame.small, spoken_for=min(own, frame.budget.context))
+        offered = turn.view.offered
+        if offered is not None:  # a stage that leaves messages out has not seen any others
+            turn.view.window = [e for e in turn.view.window if e.kind not in SAID or e.id in offered]
 
     async def frame(self, turn: Turn, *, last: bool = False) -> Frame:
         """The instructions and tools of the next model call.  ``last``: no tools, the model must answer in text.
@@ -93,12 +99,13 @@ class Context:
 
     def as_fields(self, turn: Turn) -> list[dict[str, object]]:
         """The window as the field ``context_msgs``: ``{id, role, text}`` each, long texts shortened."""
-        said = [event for event in turn.view.window if event.kind in (EventKind.USER, EventKind.ASSISTANT)]
+        said = [event for event in turn.view.window if event.kind in SAID]
         limit = min(FIELD_LIMIT, FIELDS_LIMIT // max(1, len(said)))
         return [{"id": e.id, "role": e.kind.value, "text": e.text[:limit]} for e in said]
 
     def apply(self, turn: Turn, staged: Staged) -> None:
         """What ``pre_action`` left: removed messages are not shown, new ones come before the input as fenced data."""
+        turn.view.offered = frozenset(event.id for event in turn.view.window if event.kind in SAID)
         if "context_msgs" not in staged.fields:
             return
         left = {str(e["id"]): str(e.get("text", "")) for e in staged.elements("context_msgs")}

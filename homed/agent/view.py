@@ -19,7 +19,8 @@ class View:
     the running turn that are not shown any more; ``left``: how many events went, as the model is told.
     ``told``: tokens of all notes.  ``budget``: what the selection went by.  ``scores``: the relevance of its events.
     ``sent``: ids of all events that the last request really showed; ``cut``: selected events that had no room beside
-    the turn's own, and stay out until a new selection.
+    the turn's own, and stay out until a new selection.  ``offered``: messages that ``pre_action`` was offered, None
+    before; a later selection shows no others.
     """
 
     window: list[Event] = field(default_factory=list)
@@ -36,6 +37,7 @@ class View:
     scores: Mapping[str, float] = field(default_factory=dict)
     sent: frozenset[str] = frozenset()
     cut: frozenset[str] = frozenset()
+    offered: frozenset[str] | None = None
 
     @property
     def shown(self) -> list[Event]:

@@ -159,16 +159,16 @@ async def test_what_a_running_turn_has_stored_is_not_said_to_have_sunk(tmp_path:
 
     host.tool("look", look)
     model = FakeModel(*[calls(("look", "{}"), ids=[f"c{n}"]) for n in range(6)], says("ok"), context_window=8_000)
-    settings = FakeSettings(**{"core.agent.result_limit": 1_000_000})
+    settings = FakeSettings(**{"core.agent.result_limit": 1_000_000, "core.agent.protected_events": 2})
     async with running_agent(tmp_path, Setup(model=model, host=host, settings=settings)) as agent:
         past = await remember(agent.store, *[f"Note {n} on the garden." for n in range(10)])
-        done = await agent.ask("look around")
+        done = await agent.ask("look around, and at the notes on the garden")
         await settled(agent)
         found = await agent.store.read(lambda tx: ledger.of_turn(tx, done.turn))
         guards: list[dict[str, Any]] = [
             dict(one.data) for one in found if one.kind == "guard" and one.data["why"] == "gathered"
         ]
-        assert guards
+        assert guards[0]["sunk"], "what is relevant too, where the rest has to stay"
         own = {e.id for e in await agent.store.read(lambda tx: events.of_turn(tx, done.turn))}
         for entry in [*guards, *(dict(one.data) for one in found if one.kind == "sink")]:
             assert not own & set(entry.get("sunk", ())), "they were there while it ran"
