@@ -10,8 +10,8 @@ from pydantic import Field
 from homed.api.door import PAGE
 from homed.api.method import Method, PeerCall, PeerParams, administrative
 from homed.api.ports import SourcesPort
-from homed.config.definitions import LLM_SOURCES, WEB_PASSWORD
-from homed.errors import InvalidInput, Unavailable
+from homed.config.definitions import LLM_CURRENT, LLM_SOURCES, WEB_PASSWORD
+from homed.errors import InvalidInput, NotFound, Unavailable
 from homed.providers.base import LOCAL, Source
 from homed.providers.registry import shown
 from homed.settings.registry import Applied, SettingView
@@ -101,13 +101,18 @@ async def config_set(call: PeerCall[ConfigSet]) -> Mapping[str, object]:
         raise InvalidInput(
             "The model sources are not set as one value.", hint="Use `homed models add NAME …` or the Models page."
         )
+    if key == LLM_CURRENT and call.params.value not in ["", *(source.name for source in call.ports.sources.list())]:
+        raise NotFound(f"There is no model source {call.params.value!r}.", hint="`homed models list` shows them.")
     had_password = key == WEB_PASSWORD and call.ports.logins.password_set
     applied = await call.ports.settings.set(key, call.params.value)
-    note = "Takes effect at the next start." if applied is Applied.RESTART else ""
+    notes = ["Takes effect at the next start."] if applied is Applied.RESTART else []
+    view = call.ports.settings.view(key)
+    if view.definition.secret and not view.value:
+        notes.append("It is removed: there is none now.")
     if had_password:  # whoever knew the old one may be logged in
         await call.ports.logins.end_all()
-        note = "Everybody was logged out."
-    return {"key": key, "applied": applied.value, "note": note}
+        notes.append("Everybody was logged out.")
+    return {"key": key, "applied": applied.value, "note": " ".join(notes)}
 
 
 def config_list(call: PeerCall[ConfigList]) -> Mapping[str, object]:

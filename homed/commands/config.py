@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from homed.commands.actions import Actions
-from homed.commands.output import as_json, table
+from homed.commands.output import as_json, clean, table
 from homed.commands.reach import ask_or_open
 from homed.errors import InvalidInput
 
@@ -42,7 +42,8 @@ def _get(args: argparse.Namespace) -> int:
     if args.json:
         as_json(view)
     else:
-        print(view["value"] if isinstance(view["value"], str) else json.dumps(view["value"], ensure_ascii=False))
+        value = view["value"]
+        print(clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)))
     return 0
 
 
@@ -52,7 +53,11 @@ def _set(args: argparse.Namespace) -> int:
     if args.json:
         as_json(done)
     else:
-        print(f"{args.key} is set{'' if done['applied'] == 'now' else '; it takes effect at the next start'}.")
+        emptied = value == "" and ask_or_open(args, "admin.config_get", key=args.key)["type"] == "password"
+        later = "" if done["applied"] == "now" else "; it takes effect at the next start"
+        print(f"{args.key} is {'removed' if emptied else 'set'}{later}.")
+        if done["applied"] == "now" and done["note"]:
+            print(clean(done["note"]))
     return 0
 
 

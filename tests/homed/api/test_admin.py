@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from homed.config.definitions import LLM_SOURCES, MAX_TOOL_TURNS, WEB_PASSWORD
+from homed.config.definitions import LLM_CURRENT, LLM_SOURCES, MAX_TOOL_TURNS, WEB_PASSWORD
 from homed.errors import ConfigError, Denied, InvalidInput, NotFound, Unavailable
 from tests.homed.api.fakes import FakeCaller, House
 
@@ -83,6 +83,23 @@ async def test_a_new_password_logs_everybody_out_but_the_first_one_does_not(hous
     assert "logged out" in (await admin(house, "config_set", key=WEB_PASSWORD, value="open barley"))["note"]
     with pytest.raises(Denied):
         await house.logins.check(session.secret)
+
+
+async def test_an_empty_password_is_said_to_be_removed(house: House) -> None:
+    assert (await admin(house, "config_set", key=WEB_PASSWORD, value="open sesame"))["note"] == ""
+    note = (await admin(house, "config_set", key=WEB_PASSWORD, value=""))["note"]
+    assert note == "It is removed: there is none now. Everybody was logged out."
+    assert not house.logins.password_set
+
+
+@pytest.mark.parametrize("name", ["b", "a\x1b[2J", ["a"], 5])
+async def test_only_a_source_there_is_can_be_the_current_one(house: House, name: object) -> None:
+    await admin(house, "models_add", name="a", base_url="http://x/v1", model="m")
+    with pytest.raises(NotFound, match="no model source"):
+        await admin(house, "config_set", key=LLM_CURRENT, value=name)
+    assert house.settings.get(LLM_CURRENT) == ""
+    await admin(house, "config_set", key=LLM_CURRENT, value="a")
+    await admin(house, "config_set", key=LLM_CURRENT, value="")
 
 
 async def test_models_are_added_used_tested_and_removed_without_showing_the_key(house: House) -> None:
