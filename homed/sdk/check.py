@@ -148,7 +148,7 @@ class _Run:
 
     @asynccontextmanager
     async def _connected(self, child: Child) -> AsyncIterator[Connection]:
-        connection = Connection(child.stdout, child.stdin, self, on_broken=self._stray.append)
+        connection = Connection(child.stdout, child.stdin, self, quoting=True, on_broken=self._stray.append)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._listen, child.stderr)
             await nursery.start(connection.run)

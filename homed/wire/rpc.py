@@ -98,7 +98,7 @@ def _refuse_constant(name: str) -> float:
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"the number {text[:40]} is out of range")
+        raise ValueError("a number is out of range")
     return value
 
 
@@ -152,11 +152,14 @@ def is_id(value: object) -> TypeGuard[Id]:
 class Peer:
     """One end of a conversation: numbers its requests, frames what goes out, reads what comes in.
 
-    ``limit`` is the bytes of one line, newline included.  Not thread-safe.
+    ``limit`` is the bytes of one line, newline included.  With ``quoting`` a `Broken` cites what it is about: only for
+    the output of a child, where its author looks for a stray print; a client's line may be half a call with a key in
+    it.  Not thread-safe.
     """
 
-    def __init__(self, *, limit: int = MAX_LINE) -> None:
+    def __init__(self, *, limit: int = MAX_LINE, quoting: bool = False) -> None:
         self._limit = limit
+        self._quoting = quoting
         self._buffer = bytearray()
         self._skipping = False
         self._ids = itertools.count(1)
@@ -210,11 +213,11 @@ class Peer:
         try:
             value = _decode(line)
         except ValueError as error:
-            return Broken(f"{error}: {line[:80]!r}")
+            return Broken(f"{error}{self._quoted(line[:80])}")
         if not isinstance(value, dict):
             return Broken(f"a JSON {type(value).__name__} where an object belongs")
         if value.get("jsonrpc") != "2.0":
-            return Broken(f'no "jsonrpc": "2.0": {line[:80]!r}')
+            return Broken(f'no "jsonrpc": "2.0"{self._quoted(line[:80])}')
         return self._called(value) if "method" in value else self._replied(value)
 
     def _called(self, value: dict[str, Any]) -> Incoming:
@@ -225,7 +228,7 @@ class Peer:
         if not isinstance(method, str) or not method:
             return Broken("a method that is no name", known)
         if not isinstance(params, dict):
-            return Broken(f"{method[:80]}: params must be an object", known)
+            return Broken(f"params must be an object{self._quoted(method[:80])}", known)
         return Notification(method, params) if known is None else Request(known, method, params)
 
     def _replied(self, value: dict[str, Any]) -> Incoming | None:
@@ -236,14 +239,17 @@ class Peer:
         if "error" in value and problem is None:
             return Broken("a reply whose error is no error object")
         if id_ is None and problem is not None:
-            return Broken(f"the other side could not read a message: {problem.message[:200]}")
+            return Broken(f"the other side could not read a message{self._quoted(problem.message[:200])}")
         if is_id(id_) and id_ in self._pending:
             self._pending.discard(id_)
             return Response(id_, value.get("result"), problem)
         if is_id(id_) and id_ in self._forgotten:
             self._forgotten.remove(id_)
             return None
-        return Broken(f"a reply to an unknown request: {str(id_)[:80]}")
+        return Broken(f"a reply to an unknown request{self._quoted(str(id_)[:80])}")
+
+    def _quoted(self, what: str | bytes) -> str:
+        return f": {what!r}" if self._quoting else ""
 
     def request(self, method: str, params: Mapping[str, object]) -> tuple[int, bytes]:
         """A new request's id and line.  Raises `InvalidInput` (and expects nothing) if it cannot be written."""

@@ -88,8 +88,9 @@ _Item = tuple[bytes, _Slot | None]
 class Connection:
     """A JSON-RPC conversation over ``receive`` and ``send`` (may be one stream), which stay the owner's to close.
 
-    Run it with ``await nursery.start(connection.run)``.  ``on_broken`` hears the reason for each unreadable line,
-    ``on_unanswered`` the method of each cancelled call that was not answered within the grace; both must not wait.
+    Run it with ``await nursery.start(connection.run)``.  ``quoting``: see `rpc.Peer`; off, nothing of an
+    unreadable line is in any log or error.  ``on_broken`` hears the reason for each of those, ``on_unanswered`` the
+    method of each cancelled call that was not answered within the grace; both must not wait.
     """
 
     def __init__(
@@ -99,13 +100,14 @@ class Connection:
         handler: Handler,
         *,
         limits: Limits = Limits(),
+        quoting: bool = False,
         on_broken: Callable[[str], None] | None = None,
         on_unanswered: Callable[[str], None] | None = None,
     ) -> None:
         self._receive, self._send, self._handler, self._limits = receive, send, handler, limits
         self._on_broken = on_broken or (lambda reason: log.warning("unreadable line: %s", reason))
         self._on_unanswered = on_unanswered or (lambda method: log.warning("%s was cancelled; no answer", method))
-        self._peer = rpc.Peer()
+        self._peer, self._quoting = rpc.Peer(quoting=quoting), quoting
         self._queue, self._queued = trio.open_memory_channel[_Item](_OUTBOX)
         # Cancellations overtake what is queued; there are never more of them than requests pending.
         self._urgent: deque[bytes] = deque()
@@ -259,8 +261,9 @@ class Connection:
         try:
             self._handler.notification(message.method, message.params)
         except Exception as error:
-            log.debug("a notification was not understood", exc_info=True)
-            self._count_broken(f"{message.method[:100]} was not understood: {type(error).__name__}: {error}")
+            log.debug("a notification was not understood", exc_info=self._quoting)
+            cited = f": {message.method[:100]!r}: {error}" if self._quoting else ""
+            self._count_broken(f"a notification was not understood: {type(error).__name__}{cited}")
 
     async def _accept(self, request: rpc.Request, nursery: trio.Nursery) -> None:
         # Refusing, not waiting: a reader that stands still could read no reply and no cancellation either.  It does so

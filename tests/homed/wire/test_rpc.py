@@ -38,7 +38,7 @@ def feed(peer: Peer, pieces: list[bytes]) -> list[Incoming]:
 
 
 def one(line: bytes) -> Incoming:
-    (message,) = Peer().feed(line + b"\n")
+    (message,) = Peer(quoting=True).feed(line + b"\n")
     return message
 
 
@@ -121,9 +121,9 @@ def test_a_line_of_exactly_the_limit_is_taken() -> None:
         (b'{"jsonrpc":"2.0","id":1}', "either a result or an error"),
         (b'{"jsonrpc":"2.0","id":1,"result":1,"error":{}}', "either a result or an error"),
         (b'{"jsonrpc":"2.0","id":1,"error":"no"}', "no error object"),
-        (b'{"jsonrpc":"2.0","id":7,"result":1}', "unknown request: 7"),
+        (b'{"jsonrpc":"2.0","id":7,"result":1}', "unknown request: '7'"),
         (b'{"jsonrpc":"2.0","id":[7],"result":1}', "unknown request"),
-        (b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}', "could not read a message: what?"),
+        (b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}', "could not read a message: 'what?'"),
         (b'{"jsonrpc":"2.0","method":"m","params":{"a":NaN}}', "NaN is no JSON"),
         (b'{"jsonrpc":"2.0","method":"m","params":{"a":1e999}}', "out of range"),
         (b'{"jsonrpc":"2.0","method":"m","params":{"a":"\\uD800"}}', "surrogate"),
@@ -133,6 +133,15 @@ def test_a_line_of_exactly_the_limit_is_taken() -> None:
 )
 def test_a_bad_line_is_named(line: bytes, reason: str) -> None:
     assert reason in broken(line)
+
+
+def test_only_for_the_author_of_a_child_is_a_bad_line_cited() -> None:
+    line = b"DEBUG starting up\n"
+    (cited,), (silent,) = Peer(quoting=True).feed(line), Peer().feed(line)
+    assert isinstance(cited, Broken)
+    assert isinstance(silent, Broken)
+    assert "DEBUG starting up" in cited.reason
+    assert "DEBUG" not in silent.reason
 
 
 def test_a_bad_request_says_whose_it_was_so_that_it_can_be_refused() -> None:

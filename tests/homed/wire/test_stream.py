@@ -447,7 +447,31 @@ async def test_a_notification_that_the_handler_chokes_on_counts_as_garbage() -> 
         await far.stream.send_all(far.peer.notify("count", {}) + far.peer.notify("count", {"n": 1}))
         await trio.testing.wait_all_tasks_blocked()
     assert handler.heard == [("count", {"n": 1})]
-    assert broken == ["count was not understood: KeyError: 'n'"]
+    assert broken == ["a notification was not understood: KeyError"]
+
+
+async def test_a_line_that_cannot_be_read_is_logged_without_what_stands_in_it(caplog: pytest.LogCaptureFixture) -> None:
+    class Choking(Far):
+        def notification(self, method: str, params: Mapping[str, Any]) -> None:
+            raise ValueError(f"{method} {params}")
+
+    caplog.set_level("DEBUG")
+    key = "k3y-of-no-known-shape"
+    a, b = trio.testing.memory_stream_pair()
+    for line in [
+        f'{{"jsonrpc":"2.0","id":1,"method":"admin.models_add","params":{{"api_key":"{key}',
+        f'{{"api_key":"{key}"}}',
+        f'{{"jsonrpc":"2.0","method":"{key}","params":{{"api_key":"{key}"}}}}',
+        f'{{"jsonrpc":"2.0","method":"{key}","params":["{key}"]}}',
+        f'{{"jsonrpc":"2.0","id":"{key}","result":1}}',
+        f'{{"jsonrpc":"2.0","id":null,"error":{{"code":1,"message":"{key}"}}}}',
+        f'{{"jsonrpc":"2.0","{key}":{key}}}',
+    ]:
+        await b.send_all(line.encode() + b"\n")
+    with trio.fail_after(30), pytest.raises(ProtocolError) as caught:
+        await Connection(a, a, Choking(), limits=Limits(broken=7)).run()
+    assert len([record for record in caplog.records if record.levelname == "WARNING"]) == 7
+    assert key not in caplog.text + str(caught.value)
 
 
 async def test_calls_over_the_limit_are_refused_and_the_reader_reads_on() -> None:
