@@ -149,7 +149,9 @@ class Recall:
             "scores": {id_: selection.scores[id_] for id_ in named if selection.scores.get(id_)},
         }  # fmt: skip
         turn.ledger.append(("select", chose))
-        others = [event.id for event in view.window if event.thread != wanted.thread]
+        # what merely stands in view is no recall: a line over every answer would tell people nothing
+        near = {id_ for id_, score in selection.scores.items() if score >= wanted.gate}
+        others = [event.id for event in view.window if event.thread != wanted.thread and event.id in near]
         hits = [{"id": event.id, "score": score, "told": event.id in told} for event, score in found.hits]
         data: dict[str, object] = {
             "input": turn.input.id, "kept": len(view.window), "shown": others,

@@ -19,7 +19,7 @@ from homed.errors import InvalidInput, StorageError
 from homed.identity.permissions import Decision, Rule
 from homed.identity.roles import Identity, Role
 from homed.memory import events, ledger
-from homed.memory.records import EventKind, InputState
+from homed.memory.records import Event, EventKind, InputState
 from homed.memory.tokens import estimate_tokens
 from homed.providers import pairing
 from homed.providers.base import Assistant, ChatRequest, System, User
@@ -56,12 +56,24 @@ async def test_a_new_conversation_sees_the_others_of_its_scope_in_time_order_eac
         assert said[1] == Assistant("I see."), "what follows in the same conversation needs no mark"
         notice = agent.of("recall")[0]
         assert notice["kept"] == 4
-        assert len(notice["shown"]) == 4
+        assert notice["shown"] == [], "in view, but this is not about any of it: no recall to speak of"
         assert (notice["cold"], notice["late"], notice["chars"]) == ([], [], 0)
         assert notice["input"] == done.id
-        assert (await agent.history(done.thread))["recalls"] == [
-            {"turn": done.turn, "shown": notice["shown"], "cold": [], "chars": 0, "kept": 4}
+        again = await agent.ask("what about the bees?")
+        notice = agent.of("recall")[1]
+        bees = [event.id for event in await agent.store.read(lambda tx: _about(tx, "bees."))]
+        assert set(bees) <= set(notice["shown"])
+        assert (await agent.history(again.thread))["recalls"] == [
+            {"turn": again.turn, "shown": notice["shown"], "cold": [], "chars": 0, "kept": 6}
         ]
+
+
+def _about(tx: Tx, word: str) -> list[Event]:
+    return [e for thread in tx.all("SELECT id FROM threads WHERE title = 'Bees'") for e in _with(tx, thread[0], word)]
+
+
+def _with(tx: Tx, thread: str, word: str) -> list[Event]:
+    return [event for event in events.history(tx, thread, before=None, limit=50)[0] if word in event.text]
 
 
 async def test_what_another_conversation_said_can_forge_neither_a_mark_nor_a_fence(tmp_path: Path) -> None:
