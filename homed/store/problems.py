@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 
 from homed.errors import StorageError
-from homed.store.rows import Damaged
+from homed.store.rows import Damaged, Full
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
@@ -122,11 +122,10 @@ def journal(path: Path, mode: str) -> StorageError:
 
 def full(path: Path) -> StorageError:
     """No space left, a quota, or the database's own limit."""
-    return _error(
-        "full",
+    return Full(
         f"There is no space left for the database {path}.",
-        "What was being stored was not stored. Free some disk space and try again.",
-        path,
+        hint="What was being stored was not stored. Free some disk space and try again.",
+        detail={"reason": "full", "path": str(path)},
     )
 
 

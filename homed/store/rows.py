@@ -26,6 +26,10 @@ class ReadOnly(StorageError):
     """
 
 
+class Full(StorageError):
+    """No space is left.  What was being stored was not; the next time it may be."""
+
+
 class Tx(Protocol):
     """One connection inside one transaction, valid only while the function it was given to runs."""
 

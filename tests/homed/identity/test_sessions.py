@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -12,6 +13,7 @@ from homed.identity.logins import Logins
 from homed.identity.peers import Directory
 from homed.identity.roles import Role
 from homed.identity.sessions import KEPT_IN_MEMORY, Login, LoginRows
+from homed.store import problems
 from homed.store.db import Store
 from homed.store.rows import Damaged, ReadOnly, Tx
 from tests.homed.identity.clocks import Wall
@@ -88,6 +90,45 @@ async def test_all_can_be_ended_also_when_that_cannot_be_stored(
             await after.check(session.secret)
     again = await after.login("open sesame")
     assert await after.check(again.secret) == again
+
+
+class FullStore(ReadOnlyStore):
+    """Without room, until some is made."""
+
+    full = True
+
+    async def write(self, fn: Callable[[Tx], T]) -> T:
+        if self.full:
+            raise problems.full(Path("homed.db"))
+        return await self.sound.write(fn)
+
+
+async def test_who_comes_while_the_disk_is_full_gets_in_and_what_ended_then_stays_ended(
+    store: Store, wall: Wall
+) -> None:
+    before, full = Logins(store, Password(), wall), FullStore(store)
+    old, other = [await before.redeem((await before.make_link())[0]) for _ in range(2)]
+    logins = Logins(full, Password("open sesame"), wall)
+    session = await logins.redeem((await logins.make_link())[0])
+    assert await logins.check(session.secret) == session
+    assert await logins.check(old.secret) == old
+    await logins.logout(old.secret)
+    full.full = False
+    later = await logins.login("open sesame")
+    assert await logins.check(session.secret) == session
+    after = Logins(store, Password(), wall)
+    with pytest.raises(Denied):
+        await after.check(old.secret)
+    assert await after.check(other.secret) == other
+    full.full = True
+    await logins.end_all()
+    full.full = False
+    last = await logins.login("open sesame")
+    assert await logins.check(last.secret) == await after.check(last.secret) == last
+    for gone in (session, other, later):
+        for asked in (logins, after):
+            with pytest.raises(Denied):
+                await asked.check(gone.secret)
 
 
 async def test_memory_is_bounded_and_the_oldest_goes(damaged: ReadOnlyStore) -> None:
