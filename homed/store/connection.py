@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ import apsw
 from homed.errors import StorageError
 from homed.store import migrations, problems, wordtables
 from homed.store.rows import Row, SqlValue
+from homed.store.unreadable import read_at
 
 _log = logging.getLogger(__name__)
 
@@ -159,9 +161,15 @@ def _refuse_strangers(path: Path) -> None:
         return
     if not path.is_file():
         raise problems.not_a_database(path)
-    with path.open("rb") as file:
-        if file.read(len(_HEADER)) != _HEADER:
-            raise problems.not_a_database(path)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        head = read_at(fd, len(_HEADER), 0)
+    finally:
+        os.close(fd)
+    if head is None:
+        raise problems.unreadable(path)
+    if head != _HEADER:
+        raise problems.not_a_database(path)
 
 
 def _create_private(path: Path) -> None:

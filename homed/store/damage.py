@@ -6,11 +6,13 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from homed.store.rows import ReadOnly
+from homed.store.unreadable import BLOCK, read_at
 
 FOLDER = "damaged"
 """Beside the database: one private folder for each damage, named by the time it was found."""
@@ -26,12 +28,16 @@ _CHUNK = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Why nothing is stored any more.  ``kept`` is where the copy lies, empty until it is made or if ``refused``."""
+    """Why nothing is stored any more.  ``kept`` is where the copy lies, empty until it is made or if ``refused``.
+
+    ``lost``: bytes of the copy that the disk no longer gave, zeros in it.
+    """
 
     path: Path
     found: str
     kept: str = ""
     refused: str = ""
+    lost: int = 0
 
     @property
     def message(self) -> str:
@@ -46,7 +52,8 @@ class Damage:
         """Where the damaged file is kept, and what to do."""
         mend = "Stop homed and run `homed doctor --repair`."
         if self.kept:
-            return f"A copy of the damaged file is in {self.kept}. {mend}"
+            but = f", without {self.lost} bytes that the disk no longer gives" if self.lost else ""
+            return f"A copy of the damaged file is in {self.kept}{but}. {mend}"
         if self.refused:
             return f"{self.refused} Copy {self.path.name} and {self.path.name}-wal away yourself. {mend}"
         return mend
@@ -60,15 +67,17 @@ class Damage:
 def keep(damage: Damage, *, cancelled: Callable[[], bool] = bool) -> Damage:
     """Copy the database with its log into a private folder beside it, once for each damage, and say where.
 
-    Nobody may write to the database meanwhile.  ``refused`` says why there is no copy; nothing is raised for a full or
+    What the disk no longer gives is zeros in the copy, and its label names these holes.  Nobody may write to the
+    database meanwhile.  ``refused`` says why there is no copy; nothing is raised for a full or
     unwritable disk.  When ``cancelled`` turns true it gives up and leaves nothing half-made.
     """
     files, look = _look(damage.path)
     place = damage.path.parent / FOLDER
     if kept := _known(place, look):
-        return replace(damage, kept=str(kept))
+        return replace(damage, kept=str(kept), lost=_lost(_read_label(kept)))
     try:
-        return replace(damage, kept=str(_copy(place, files, _label(damage, look), cancelled)))
+        kept = _copy(place, files, damage, look, cancelled)
+        return replace(damage, kept=str(kept), lost=_lost(_read_label(kept)))
     except OSError as error:
         return replace(damage, refused=f"It could not be copied aside ({error.strerror or error}).")
 
@@ -78,8 +87,8 @@ def known(path: Path) -> Damage | None:
     kept = _known(path.parent / FOLDER, _look(path)[1])
     if kept is None:
         return None
-    found = json.loads((kept / LABEL).read_bytes()).get("found", "")
-    return Damage(path, str(found), kept=str(kept))
+    label = _read_label(kept)
+    return Damage(path, str(label.get("found", "")), kept=str(kept), lost=_lost(label))
 
 
 def claim_folder(damage: Damage) -> Path:
@@ -91,12 +100,14 @@ def claim_folder(damage: Damage) -> Path:
     place.mkdir(mode=0o700, exist_ok=True)
     made = _free_name(place)
     made.mkdir(mode=0o700)
-    _write(made / LABEL, _label(damage, look))
+    _write(made / LABEL, iter([_label(damage, look, {})]))
     sync_folder(place)
     return made
 
 
 _Look = dict[str, list[int]]
+_Holes = dict[str, list[list[int]]]
+"""File → ``[offset, bytes]`` of each part that the disk no longer gave."""
 
 
 def _look(path: Path) -> tuple[dict[str, Path], _Look]:
@@ -105,8 +116,17 @@ def _look(path: Path) -> tuple[dict[str, Path], _Look]:
     return files, {name: [file.stat().st_size, file.stat().st_mtime_ns] for name, file in files.items()}
 
 
-def _label(damage: Damage, look: _Look) -> bytes:
-    return json.dumps({"found": damage.found, "files": look}).encode()
+def _label(damage: Damage, look: _Look, holes: _Holes) -> bytes:
+    return json.dumps({"found": damage.found, "files": look, "holes": holes}).encode()
+
+
+def _read_label(kept: Path) -> dict[str, Any]:
+    label: dict[str, Any] = json.loads((kept / LABEL).read_bytes())
+    return label
+
+
+def _lost(label: dict[str, Any]) -> int:
+    return sum(length for holes in label.get("holes", {}).values() for _, length in holes)
 
 
 def _holds(file: Path) -> bool:
@@ -127,7 +147,7 @@ def _known(place: Path, look: _Look) -> Path | None:
     return None
 
 
-def _copy(place: Path, files: dict[str, Path], label: bytes, cancelled: Callable[[], bool]) -> Path:
+def _copy(place: Path, files: dict[str, Path], damage: Damage, look: _Look, cancelled: Callable[[], bool]) -> Path:
     place.mkdir(mode=0o700, exist_ok=True)
     need = sum(file.stat().st_size for file in files.values()) + SPARE
     if (free := shutil.disk_usage(place).free) < need:
@@ -136,9 +156,11 @@ def _copy(place: Path, files: dict[str, Path], label: bytes, cancelled: Callable
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(mode=0o700)
     try:
+        holes: _Holes = {}
         for name, file in files.items():
-            _copy_file(file, making / name, cancelled)
-        _write(making / LABEL, label)
+            if lost := _copy_file(file, making / name, cancelled):
+                holes[name] = lost
+        _write(making / LABEL, iter([_label(damage, look, holes)]))
         kept = _free_name(place)
         making.rename(kept)
     except BaseException:
@@ -157,20 +179,45 @@ def _free_name(place: Path) -> Path:
     return kept
 
 
-def _copy_file(source: Path, target: Path, cancelled: Callable[[], bool]) -> None:
-    with source.open("rb") as reading:
-        _write(target, b"", lambda: reading.read(_CHUNK), cancelled)
+def _copy_file(source: Path, target: Path, cancelled: Callable[[], bool]) -> list[list[int]]:
+    """The holes in the copy, which is as long as the source."""
+    holes: list[list[int]] = []
+    fd = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _write(target, _pieces(fd, holes), cancelled)
+    finally:
+        os.close(fd)
+    return holes
 
 
-def _write(target: Path, first: bytes, more: Callable[[], bytes] = bytes, cancelled: Callable[[], bool] = bool) -> None:
+def _pieces(fd: int, holes: list[list[int]]) -> Iterator[bytes]:
+    """All of a file in order; a piece with something lost block by block, with zeros for what is gone."""
+    size, at, careful = os.fstat(fd).st_size, 0, 0
+    while at < size:
+        want = min(BLOCK if at < careful else _CHUNK, size - at)
+        piece = read_at(fd, want, at)
+        if piece is None and want > BLOCK:
+            careful = at + want
+            continue
+        if piece is None:
+            piece = bytes(want)
+            if holes and sum(holes[-1]) == at:
+                holes[-1][1] += want
+            else:
+                holes.append([at, want])
+        if not piece:
+            return
+        yield piece
+        at += len(piece)
+
+
+def _write(target: Path, pieces: Iterator[bytes], cancelled: Callable[[], bool] = bool) -> None:
     fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "wb") as writing:
-        piece = first or more()
-        while piece:
+        for piece in pieces:
             if cancelled():
                 raise OSError("homed was stopped meanwhile")
             writing.write(piece)
-            piece = more()
         writing.flush()
         os.fsync(writing.fileno())
 

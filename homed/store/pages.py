@@ -1,7 +1,7 @@
 """Rows straight from the pages of a SQLite file, for when its trees can no longer be followed.
 
 Source: https://www.sqlite.org/fileformat2.html.  Everything read here is suspect: a page, cell or record that makes no
-sense is left out, never guessed at.  Reads only; nobody may write to the file meanwhile.
+sense, or that the disk has lost, is left out, never guessed at.  Reads only; nobody may write to the file meanwhile.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from homed.store.rows import SqlValue
+from homed.store.unreadable import read_at
 
 INTERIOR, LEAF = 0x05, 0x0D
 INDEX_INTERIOR, INDEX_LEAF = 0x02, 0x0A
@@ -42,7 +43,7 @@ class Pages:
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        head = os.pread(self._file, 100, 0)
+        head = read_at(self._file, 100, 0) or b""
         self.size = _page_size(head)
         self.usable = self.size - (head[20] if _sound(head) else 0)
         log = path.with_name(path.name + "-wal")
@@ -57,14 +58,14 @@ class Pages:
             os.close(self._log)
 
     def page(self, number: int) -> bytes:
-        """One page, numbered from 1.  Raises ``Nonsense`` if there is none."""
+        """One page, numbered from 1.  Raises ``Nonsense`` if there is none or the disk has lost it."""
         if not 1 <= number <= self.count:
             raise Nonsense(f"page {number}")
         if number in self._newer:
-            data = os.pread(self._log, self.size, self._newer[number])
+            data = read_at(self._log, self.size, self._newer[number])
         else:
-            data = os.pread(self._file, self.size, (number - 1) * self.size)
-        if len(data) < self.size:
+            data = read_at(self._file, self.size, (number - 1) * self.size)
+        if data is None or len(data) < self.size:
             raise Nonsense(f"page {number}")
         return data
 
@@ -236,8 +237,8 @@ def _value(payload: bytes, at: int, kind: int) -> tuple[SqlValue, int]:
 
 
 def _frames(log: int, size: int) -> dict[int, int]:
-    """Page → where its newest committed copy lies in the log; up to the first frame whose checksum does not fit."""
-    head = os.pread(log, _WAL_HEADER, 0)
+    """Page → where its newest committed copy lies in the log; up to the first frame that is lost or not sound."""
+    head = read_at(log, _WAL_HEADER, 0) or b""
     if len(head) < _WAL_HEADER:
         return {}
     magic, _, page_size, _, *salts = struct.unpack_from(">6I", head)
@@ -250,7 +251,7 @@ def _frames(log: int, size: int) -> dict[int, int]:
     committed: dict[int, int] = {}
     waiting: dict[int, int] = {}
     at = _WAL_HEADER
-    while len(frame := os.pread(log, _FRAME_HEADER + size, at)) == _FRAME_HEADER + size:
+    while len(frame := read_at(log, _FRAME_HEADER + size, at) or b"") == _FRAME_HEADER + size:
         number, ends, *found = struct.unpack_from(">4I", frame)
         total = _checksum(frame[_FRAME_HEADER:], order, _checksum(frame[:8], order, total))
         if found != salts or total != struct.unpack_from(">2I", frame, 16):

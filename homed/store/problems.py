@@ -14,6 +14,10 @@ from homed.store.rows import Damaged, Full
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+_UNREADABLE = frozenset(
+    {apsw.SQLITE_IOERR_READ, apsw.SQLITE_IOERR_CORRUPTFS, apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_IN_PAGE}
+)
+"""SQLite's codes for bytes that the disk has lost; one that cannot be written to is another matter."""
 
 
 class Interrupted(StorageError):
@@ -28,6 +32,11 @@ def corrupt(path: Path, what: str = "") -> StorageError:
         hint="Nothing was changed. `homed doctor --repair` keeps it aside and saves what can be saved.",
         detail={"reason": "corrupt", "path": str(path)},
     )
+
+
+def unreadable(path: Path) -> StorageError:
+    """The disk has lost a part of the file: damage like any other."""
+    return corrupt(path, "the disk has lost a part of it; see the system's log (dmesg)")
 
 
 def nothing_to_save(path: Path) -> StorageError:
@@ -170,6 +179,8 @@ def translate(error: apsw.Error | OSError, path: Path) -> StorageError:
             path,
         )
     if isinstance(error, apsw.IOError):
+        if getattr(error, "extendedresult", 0) in _UNREADABLE:
+            return unreadable(path)
         return _from_os(0, str(error), path)
     return StorageError(
         f"The database refused a statement: {error}",
