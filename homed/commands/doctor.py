@@ -20,7 +20,8 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         "doctor",
         parents=[common],
         help="check everything, and say what to do",
-        description="Check the whole installation and say what to do.  Exits 1 when something is bad.",
+        description="Check the whole installation and say what to do.  Exits 1 when something is bad, or when a repair"
+        " lost something or cannot tell.",
         epilog="Examples:\n  homed doctor\n  homed doctor --deep\n  homed doctor --repair      (homed must be stopped)",
     )
     parser.add_argument(
@@ -84,4 +85,4 @@ def _repair(args: argparse.Namespace) -> int:
     else:
         for line in done.lines():
             print(clean(line))
-    return 0
+    return int(not done.whole)

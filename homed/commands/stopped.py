@@ -126,12 +126,19 @@ class Repaired:
     repair: mending.Repair | None
     reindexed: bool = False
 
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was lost, as far as can be told: a table whose rows nobody can count may have lost some."""
+        done = self.repair
+        return done is None or (not done.mended and all(table.lost == 0 for table in done.tables))
+
     def wire(self) -> dict[str, object]:
         """For ``--json``."""
         done = self.repair
         return {
             "repaired": done is not None,
             "reindexed": self.reindexed or done is not None,
+            "whole": self.whole,
             "kept": str(done.kept) if done else "",
             "tables": [{"table": t.table, "kept": t.kept, "lost": t.lost} for t in done.tables] if done else [],
             "mended": done.mended if done else {},
@@ -148,7 +155,10 @@ class Repaired:
             lost = "nobody can tell how many are lost" if table.lost is None else f"{table.lost} lost"
             said.append(f"  {table.table}: {table.kept} saved, {lost}")
         said += [f"  put right: {count} {what}" for what, count in done.mended.items()]
-        return [*said, "The word index is made anew while homed runs."]
+        said.append("The word index is made anew while homed runs.")
+        if not self.whole:
+            said.append("Not everything was saved, or nobody can tell: keep the damaged file, and look for a copy.")
+        return said
 
 
 def repair(paths: Paths) -> Repaired:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import trio
@@ -18,6 +19,7 @@ from homed.jobs import checks, contents
 from homed.jobs.checks import Check, bad, ok, warn
 from homed.paths import Paths
 from homed.providers.base import Source
+from homed.providers.local import gguf
 from homed.providers.local.weights import Weights
 from homed.store.examine import blank, sqlite_version
 from homed.store.filesystem import FileSystem
@@ -150,6 +152,11 @@ async def _model(patient: Patient, *, deep: bool) -> Check:
                 return bad("model", "the built-in model is not there", "Run `make install`.")
             return ok("model", "the built-in one (--deep checks its file)")
         return await trio.to_thread.run_sync(_weights, weights)
+    if source.kind == "gguf":
+        try:
+            await trio.to_thread.run_sync(gguf.check, Path(source.path))
+        except HomedError as error:
+            return bad("model", f"{source.name}: {error.message}", error.hint)
     if not deep or patient.trial is None:
         return ok("model", f"{source.name} ({source.model}); --deep asks it a question")
     try:

@@ -10,9 +10,13 @@ import pytest
 import trio
 
 from homed.__main__ import main
+from homed.commands.stopped import Repaired
 from homed.config.lock import data_lock
 from homed.paths import Paths
+from homed.store import repair as mending
 from homed.store.db import open_store
+from homed.store.repair import Repair
+from homed.store.salvage import Saved
 from tests.homed.jobs.test_contents import fill
 
 
@@ -103,6 +107,23 @@ def test_the_repair_says_what_it_saved_and_where_the_damaged_one_is(
     assert homed(paths, "--json") == 0
     told = states(capsys.readouterr().out)
     assert (told["database"], told["word index"], told["kept aside"]) == ("ok", "warn", "warn")
+
+
+@pytest.mark.parametrize("lost", [1, None])
+def test_a_repair_that_lost_rows_or_cannot_count_them_says_so_and_is_1(
+    paths: Paths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, lost: int | None
+) -> None:
+    def partly(_: Path, found: str) -> Repair:
+        return Repair(paths.data / found, [Saved("threads", 1, 0), Saved("events", 40, lost)], {})
+
+    zero(paths, 3)
+    monkeypatch.setattr(mending, "repair", partly)
+    assert homed(paths, "--repair", "--json") == 1
+    assert json.loads(capsys.readouterr().out)["whole"] is False
+    assert homed(paths, "--repair") == 1
+    assert "Not everything was saved" in capsys.readouterr().out
+    assert Repaired(Repair(paths.data, [Saved("threads", 1, 0)], {})).whole
+    assert not Repaired(Repair(paths.data, [Saved("threads", 1, 0)], {"conversations whose name was lost": 1})).whole
 
 
 def test_a_search_index_that_is_wrong_is_made_anew_and_nothing_else_is_touched(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -125,6 +126,21 @@ async def test_the_built_in_model_s_file(patient: Patient, monkeypatch: pytest.M
     for deep in (False, True):
         found = (await named(patient, deep=deep))["model"]
         assert (found.state, found.hint) == (State.BAD, "Run `make install`.")
+
+
+@pytest.mark.parametrize("deep", [False, True])
+async def test_a_model_s_own_file_that_is_gone_or_another_s_is_bad_without_asking_it(
+    patient: Patient, tmp_path: Path, deep: bool
+) -> None:
+    file = tmp_path / "mine.gguf"
+    patient = replace(patient, source=Source("mine", "", "mine", adapter="local", path=str(file)))
+    gone = (await named(patient, deep=deep))["model"]
+    assert gone.state is State.BAD
+    assert str(file) in gone.what
+    file.write_bytes(b"something else")
+    assert (await named(patient, deep=deep))["model"].state is State.BAD
+    file.write_bytes(struct.pack("<4sIQQ", b"GGUF", 3, 1, 0))
+    assert (await named(patient, deep=deep))["model"].state is State.OK
 
 
 @pytest.mark.parametrize(
