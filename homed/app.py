@@ -26,7 +26,7 @@ from homed.failpoints import Failpoints, NoFailpoints
 from homed.host.discover import Broken, Installed, discover, packaged_folder
 from homed.host.host import Host, HostPorts
 from homed.identity.logins import Logins
-from homed.lifecycle import House, cause_of, follow_settings, greet, report_damage, watch_signals
+from homed.lifecycle import House, cause_of, follow_settings, greet, report_damage, report_emptied, watch_signals
 from homed.log import logging_to, set_level
 from homed.paths import Paths
 from homed.proc import become_subreaper
@@ -84,6 +84,7 @@ def serve(options: Options) -> int:
     redactor = Redactor(secrets.known())
     become_subreaper()
     with data_lock(options.paths), logging_to(options.paths.log, level="info", redact=redactor.redact):
+        report_emptied(options.paths, options.say)
         ground = Ground(options, _overrides(options, environment), secrets, redactor, Bus(options.wall))
         try:
             trio.run(run, ground)

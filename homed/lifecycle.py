@@ -23,6 +23,7 @@ from homed.redact import Redactor
 from homed.settings.plugin import split_key
 from homed.settings.registry import Settings
 from homed.store.db import Store
+from homed.store.examine import blank
 from homed.wire.stream import homed_error
 
 _log = logging.getLogger(__name__)
@@ -80,6 +81,17 @@ async def follow_settings(
                 set_level(str(value))
             elif (found := split_key(key)) is not None:
                 host.settings_changed(*found, value)
+
+
+def report_emptied(paths: Paths, say: Say) -> None:
+    """Before the database is opened: say that a new one begins where attachments tell that there was one.  Blocks."""
+    if not blank(paths.db) or not any(path.is_file() for path in paths.media.rglob("*")):
+        return
+    found = "is empty" if paths.db.exists() else "is not there"
+    message = f"The database {paths.db} {found}, but {paths.media} holds attachments of an earlier one."
+    hint = "A new one begins. If that was not meant, stop homed and put a copy of yours in its place."
+    _log.warning("%s %s", message, hint)
+    say(f"{message}\n  {hint}")
 
 
 async def report_damage(store: Store, bus: Bus, say: Say) -> None:

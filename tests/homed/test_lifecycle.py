@@ -8,9 +8,11 @@ import pytest
 import trio
 import trio.testing
 
+from homed.app import Options, serve
 from homed.errors import StorageError
 from homed.events import SYSTEM, Bus
-from homed.lifecycle import cause_of, report_damage
+from homed.lifecycle import cause_of, report_damage, report_emptied
+from homed.paths import Paths
 from homed.store.db import open_store
 from tests.homed.store.files import make_store
 
@@ -63,3 +65,38 @@ async def test_without_damage_nothing_is_said(tmp_path: Path) -> None:
         nursery.start_soon(report_damage, store, Bus(), pytest.fail)
         await trio.testing.wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_new_database_beside_attachments_of_an_earlier_one_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, there: bool
+) -> None:
+    said: list[str] = []
+    paths = Paths(tmp_path)
+    report_emptied(paths, said.append)
+    (paths.media / "ab").mkdir(parents=True)
+    if there:
+        paths.db.touch()
+    report_emptied(paths, said.append)
+    assert said == []
+    (paths.media / "ab" / "cd").write_bytes(b"x")
+    report_emptied(paths, said.append)
+    (warned,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(said) == 1
+    for text in (warned, said[0]):
+        assert str(paths.db) in text
+        assert "put a copy of yours in its place" in text
+    paths.db.write_bytes(b"SQLite format 3")
+    report_emptied(paths, pytest.fail)
+
+
+def test_a_start_tells_before_it_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths, said = Paths(tmp_path / "data"), list[str]()
+    paths.create()
+    paths.media.mkdir(exist_ok=True)
+    (paths.media / "abcd").write_bytes(b"x")
+    paths.db.touch()
+    monkeypatch.setattr("homed.app.trio.run", lambda *_: None)
+    monkeypatch.setattr("homed.app.become_subreaper", lambda: None)
+    assert serve(Options(paths=paths, say=said.append)) == 0
+    assert "is empty" in said[0]
