@@ -99,7 +99,7 @@ class Session:
         self._life, self._child, self._name = life, child, plan.name
         self._caller = Caller(self, plan.name, plan.trust, plan.capabilities)
         self._connection = Connection(
-            _Metered(child.stdout), child.stdin, self, limits=Limits(), quoting=True,
+            _Metered(child.stdout), child.stdin, self, limits=Limits(quoting=True),
             on_broken=self._broken, on_unanswered=self._unanswered,
         )  # fmt: skip
         self._calls: dict[object, str] = {}

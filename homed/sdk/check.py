@@ -19,7 +19,7 @@ from homed.sdk.launch import command, fresh_mark
 from homed.wire import methods
 from homed.wire.manifest import Manifest, ToolSpec, read_manifest
 from homed.wire.registration import differences
-from homed.wire.stream import Connection, unknown_method
+from homed.wire.stream import Connection, Limits, unknown_method
 from homed.wire.version import CORE, PROTOCOL
 
 _HANDSHAKE = 10.0
@@ -148,7 +148,9 @@ class _Run:
 
     @asynccontextmanager
     async def _connected(self, child: Child) -> AsyncIterator[Connection]:
-        connection = Connection(child.stdout, child.stdin, self, quoting=True, on_broken=self._stray.append)
+        connection = Connection(
+            child.stdout, child.stdin, self, limits=Limits(quoting=True), on_broken=self._stray.append
+        )
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._listen, child.stderr)
             await nursery.start(connection.run)

@@ -58,16 +58,18 @@ def unknown_method(method: str) -> NotFound:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one connection will bear.
+    """What one connection will bear, and tell.
 
     ``in_flight``: calls of the other side running at once, more are refused.  ``broken`` lines within ``broken_window``
     seconds end the connection.  ``cancel_grace``: seconds that a cancelled call is waited for.
+    ``quoting``: see `rpc.Peer`.
     """
 
     in_flight: int = 256
     broken: int = 50
     broken_window: float = 60.0
     cancel_grace: float = 1.0
+    quoting: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -88,8 +90,8 @@ _Item = tuple[bytes, _Slot | None]
 class Connection:
     """A JSON-RPC conversation over ``receive`` and ``send`` (may be one stream), which stay the owner's to close.
 
-    Run it with ``await nursery.start(connection.run)``.  ``quoting``: see `rpc.Peer`; off, nothing of an
-    unreadable line is in any log or error.  ``on_broken`` hears the reason for each of those, ``on_unanswered`` the
+    Run it with ``await nursery.start(connection.run)``.  Unless ``limits.quoting``
+    nothing of an unreadable line is in any log or error.  ``on_broken`` hears the reason for each of those, ``on_unanswered`` the
     method of each cancelled call that was not answered within the grace; both must not wait.
     """
 
@@ -100,14 +102,13 @@ class Connection:
         handler: Handler,
         *,
         limits: Limits = Limits(),
-        quoting: bool = False,
         on_broken: Callable[[str], None] | None = None,
         on_unanswered: Callable[[str], None] | None = None,
     ) -> None:
         self._receive, self._send, self._handler, self._limits = receive, send, handler, limits
         self._on_broken = on_broken or (lambda reason: log.warning("unreadable line: %s", reason))
         self._on_unanswered = on_unanswered or (lambda method: log.warning("%s was cancelled; no answer", method))
-        self._peer, self._quoting = rpc.Peer(quoting=quoting), quoting
+        self._peer, self._quoting = rpc.Peer(quoting=limits.quoting), limits.quoting
         self._queue, self._queued = trio.open_memory_channel[_Item](_OUTBOX)
         # Cancellations overtake what is queued; there are never more of them than requests pending.
         self._urgent: deque[bytes] = deque()
