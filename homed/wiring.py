@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from homed.agent import prompt
 from homed.agent.conversations import Conversations
@@ -39,6 +40,7 @@ from homed.store.files import MediaFiles
 async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     """The model sources, the conversations, and an open door for plugins, for the length of the block."""
     local = local_ports(house.paths, house.settings, wall=house.wall, say=house.say, warm=True)
+    local = replace(local, hold=house.host.wait_channels)  # loading it takes a whole core
     tokens, files = CallTokens(), MediaFiles(house.paths.media)
     store, wall, redactor = house.store, house.wall, house.redactor
     media = Media(store, files, redactor)

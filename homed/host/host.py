@@ -85,6 +85,7 @@ class Host:
         self._launcher = launcher or ProcessLauncher(launch)
         self._supervisors: dict[str, Supervisor] = {}
         self._scope = trio.CancelScope(shield=True)
+        self._begun_all = trio.Event()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run every plugin until cancelled; ``started`` once all are known and launching.
@@ -103,6 +104,10 @@ class Host:
                 self._scope.deadline = trio.current_time() + SHUTDOWN
                 for supervisor in self._supervisors.values():
                     supervisor.close()
+
+    async def wait_channels(self) -> None:
+        """Wait until the plugins through which people speak have had their head start."""
+        await self._begun_all.wait()
 
     def kill_now(self) -> None:
         """A second signal: no more asking, every group is killed at once."""
@@ -208,6 +213,7 @@ class Host:
                     with trio.move_on_after(HEAD_START):
                         for supervisor in channels:
                             await supervisor.wait_until(SETTLED | {State.STOPPING})
+                    self._begun_all.set()
                     for supervisor in self._supervisors.values():
                         if supervisor not in channels:
                             nursery.start_soon(supervisor.run)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -108,7 +108,7 @@ async def open_sources(
         models = None if local is None else LocalModels(local, nursery.start_soon)
         sources = Sources(settings, secrets, http, know, models)
         if local is not None and local.warm:
-            nursery.start_soon(sources.follow)
+            nursery.start_soon(sources.follow, local.hold)
         yield sources
         nursery.cancel_scope.cancel()
 
@@ -153,9 +153,10 @@ class Sources:
             return Standing()
         return self._local.standing(source)
 
-    async def follow(self) -> None:
-        """Keep the current source ready if it runs on this machine, until cancelled."""
+    async def follow(self, hold: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint) -> None:
+        """Keep the current source ready if it runs on this machine, once ``hold`` returns, until cancelled."""
         assert self._local is not None
+        await hold()
         with self._settings.watch("core.llm.") as changes:
             self._local.follow(self.list(), self.current())
             async for _ in changes:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import trio
 
 from homed.providers.base import LOCAL, Source
 from homed.providers.local import gguf
@@ -30,7 +32,7 @@ class LocalPorts:
 
     ``models`` is where the weights are, ``run`` a folder of this user alone for the children to run in, ``data`` the
     data folder (it names the family of processes).  ``opening`` is the text a small model's prompts begin with.
-    ``warm``: keep the current one ready; without it a child is started only when somebody asks.
+    ``warm``: keep the current one ready, once ``hold`` returns; without it a child is started only when somebody asks.
     """
 
     data: Path
@@ -41,6 +43,7 @@ class LocalPorts:
     warm: bool = True
     say: Callable[[str], None] = lambda _: None
     weights: Weights | None = None
+    hold: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
 
 
 @dataclass(frozen=True, slots=True)
