@@ -115,12 +115,15 @@ class Fragments:
         self._words = words
         self._module: Any = templates.get_template("items.html").make_module({"t": words})
 
-    def said(self, text: str, at: float = 0.0, peer: str = "", blocks: Sequence[Data] = ()) -> str:
-        """What a person said, kept as they wrote it, with the files they sent; a timer's word is a reminder."""
+    def said(self, text: str, at: float = 0.0, peer: str = "", blocks: Sequence[Data] = (), event: str = "") -> str:
+        """What a person said, kept as they wrote it, with the files they sent; a timer's word is a reminder.
+
+        ``event`` is the id under which all of it can be read, as ``text`` may be its head and tail.
+        """
         files = [{"id": "", "name": "", "media_type": "", "bytes": 0, **block} for block in blocks]
         pictures = [one for one in files if one["media_type"] in IMAGES]
         others = [one for one in files if one["media_type"] not in IMAGES]
-        return str(self._module.said(text, at, peer.startswith(TIMER), pictures, others))
+        return str(self._module.said(text, at, peer.startswith(TIMER), pictures, others, event))
 
     def recall(self, shown: int, cold: int, chars: int, late: Sequence[str]) -> str:
         """What came back from memory: how many events of other conversations and of cold memory, in how many

@@ -39,7 +39,8 @@ class Items:
         """What somebody said, with the files that came along (``blocks``, or in the event's ``data``)."""
         data = said.get("data")
         blocks = said.get("blocks") or (data.get("blocks") if isinstance(data, dict) else None)
-        html = self._fragments.said(string(said, "text"), number(at), string(said, "peer"), mappings(blocks))
+        text, peer = string(said, "text"), string(said, "peer")
+        html = self._fragments.said(text, number(at), peer, mappings(blocks), string(said, "id"))
         return Item("said", SAID, html)
 
     def recall(self, told: Data) -> list[Item]:

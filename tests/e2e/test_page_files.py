@@ -198,3 +198,29 @@ def test_a_file_that_is_gone_is_not_sent_again_as_the_words_that_say_so(page: Pa
     page.get_by_role("button", name="Edit").click()
     expect(page.locator(".toast.bad")).to_contain_text("harvest.csv was not attached")
     expect(page.locator("#attached li")).to_have_count(0)
+
+
+def test_a_long_message_that_the_page_shows_cut_is_edited_whole(page: Page, served: Served) -> None:
+    """In parts, counted in characters and not in UTF-16; nothing is put in the box when it cannot be had whole."""
+    served.kernel.part = 7000
+    text = "begins " + "🍎 apples and pears, " * 600 + "ends"
+    page.fill("#text", text)
+    page.keyboard.press("Enter")
+    expect(page.locator("section.turn [data-key=end]")).to_be_visible()
+    page.get_by_role("button", name="Edit").click()
+    expect(page.locator("#text")).to_have_value(text)  # the page was told it whole, and knows no event of it yet
+    page.keyboard.press("Escape")
+    page.reload()
+    ready(page)
+    expect(page.locator("section.turn .said")).to_contain_text("characters left out")
+    page.route("**/api/v1/events/*", lambda route: route.abort())
+    page.get_by_role("button", name="Edit").click()
+    expect(page.locator(".toast.bad")).to_be_visible()
+    expect(page.locator("#text")).to_have_value("")
+    page.unroute("**/api/v1/events/*")
+    page.get_by_role("button", name="Edit").click()
+    expect(page.locator("#text")).to_have_value(text)
+    page.locator("#text").press("Enter")
+    expect(page.locator("section.turn .said")).to_have_count(2)
+    texts = [one["text"] for one in served.kernel.remembered.values() if one["kind"] == "user"]
+    assert texts.count(text) == 2

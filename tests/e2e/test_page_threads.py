@@ -126,6 +126,53 @@ def test_two_tabs_are_in_step(page: Page, visitor: Visitor) -> None:
     expect(ready(other).locator("#welcome")).to_be_visible()
 
 
+def test_what_is_typed_outlives_the_end_of_a_session_and_is_gone_when_sent(page: Page, visitor: Visitor) -> None:
+    say(page, "a talk with a draft")
+    expect(page.locator("section.turn [data-key=end]")).to_be_visible()
+    page.fill("#text", "an hour of thought")
+    visitor.context.clear_cookies()
+    page.locator("#text").press("Enter")  # the answer is 401: the page that comes asks who is there
+    expect(page.locator("#say")).to_have_count(0)
+    visitor.context.add_cookies(
+        [{"name": f"homed_session_{visitor.url.rpartition(':')[2]}", "value": "session-1", "url": visitor.url}]
+    )
+    page.reload()
+    expect(ready(page).locator("#text")).to_have_value("an hour of thought")
+    page.goto(visitor.url)
+    expect(ready(page).locator("#text")).to_have_value("")
+    page.go_back()
+    expect(ready(page).locator("#text")).to_have_value("an hour of thought")
+    say(page, "sent now")
+    expect(page.locator("#text")).to_have_value("")
+    page.reload()
+    expect(ready(page).locator("#text")).to_have_value("")
+
+
+def test_what_is_typed_for_a_deleted_conversation_waits_in_a_new_one(page: Page, served: Served) -> None:
+    page.fill("#text", "for a new one")
+    page.evaluate("dispatchEvent(new Event('pagehide'))")
+    served.do(lambda: served.kernel.open_talk("soon deleted"))
+    page.locator("a.thread", has_text="soon deleted").click()
+    expect(ready(page).locator("#text")).to_have_value("")
+    page.fill("#text", "typed for it")
+    thread = page.url.rpartition("/")[2]
+    served.do(lambda: served.kernel.io_thread_delete("", thread))
+    page.locator("#gone").get_by_role("link").click()
+    expect(ready(page).locator("#text")).to_have_value("for a new one\n\ntyped for it")
+
+
+def test_leaving_takes_what_was_typed_along_in_every_tab(page: Page, visitor: Visitor) -> None:
+    other = visitor.open()
+    for tab in (page, other):
+        tab.fill("#text", "secret plans")
+    page.click("#logout")
+    expect(page.locator("#say")).to_have_count(0)
+    visitor.context.clear_cookies()
+    other.reload()
+    for tab in (page, other):
+        assert tab.evaluate("Object.keys(sessionStorage).filter((one) => one.startsWith('draft:'))") == []
+
+
 def test_a_tab_that_was_away_finds_its_conversation_deleted(page: Page, served: Served) -> None:
     say(page, "soon gone")
     thread = page.url.rpartition("/")[2]

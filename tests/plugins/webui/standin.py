@@ -186,6 +186,7 @@ class StandIn(Files, Memory, Keys):
         number = next(self.ids)
         event = {"seq": number, "id": f"e{number}", "turn": turn, "kind": kind, "peer": OWNER, "text": text}
         talk.events.append({**event, "data": data, "created_at": time.time()})
+        self.remember(f"e{number}", text, turn=turn, kind=kind, thread=talk.id, layer="context", seq=number)
 
     # -- auth
     def auth_state(self) -> Any:
@@ -291,7 +292,8 @@ class StandIn(Files, Memory, Keys):
         talk = self._talk(thread)
         events = [event for event in talk.events if not before or event["seq"] < before]
         approvals = [asked.entry for asked in self.asked.values() if asked.entry["thread"] == thread]
-        shown: dict[str, Any] = {"thread": self._shown(talk), "events": events[-limit:], "more": len(events) > limit}
+        page = [{**event, "text": _shortened(event["text"])} for event in events[-limit:]]
+        shown: dict[str, Any] = {"thread": self._shown(talk), "events": page, "more": len(events) > limit}
         turns = {event["turn"] for event in shown["events"]}
         shown["ended"] = [end for turn, end in talk.ended.items() if turn in turns]
         shown["recalls"] = [recall for recall in talk.recalls if recall["turn"] in turns]
@@ -398,6 +400,13 @@ class StandIn(Files, Memory, Keys):
         if key == "core.agent.max_tool_turns" and not isinstance(value, int):
             raise InvalidInput(f"{key} must be a whole number.")
         return {"key": key, "applied": "now", "note": ""}
+
+
+def _shortened(text: str) -> str:
+    """As homed shows an over-long text: head and tail."""
+    if len(text) < 10_000:
+        return text
+    return f"{text[:1000]}\n[… {len(text) - 2000} of {len(text)} characters left out …]\n{text[-1000:]}"
 
 
 async def echo(turn: Turn) -> None:

@@ -65,6 +65,8 @@ class Memory:
 
     def __init__(self) -> None:
         self.remembered: dict[str, dict[str, Any]] = {}
+        self.part = 200_000
+        """Characters of an event that one answer gives at most."""
         self.why: dict[str, list[dict[str, Any]]] = {}
 
     def remember(self, id_: str, text: str, *, title: str = "Autumn clean-up", **more: Any) -> str:
@@ -74,6 +76,7 @@ class Memory:
         return id_
 
     def io_event(self, peer: str, event: str, offset: int = 0, length: int = 200_000) -> dict[str, Any]:
+        length = min(length, self.part)
         if event not in self.remembered:
             raise NotFound("There is no such event.")
         known = self.remembered[event]

@@ -67,6 +67,11 @@ def test_recall_is_told_in_numbers_and_only_where_there_is_any() -> None:
     assert items().recall({}) == []
 
 
+def test_a_message_names_the_event_that_has_all_of_it() -> None:
+    assert 'data-event="e&#34;7"' in items().said({"id": 'e"7', "text": "[… cut …]"}, 0).html
+    assert "data-event" not in items().said({"input": "in1", "text": "not an event yet"}, 0).html
+
+
 def test_a_recall_that_was_late_is_said_also_when_nothing_came() -> None:
     (item,) = items().recall({"shown": [], "cold": [], "chars": 0, "late": ["cold"]})
     assert plain(item.html) == "[long-term recall] not in time: cold"

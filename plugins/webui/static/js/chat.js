@@ -6,6 +6,8 @@ import { Live } from "./live.js";
 import { covered } from "./dialogs.js";
 import { busy, following, lastSaid, ops, prepend, replaceAll, toEnd } from "./talk.js";
 import { add, attached, clear, listen as listenForFiles, underWay, uploads } from "./attach.js";
+import { keep, kept } from "./drafts.js";
+import { wholeText } from "./whole.js";
 import { fillRecall, openWhy } from "./why.js";
 import "./source.js";
 
@@ -34,9 +36,18 @@ function setTitle(title) {
   document.title = `${title || word("untitled")} · HologramAgent`;
 }
 
-// Somebody deleted this conversation, here or in another tab: nothing can be said in it any more.
+// Somebody deleted this conversation, here or in another tab: nothing can be said in it any more.  What was typed for it
+// waits in the box of a new one.
 function gone() {
   live?.close();
+  const words = [kept(""), typed()].filter(Boolean).join("\n\n");
+  if (talk.dataset.thread) {
+    editOff();
+    takeDraft();
+    box.value = words;
+    keep(talk.dataset.thread, "");
+    keep("", words);
+  }
   talk.dataset.thread = "";
   for (const section of $$("section.turn", talk)) section.remove();
   $("#earlier").hidden = $("#about").hidden = $("#line").hidden = $("#box").hidden = $("#hint").hidden = stop.hidden = true;
@@ -83,9 +94,10 @@ async function say() {
   if (underWay()) return toast(word("attach_wait"));
   const editing = edited;
   if (editing?.classList.contains("live")) await halt();
-  const [text, files] = [box.value, uploads()];
+  const [text, files, from] = [box.value, uploads(), talk.dataset.thread];
   if (await send(text, files)) {
     clear(files);
+    keep(from, "");
     // What was typed meanwhile is the next message's; words written over while an old message was edited come back.
     if (box.value.startsWith(text)) box.value = box.value.slice(text.length) || takeDraft();
     editOff();
@@ -118,20 +130,31 @@ async function send(text, files = []) {
   }
 }
 
-// The same words as a new message: the one whose turn failed keeps its outcome.  A text so long that the page may show
-// it cut, or one that came with files, goes back into the box, to be looked at first.
-const WHOLE = 4000;
+// What was said there, whole; null, and a word about it, when that cannot be had: a cut text is not sent as if it were all.
+async function said(section) {
+  try {
+    return await wholeText(talk.dataset.thread, section);
+  } catch (error) {
+    toast(error.message, "bad");
+    return null;
+  }
+}
+
+// The same words as a new message: the one whose turn failed keeps its outcome.  One that came with files goes back into
+// the box, to be looked at first.
 async function again(button) {
   const section = button.closest("section.turn");
-  const text = $(".said", section)?.textContent ?? "";
-  if (text.length > WHOLE || $(".sent", section)) return edit(section);
+  if ($(".sent", section)) return edit(section);
   button.disabled = true;
-  if (!(await send(text))) button.disabled = false;
+  const text = await said(section);
+  if (text === null || !(await send(text))) button.disabled = false;
 }
 
 // One's last message back in the box, with its files: sent again it is a new message, and the old one stays.
 // What stood in the box comes back afterwards.
 let edited = null;
+let wanted = null; // whose words are on their way
+let before = ""; // the words that are edited, as they were
 let draft = "";
 function takeDraft() {
   const kept = draft;
@@ -139,12 +162,22 @@ function takeDraft() {
   return kept;
 }
 
+// What would be lost with the page: words laid aside, and those in the box unless they are only an old message's.
+function typed() {
+  return [draft, edited && box.value === before ? "" : box.value].filter((one) => one.trim()).join("\n\n");
+}
+
 async function edit(section) {
+  wanted = section;
+  const text = await said(section);
+  if (wanted !== section || text === null) return;
+  wanted = null;
   if (!edited) draft = box.value;
   editOff();
   edited = section;
   $("#editing").hidden = false;
-  box.value = $(".said", section)?.textContent ?? "";
+  box.value = text;
+  before = box.value;
   grow();
   box.focus();
   box.setSelectionRange(box.value.length, box.value.length);
@@ -265,6 +298,9 @@ $("#earlier").addEventListener("click", async (event) => {
 });
 
 addEventListener("popstate", () => location.reload());
+addEventListener("pagehide", () => keep(talk.dataset.thread, typed()));
+box.value ||= kept(talk.dataset.thread);
+grow();
 
 listenForFiles();
 dress(talk);

@@ -1,34 +1,33 @@
 // An event as it was stored, word for word: who said it, when, and in which conversation.
 import { copy, locale, make, size, toast, when, word, wordOr } from "./dom.js";
-import { get } from "./api.js";
 import { show } from "./dialogs.js";
+import { part } from "./whole.js";
 
 export const speaker = ({ kind, peer }) => (kind === "user" && peer?.startsWith("timer:") ? word("who_timer") : wordOr(`who_${kind}`, kind));
 
 // `known` is what the list it was opened from says of it: the conversation's title.
 export async function openEvent(id, known = {}) {
   try {
-    const found = await get(`/events/${encodeURIComponent(id)}`);
+    const found = await part(id);
     shown(found, known);
   } catch (error) {
     toast(error.message, "bad");
   }
 }
 
-function shown({ event, text, offset, of }, known) {
+function shown({ event, text, next: upto, of }, known) {
   const pre = make("pre", { class: "verbatim", tabindex: 0, dir: "auto", text });
   const button = make("button", { type: "button", text: word("copy") });
   button.addEventListener("click", () => copy(pre.textContent, button));
   const row = make("div", { class: "row" }, button);
-  let upto = offset + text.length;
   if (upto < of) {
     const more = make("button", { type: "button", class: "quiet", text: word("more_text") });
     more.addEventListener("click", async () => {
       more.disabled = true;
       try {
-        const next = await get(`/events/${encodeURIComponent(event.id)}?offset=${upto}`);
+        const next = await part(event.id, upto);
         pre.append(next.text);
-        upto = next.offset + next.text.length;
+        upto = next.next;
         if (upto >= next.of || !next.text) more.remove();
       } catch (error) {
         toast(error.message, "bad");

@@ -3,6 +3,7 @@ import { $, dress, toast, word } from "./dom.js";
 import { post } from "./api.js";
 import { nextTheme } from "./choices.js";
 import { covered, show } from "./dialogs.js";
+import { leave } from "./drafts.js";
 export { refreshThreads, setBusy } from "./threads.js";
 
 function openNav(open) {
@@ -44,6 +45,7 @@ $("#theme").addEventListener("click", nextTheme);
 $("#logout").addEventListener("click", async () => {
   try {
     await post("/logout");
+    leave();
     location.assign("/login");
   } catch (error) {
     toast(error.message, "bad");
