@@ -90,9 +90,9 @@ _Item = tuple[bytes, _Slot | None]
 class Connection:
     """A JSON-RPC conversation over ``receive`` and ``send`` (may be one stream), which stay the owner's to close.
 
-    Run it with ``await nursery.start(connection.run)``.  Unless ``limits.quoting``
-    nothing of an unreadable line is in any log or error.  ``on_broken`` hears the reason for each of those, ``on_unanswered`` the
-    method of each cancelled call that was not answered within the grace; both must not wait.
+    Run it with ``await nursery.start(connection.run)``.  Unless ``limits.quoting`` nothing of an unreadable line is in
+    any log or error.  ``on_broken`` hears the reason for each of those, ``on_unanswered`` the method of each cancelled
+    call that was not answered within the grace; both must not wait.
     """
 
     def __init__(
