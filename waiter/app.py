@@ -7,8 +7,10 @@ import asyncio
 import logging
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from homed.errors import HomedError
@@ -47,7 +49,22 @@ def run(start: Start, directory: Directory, environment: Mapping[str, str]) -> i
     """Show the full screen until the person leaves; returns the exit status (128 + n after signal n)."""
     # whatever a library has to say would be written across the screen
     logging.basicConfig(handlers=[logging.NullHandler()], force=True)
-    return asyncio.run(_run(start, directory, environment))
+    try:
+        return asyncio.run(_run(start, directory, environment))
+    except (HomedError, BrokenPipeError):
+        raise
+    except Exception as error:  # the terminal is the person's again, and what is to be reported is one line of it
+        raise _fault(error) from error
+
+
+def _fault(error: BaseException) -> HomedError:
+    """An error of this program's as one of ours: the last line of its traceback, and where that was."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    said = traceback.format_exception_only(error)[-1].strip()
+    where = traceback.extract_tb(error.__traceback__)[-1:]
+    at = "".join(f" ({Path(one.filename).name}, line {one.lineno})" for one in where)
+    return HomedError(f"A fault of waiter itself ended it{at}: {said}", hint="Please report it; homed goes on.")
 
 
 def _screen(start: Start, directory: Directory, environment: Mapping[str, str], words: Words) -> Screen:

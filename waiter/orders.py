@@ -200,8 +200,12 @@ def _local(state: State, _rest: str, words: Words) -> Step:
 
 
 def _dial(state: State, dial: Dial, name: str, words: Words) -> Step:
-    """Another homed has other conversations: the screen is empty, and what was not sent stays with the old one."""
+    """Another homed has other conversations: the screen is empty.  What homed has not confirmed is sent to neither of
+    them any more; its words are told, so that they can be said again."""
+    unsent = [one.text for one in state.outbox]
     fresh = replace(switched(state, ""), outbox=(), attached=(), listed=())
+    if unsent:
+        fresh, _ = told(fresh, "\n\n".join([words("unsent.dropped"), *unsent]), "error")
     return told(fresh, words("connecting", name=name), "note", dial)
 
 

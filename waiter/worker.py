@@ -42,6 +42,9 @@ BEAT_SECONDS = 20.0
 WAITS = (0.05, 0.1, 0.2, 0.4, 1.0, 2.0, 5.0)
 """Seconds between attempts to dial again; the last one repeats."""
 
+FAILURES = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)
+"""What a connection that fails raises, besides errors of ours."""
+
 log = logging.getLogger(__name__)
 
 
@@ -93,16 +96,19 @@ class Worker:
     # -- in Trio -----------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Until `leave`."""
+        """Until `leave`.  Raises, in a group, an error that is no connection's: a fault of this program."""
         self._token = trio.lowlevel.current_trio_token()
-        with self._scope:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._stay)
-                while True:
-                    while self._todo:
-                        nursery.start_soon(self._do, self._todo.popleft())
-                    self._wake = trio.Event()
-                    await self._wake.wait()
+        try:
+            with self._scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._stay)
+                    while True:
+                        while self._todo:
+                            nursery.start_soon(self._do, self._todo.popleft())
+                        self._wake = trio.Event()
+                        await self._wake.wait()
+        finally:
+            self._token = None  # after a fault the other loop goes on for a moment: it may still `submit` and `leave`
 
     async def _stay(self) -> None:
         """Be connected to the target, whichever it is now; wait longer and longer while it cannot be reached."""
@@ -130,11 +136,9 @@ class Worker:
                 await connection.closed.wait()
                 nursery.cancel_scope.cancel()
             problem: HomedError = Unavailable(self._words("lost"))
-        except Exception as error:
-            known = homed_error(error)
-            if known is None:
-                log.debug("the connection failed", exc_info=True)
-                known = Unavailable(f"The connection failed: {type(error).__name__}.")
+        except* (HomedError, *FAILURES) as group:  # any other error is one of this program's, and ends it
+            log.debug("the connection failed", exc_info=True)
+            known = homed_error(group) or Unavailable(f"The connection failed: {_name(group)}.")
             problem = Unavailable(self._words("lost")) if stood else known
             final = isinstance(known, Denied | InvalidInput | ProtocolError) and not stood
         finally:
@@ -185,6 +189,13 @@ class Worker:
             gone = connection is None or connection.closed.is_set()
             code = "lost" if gone else "timeout" if isinstance(error, TimedOut) else error.code
             return Refused(call.tag, error.message, error.hint, code)
+
+
+def _name(error: BaseException) -> str:
+    """The kind of the first failure in a group."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return type(error).__name__
 
 
 async def _greet(connection: Connection) -> Up:

@@ -422,6 +422,17 @@ def test_signals_leave_the_terminal_as_it_was(show: Show, number: signal.Signals
     shown.expect("visible")
 
 
+def test_a_fault_of_its_own_leaves_the_terminal_as_it_was_and_says_which(homed: FakeHomed, tmp_path: Path) -> None:
+    code = (
+        "import sys, waiter.worker as w; w._beat = None; from waiter.__main__ import main;"
+        f"sys.exit(main(['--socket', {str(homed.path)!r}]))"
+    )
+    Talking(homed)
+    with Tmux([sys.executable, "-c", code], env={"HOME": str(tmp_path)}, columns=120, rows=24) as shown:
+        shown.expect("left with 1\nicanon", "A fault of waiter itself ended it", "TypeError: ")
+        assert "Traceback" not in shown.screen
+
+
 def parent(pid: int) -> int:
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])

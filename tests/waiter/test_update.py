@@ -331,6 +331,10 @@ def test_another_homed_begins_with_an_empty_screen_and_sends_it_nothing_of_the_o
     play(Down("gone"), Typed("for the old one", "m9"), Typed("/local", "m"), Turned(""), Up("cli:owner", "1"))
     assert (play.state.thread, play.state.outbox) == ("", ())
     assert [p["text"] for p in play.calls("chat")] == ["hello"]
+    said = [item.text for item in play.state.follow.items if isinstance(item, Note)]
+    assert any("not sent again" in one and "for the old one" in one for one in said), said
+    play(Typed("/local", "m"))
+    assert not any("not sent again" in item.text for item in play.state.follow.items if isinstance(item, Note))
 
 
 def test_settings_are_told_as_homed_reads_them_back() -> None:

@@ -167,6 +167,24 @@ async def test_a_far_connection_that_dies_is_dialled_again(tmp_path: Path) -> No
         assert len(far.sockets) == 2
 
 
+async def test_a_fault_of_its_own_is_no_failed_connection_and_ends_it(
+    homed: FakeHomed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures: list[Exception] = [trio.BrokenResourceError(), OSError("gone"), TypeError("a fault")]
+
+    async def fails(_connection: Connection) -> Up:
+        raise failures.pop(0)
+
+    monkeypatch.setattr("waiter.worker._greet", fails)
+    told: list[Message] = []
+    worker = Worker(told.append, Directory({"HOME": str(tmp_path)}, socket=str(homed.path)), Words())
+    worker.submit(Dial())
+    with trio.fail_after(60), pytest.RaisesGroup(TypeError, flatten_subgroups=True, allow_unwrapped=True):
+        await worker.run()
+    downs = [one.error for one in told if isinstance(one, Down)]
+    assert downs == ["The connection failed: BrokenResourceError.", "The connection failed: OSError."]
+
+
 async def test_files_and_exports_tell_what_came_of_them(homed: FakeHomed, tmp_path: Path) -> None:
     async with running(tmp_path, homed.path) as play:
         await play.expect(Up)
