@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 
 from homed.config.definitions import WEB_PASSWORD
@@ -55,7 +57,7 @@ async def test_a_key_tells_whose_it_is_and_what_for_and_nothing_once_it_is_remov
     await house.directory.set_role("webui:owner", Role.TRUSTED)
     assert (await call(house, "auth.key", key=made["key"]))["role"] == "trusted", "looked up each time"
     listed = await call(house, "admin.keys_list", caller="cli", peer="cli:owner")
-    ((key),) = listed["keys"]  # type: ignore[misc]
+    (key,) = cast(list[dict[str, Any]], listed["keys"])
     assert key["name"] == "phone"
     assert key["used_at"] >= key["created_at"]
     assert made["key"] not in str(listed)

@@ -42,7 +42,8 @@ def test_every_kind_of_record_is_told_in_words() -> None:
     text = "\n".join(account(ANSWER))
     for words in (
         "Turn turn_1 of 2025-06-15", "Shown: 2 of 40 events", "room for 29 events and 16000 tokens",
-        "newest of this conversation:", "closest of the others, then the newest:", "0.43  ev_2", "the most relevant of 38",
+        "newest of this conversation:", "closest of the others, then the newest:", "0.43  ev_2",
+        "the most relevant of 38",
         "Told in notes: 1 (321 characters)", "From other conversations: 1", "below 0.12): 2",
         "Too late, or failed: notes",
         "found 1; 0 it saw already", "outgrown the model's window: 9 events, 70000 tokens before, 4 events",
