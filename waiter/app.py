@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from homed.errors import HomedError
 
-from .cells import Glyphs
+from .cells import Glyphs, clean
 from .connections import Directory
 from .follow import put
 from .inputs import Inputs, history_path
@@ -109,7 +109,11 @@ async def _run(start: Start, directory: Directory, environment: Mapping[str, str
     worker.submit(start.dial)
     await asyncio.wait([shown])
     worker.leave()
-    (await guest).unwrap()  # the guest leaves before its host
+    left = await guest  # the guest leaves before its host
+    if screen.state.outbox:
+        said = [words("unsent.dropped"), *(clean(one.text) for one in screen.state.outbox)]
+        print("\n\n".join(said), file=sys.stderr)
+    left.unwrap()
     try:
         return shown.result()
     except EOFError:  # the terminal went away

@@ -422,6 +422,15 @@ def test_signals_leave_the_terminal_as_it_was(show: Show, number: signal.Signals
     shown.expect("visible")
 
 
+def test_who_leaves_with_a_message_unsent_is_told_its_words(homed: FakeHomed, show: Show) -> None:
+    shown = show()
+    homed.stop()
+    shown.type("words for nobody")
+    shown.keys("Enter")
+    shown.keys("C-d")
+    shown.expect("not sent again", "words for nobody", "left with 0\nicanon")
+
+
 def test_a_fault_of_its_own_leaves_the_terminal_as_it_was_and_says_which(homed: FakeHomed, tmp_path: Path) -> None:
     code = (
         "import sys, waiter.worker as w; w._beat = None; from waiter.__main__ import main;"
