@@ -64,7 +64,7 @@ def _fault(error: BaseException) -> HomedError:
     said = traceback.format_exception_only(error)[-1].strip()
     where = traceback.extract_tb(error.__traceback__)[-1:]
     at = "".join(f" ({Path(one.filename).name}, line {one.lineno})" for one in where)
-    return HomedError(f"A fault of waiter itself ended it{at}: {said}", hint="Please report it; homed goes on.")
+    return HomedError(f"A fault of waiter itself ended it{at}:\n{said}", hint="Please report it; homed goes on.")
 
 
 def _screen(start: Start, directory: Directory, environment: Mapping[str, str], words: Words) -> Screen:
