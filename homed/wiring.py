@@ -40,7 +40,7 @@ from homed.store.files import MediaFiles
 async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     """The model sources, the conversations, and an open door for plugins, for the length of the block."""
     local = local_ports(house.paths, house.settings, wall=house.wall, say=house.say, warm=True)
-    local = replace(local, hold=house.host.wait_channels)  # loading it takes a whole core
+    local = replace(local, hold=house.host.wait_started)  # loading it takes a whole core
     tokens, files = CallTokens(), MediaFiles(house.paths.media)
     store, wall, redactor = house.store, house.wall, house.redactor
     media = Media(store, files, redactor)

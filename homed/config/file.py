@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -35,6 +34,8 @@ def read_file(path: Path) -> dict[str, tuple[object, str]]:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{path} line {line}: not UTF-8.", hint="Save the file as UTF-8.") from error
+    import tomllib  # most people have no such file
+
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

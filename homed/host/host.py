@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,6 +30,7 @@ from homed.paths import Paths
 from homed.proc import kill_marked, reap_strays
 from homed.store.db import Store
 from homed.store.rows import Damaged
+from homed.wire import methods
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +38,8 @@ SHUTDOWN = 7.5
 """Seconds for all ladders together: 5 + 2, and the reaping.  After that whatever is left is killed at once."""
 
 HEAD_START = 2.0
-"""Seconds that plugins through which people speak get before the others start too: they share a few cores, and a page
-that is up sooner is worth more than a tool that nobody can ask for yet."""
+"""Seconds that one stage of a start gets before the next begins: they share a few cores, and a page that is up sooner
+is worth more than a tool that nobody can ask for yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ class Host:
         self._launcher = launcher or ProcessLauncher(launch)
         self._supervisors: dict[str, Supervisor] = {}
         self._scope = trio.CancelScope(shield=True)
-        self._begun_all = trio.Event()
+        self._all_started = trio.Event()
+        self._patience, self._closing = trio.CancelScope(), False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run every plugin until cancelled; ``started`` once all are known and launching.
@@ -102,12 +104,14 @@ class Host:
                 # The children's nursery is shielded from the cancellation that came here, and gets a deadline instead:
                 # pipes are drained and ladders walked as long as anything lives.
                 self._scope.deadline = trio.current_time() + SHUTDOWN
+                self._closing = True
+                self._patience.cancel()
                 for supervisor in self._supervisors.values():
                     supervisor.close()
 
-    async def wait_channels(self) -> None:
-        """Wait until the plugins through which people speak have had their head start."""
-        await self._begun_all.wait()
+    async def wait_started(self) -> None:
+        """Wait until every plugin that is to run has had its time to come up."""
+        await self._all_started.wait()
 
     def kill_now(self) -> None:
         """A second signal: no more asking, every group is killed at once."""
@@ -207,16 +211,13 @@ class Host:
             async with trio.open_nursery() as reaping:
                 reaping.start_soon(reap_strays)
                 async with trio.open_nursery() as nursery:
-                    channels = [s for s in self._supervisors.values() if s.plan.manifest.inputs]
-                    for supervisor in channels:
-                        nursery.start_soon(supervisor.run)
-                    with trio.move_on_after(HEAD_START):
-                        for supervisor in channels:
-                            await supervisor.wait_until(SETTLED | {State.STOPPING})
-                    self._begun_all.set()
-                    for supervisor in self._supervisors.values():
-                        if supervisor not in channels:
+                    for stage in _stages(self._supervisors.values()):
+                        for supervisor in stage:
                             nursery.start_soon(supervisor.run)
+                        with trio.move_on_after(0 if self._closing else HEAD_START) as self._patience:
+                            for supervisor in stage:
+                                await supervisor.wait_until(SETTLED | {State.STOPPING})
+                    self._all_started.set()
                 reaping.cancel_scope.cancel()
 
     def _announce(self, status: PluginStatus) -> None:
@@ -247,6 +248,15 @@ class Host:
             name=broken.name, name_zh="", version="", description="", state=State.STOPPED, reason=reason,
             since=self._begun, pid=None, tools=(), trust=broken.trust,
         )  # fmt: skip
+
+
+def _stages(supervisors: Iterable[Supervisor]) -> list[list[Supervisor]]:
+    """In which order plugins start: what lets people in, then what else they speak through, then the rest."""
+    stages: list[list[Supervisor]] = [[], [], []]
+    for supervisor in supervisors:
+        manifest = supervisor.plan.manifest
+        stages[0 if methods.AUTH in manifest.capabilities else 1 if manifest.inputs else 2].append(supervisor)
+    return stages
 
 
 def _unknown(name: str) -> NotFound:

@@ -509,10 +509,25 @@ async def test_plugins_through_which_people_speak_start_first_and_one_that_hangs
         await life.doomed()
         return Ending(0, None, "", asked_for=True)
 
-    plugins = manifest("atool"), manifest("page", inputs=["page"]), manifest("talk", inputs=["talk"])
-    async with hosting(tmp_path, *plugins, launcher=hang) as host:
+    page, talk = manifest("page", inputs=["page"], capabilities=["auth"]), manifest("chat", inputs=["chat"])
+    async with hosting(tmp_path, manifest("atool"), talk, page, launcher=hang) as host:
         await reach(host, "page", State.STARTING)
-        await reach(host, "talk", State.STARTING)
         await wait_all_tasks_blocked(0.05)
-        assert (host.status("atool").state, sorted(order)) == (State.ABSENT, ["page", "talk"])
-        await reach(host, "atool", State.STARTING)
+        assert (host.status("chat").state, order) == (State.ABSENT, ["page"])
+        await reach(host, "chat", State.STARTING)
+        await wait_all_tasks_blocked(0.05)
+        assert (host.status("atool").state, order) == (State.ABSENT, ["page", "chat"])
+        await host.wait_started()
+        assert order == ["page", "chat", "atool"]
+
+
+async def test_a_stop_in_the_middle_of_the_start_does_not_wait_for_the_stages_to_come(tmp_path: Path) -> None:
+    async def hang(life: Life) -> Ending:
+        await life.doomed()
+        return Ending(0, None, "", asked_for=True)
+
+    page, talk = manifest("page", inputs=["page"], capabilities=["auth"]), manifest("chat", inputs=["chat"])
+    async with hosting(tmp_path, manifest("atool"), talk, page, launcher=hang) as host:
+        await reach(host, "page", State.STARTING)
+        begun = trio.current_time()
+    assert trio.current_time() - begun < 1.5
