@@ -69,7 +69,13 @@ class Daemon:
         until(lambda: (self.link if link else "homed is up" in self.said) or self.exited, what="a login link")
         if self.exited:
             raise AssertionError(f"homed left with {self.process.returncode}:\n{self.said}")
+        if link:  # the page starts before the terminal socket
+            until(lambda: self.socket.exists() or not self._cli_comes, what="the terminal socket")
         return self
+
+    @property
+    def _cli_comes(self) -> bool:
+        return "HOMED_SOCKET" not in self.env and not self.exited
 
     @property
     def said(self) -> str:
