@@ -55,7 +55,7 @@ async def test_c3_an_orphan_of_a_living_plugin_is_reaped_as_soon_as_it_ends(tmp_
         await until(lambda: children_of(process.pid) == [plugin], within=10)
         assert alive(plugin)
     finally:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)  # not SIGINT: what runs in the background of a shell inherits it ignored
         with trio.fail_after(20):
             await process.wait()
 
