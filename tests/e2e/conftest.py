@@ -5,6 +5,7 @@ The daemon is one a module, as starting it takes seconds; each test talks in con
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from tests.kit.daemon import PATIENCE, Daemon, run_homed
 from tests.kit.fake_openai import FakeOpenAI, fake_openai_thread
-from tests.plugins.webui.standin import StandIn, serve
+from tests.plugins.webui.standin import OWNER, StandIn, serve
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -147,10 +148,11 @@ class Served:
         """Without a slash at the end."""
         return f"http://127.0.0.1:{self.port}"
 
-    @property
-    def cookies(self) -> list[Any]:
-        """Of the owner's session."""
-        return [{"name": f"homed_session_{self.port}", "value": "session-1", "url": self.url}]
+    def come_in(self) -> list[Any]:
+        """The cookies of a new session of the owner's: to leave it ends nobody else's."""
+        session = f"session-{secrets.token_hex(16)}"
+        self.kernel.sessions[session] = OWNER
+        return [{"name": f"homed_session_{self.port}", "value": session, "url": self.url}]
 
     def do(self, act: Callable[[], object]) -> None:
         """Run ``act`` in the kernel's thread, soon."""
@@ -172,7 +174,7 @@ class Served:
 
 @contextmanager
 def at(browser: Browser, served: Served, **options: Any) -> Iterator[Visitor]:
-    """The owner's browser on a stand-in's page."""
+    """The owner's browser on a stand-in's page, in a session of its own."""
     with visiting(browser, served.url, **options) as visitor:
-        visitor.context.add_cookies(served.cookies)
+        visitor.context.add_cookies(served.come_in())
         yield visitor
