@@ -33,6 +33,13 @@ def ready(page: Page) -> Page:
     return page
 
 
+def enter(page: Page, link: str) -> Page:
+    """Come in by a login link.  The login page is ready before it has posted the secret, so the chat has to show."""
+    page.goto(link)
+    expect(page.locator("#say")).to_be_visible()
+    return ready(page)
+
+
 @dataclass
 class Visitor:
     """Somebody's browser: opens pages, and remembers what no page may do."""
@@ -90,9 +97,7 @@ def daemon(model: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def session(browser: Browser, daemon: Daemon) -> Any:
     """The cookies of somebody who has come in by the link."""
     context = browser.new_context()
-    page = context.new_page()
-    page.goto(daemon.json("link")["url"])
-    expect(page.locator("#say")).to_be_visible()
+    enter(context.new_page(), daemon.json("link")["url"])
     state = context.storage_state()
     context.close()
     return state

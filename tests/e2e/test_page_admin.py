@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import Visitor, ready, visiting
+from tests.e2e.conftest import Visitor, enter, ready, visiting
 from tests.kit.daemon import Daemon, until
 from tests.kit.fake_openai import FakeOpenAI
 
@@ -21,9 +21,7 @@ def test_without_a_model_the_page_says_what_to_do_and_a_key_is_enough(
 ) -> None:
     """The first five minutes: a link, a key, an answer; the key goes in and never comes out."""
     with Daemon(tmp_path / "data") as daemon, visiting(browser, daemon.url) as visitor:
-        page = visitor.context.new_page()
-        page.goto(daemon.link)
-        ready(page)
+        page = enter(visitor.context.new_page(), daemon.link)
         expect(page.locator("#welcome")).to_contain_text("One thing is missing: a model")
         page.select_option("[name=preset]", "")
         for name, value in (("name", "mine"), ("model", model.model), ("base_url", model.url), ("api_key", model.key)):
@@ -189,9 +187,7 @@ def test_a_narrower_window_keeps_the_end_in_view_for_who_was_there(visitor: Visi
 
 def test_the_page_that_stops_its_own_plugin_says_so(browser: Browser, tmp_path: Path) -> None:
     with Daemon(tmp_path / "data") as daemon, visiting(browser, daemon.url) as visitor:
-        page = visitor.context.new_page()
-        page.goto(daemon.link)
-        ready(page)
+        page = enter(visitor.context.new_page(), daemon.link)
         page.goto(daemon.url + "/plugins")
         ready(page)
         page.locator("article#webui [data-do=stop]").click()
