@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from homed.errors import ConfigError
+from homed.wire.facilities import FACILITIES
 from homed.wire.fields import Reader
 from homed.wire.methods import CAPABILITIES, CORE
 from homed.wire.schema import problems
@@ -41,10 +42,13 @@ _KNOWN = frozenset(
     {
         "name", "name_zh", "name_en", "version", "description", "author", "license", "homepage", "repository", "entry",
         "platforms", "min_version", "tags", "needs", "capabilities", "activation", "tools", "stages", "outputs",
-        "inputs", "settings", "restart", "in_flight", "enabled", "$schema",
+        "inputs", "settings", "restart", "in_flight", "enabled", "idle_stop", "dynamic_tools", "schedules", "$schema",
     }
 )  # fmt: skip
 _MAX_TIMEOUT = 3600.0
+_IDLE_STOP = 600.0
+_MOST_IDLE = 7 * 86_400.0
+_OFTEN, _SELDOM = 10.0, 366 * 86_400.0
 _MAX_IN_FLIGHT = 64
 
 
@@ -86,6 +90,14 @@ class OutputSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ScheduleSpec:
+    """The kernel calls the plugin by this name every so many seconds, and starts it for that."""
+
+    name: str
+    every: float
+
+
+@dataclass(frozen=True, slots=True)
 class SettingSpec:
     """One setting of the plugin; its full key is ``plugin.NAME.KEY``.  ``options`` are the values of a ``select``."""
 
@@ -122,6 +134,11 @@ class Manifest:
     restart: str = "on-failure"
     in_flight: int = 4
     enabled: bool = True
+    idle_stop: float = _IDLE_STOP
+    """Seconds without a call after which a lazy plugin is stopped."""
+    dynamic_tools: bool = False
+    """Its tools are known only while it runs; the last list is kept for its version."""
+    schedules: tuple[ScheduleSpec, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     stages: tuple[StageSpec, ...] = ()
     outputs: tuple[OutputSpec, ...] = ()
@@ -188,6 +205,10 @@ def parse_manifest(value: object) -> tuple[Manifest | None, tuple[str, ...]]:
         if name not in CAPABILITIES - {CORE}:
             known = ", ".join(sorted(CAPABILITIES - {CORE}))
             reader.wrong("capabilities", f"{name!r} is none of {known}")
+    needs = reader.names("needs")
+    for name in needs:
+        if name not in FACILITIES:
+            reader.wrong("needs", f"{name!r} is none of {', '.join(sorted(FACILITIES))}")
     manifest = Manifest(
         name=reader.text("name", pattern=NAME, required=True),
         version=reader.text("version", required=True),
@@ -196,12 +217,15 @@ def parse_manifest(value: object) -> tuple[Manifest | None, tuple[str, ...]]:
         min_version=reader.text("min_version", pattern=_VERSION),
         platforms=reader.names("platforms"),
         tags=reader.names("tags"),
-        needs=reader.names("needs"),
+        needs=needs,
         capabilities=capabilities,
         activation=reader.choice("activation", ACTIVATIONS, "eager"),
         restart=reader.choice("restart", RESTARTS, "on-failure"),
         in_flight=int(reader.number("in_flight", 4, low=1, high=_MAX_IN_FLIGHT, whole=True)),
         enabled=reader.flag("enabled", default=True),
+        idle_stop=reader.number("idle_stop", _IDLE_STOP, low=1, high=_MOST_IDLE),
+        dynamic_tools=reader.flag("dynamic_tools"),
+        schedules=tuple(_schedule(part) for part in reader.parts("schedules", unique="name")),
         tools=tuple(_tool(part) for part in reader.parts("tools", unique="name")),
         stages=tuple(_stage(part) for part in reader.parts("stages", unique="stage")),
         outputs=tuple(_output(part) for part in reader.parts("outputs", unique="name")),
@@ -210,6 +234,7 @@ def parse_manifest(value: object) -> tuple[Manifest | None, tuple[str, ...]]:
         warnings=reader.unknown(_KNOWN),
     )
     _check_entry(reader, manifest.entry)
+    _check_lazy(reader, manifest)
     return (None, tuple(reader.errors)) if reader.errors else (manifest, ())
 
 
@@ -226,6 +251,19 @@ def _check_entry(reader: Reader, entry: str) -> None:
         reader.wrong("entry", "is empty")
     if any("\0" in word for word in words) or (words and (words[0].startswith("/") or ".." in words[0].split("/"))):
         reader.wrong("entry", "must be `python …`, a program on PATH, or a file inside the plugin's folder")
+
+
+def _check_lazy(reader: Reader, manifest: Manifest) -> None:
+    """Who takes part in every turn, or brings messages in, must be there before anybody asks for it."""
+    if manifest.activation == "lazy" and (manifest.inputs or any(s.scope == "global" for s in manifest.stages)):
+        reader.wrong("activation", "a plugin with inputs or global stages must be eager")
+
+
+def _schedule(part: Reader) -> ScheduleSpec:
+    return ScheduleSpec(
+        name=part.text("name", pattern=NAME, required=True),
+        every=part.number("every", 0, low=_OFTEN, high=_SELDOM),
+    )
 
 
 def _tool(part: Reader) -> ToolSpec:

@@ -224,7 +224,7 @@ async def test_a_plugin_for_another_platform_or_a_later_homed_is_never_started(
 
 
 async def test_a_lazy_plugin_and_one_with_needs_that_nobody_knows_are_started_like_any_other(tmp_path: Path) -> None:
-    odd = manifest("odd", activation="lazy", needs=["telepathy"], platforms=[sys.platform], min_version="0.1")
+    odd = manifest("odd", activation="lazy", needs=["scenes"], platforms=[sys.platform], min_version="0.1")
     async with hosting(tmp_path, odd) as host:
         with trio.fail_after(30):
             await host.wait_ready("odd")

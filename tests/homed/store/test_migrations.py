@@ -66,7 +66,8 @@ def test_the_released_schema_has_every_table_of_the_rooms(connection: apsw.Conne
     assert tables - {"sqlite_sequence"} - inside == {
         "threads", "inputs", "turns", "events", "blocks", "settings", "seeds", "peers", "rules", "grants",
         "plugin_states", "crash_reports", "logins", "accesses", "ledger", "word_index", "word_terms", "word_marks",
-        "word_counts", "word_drops", "uploads", "loose_files", "api_keys",
+        "word_counts", "word_drops", "uploads", "loose_files", "api_keys", "plugin_tools", "plugin_schedules",
+            "plugin_packages",
     }  # fmt: skip
 
 

@@ -206,3 +206,27 @@ def test_the_entry_becomes_a_command(entry: str, argv: tuple[str, ...]) -> None:
 def test_values_fit_their_settings_type(type_: str, good: object, bad: object) -> None:
     assert fits(type_, good, ("a", "b"))
     assert not fits(type_, bad, ("a", "b"))
+
+
+def test_what_is_started_when_it_is_asked_for_brings_nothing_in_and_sees_no_turn_of_others() -> None:
+    for more in ({"inputs": ["chat"]}, {"stages": [{"stage": "on_input"}]}):
+        assert errors_of(activation="lazy", **more) == (
+            "activation: a plugin with inputs or global stages must be eager",
+        )
+    own = parsed(activation="lazy", stages=[{"stage": "before_toolcall", "scope": "own-tools"}])
+    assert (own.activation, own.idle_stop, own.dynamic_tools) == ("lazy", 600.0, False)
+
+
+def test_a_facility_that_no_kernel_knows_is_an_error_naming_those_it_does() -> None:
+    assert parsed(needs=["llm", "scenes"]).needs == ("llm", "scenes")
+    (error,) = errors_of(needs=["llm", "telepathy"])
+    assert error.startswith("needs: 'telepathy' is none of blocks, cold, config, ")
+
+
+def test_a_schedule_is_no_closer_than_ten_seconds() -> None:
+    (found,) = parsed(schedules=[{"name": "poll", "every": 900}]).schedules
+    assert (found.name, found.every) == ("poll", 900)
+    assert errors_of(schedules=[{"name": "poll", "every": 1}]) == (
+        "schedules[0].every: must be from 10 to 3.16224e+07",
+    )
+    assert errors_of(schedules=[{"name": "poll"}]) != ()
