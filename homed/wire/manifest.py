@@ -37,7 +37,7 @@ ACTIVATIONS = ("eager", "lazy")
 SETTING_TYPES = ("string", "text", "int", "float", "bool", "duration", "password", "select", "list")
 
 _VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,3}")
-_MAX_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 _KNOWN = frozenset(
     {
         "name", "name_zh", "name_en", "version", "description", "author", "license", "homepage", "repository", "entry",
@@ -177,13 +177,18 @@ def read_manifest(folder: Path) -> tuple[Manifest | None, tuple[str, ...]]:
     path = folder / FILE_NAME
     try:
         with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
+            data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return None, (f"{FILE_NAME}: there is no such file",)
     except OSError as error:
         return None, (f"{FILE_NAME}: cannot be read ({error.strerror})",)
-    if len(data) > _MAX_BYTES:
-        return None, (f"{FILE_NAME}: over {_MAX_BYTES} bytes",)
+    return decode_manifest(data)
+
+
+def decode_manifest(data: bytes) -> tuple[Manifest | None, tuple[str, ...]]:
+    """The same for the file's bytes."""
+    if len(data) > MAX_BYTES:
+        return None, (f"{FILE_NAME}: over {MAX_BYTES} bytes",)
     try:
         value = json.loads(data.decode())
     except UnicodeDecodeError as error:
