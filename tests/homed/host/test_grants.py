@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from homed.errors import Denied, NotFound
-from homed.host.grants import allowed, require
+from homed.host.grants import allowed, grant, granted, require, revoke
 from homed.host.states import Trust
+from homed.store.db import open_store
 from homed.wire import methods
 
 EVERYTHING = methods.CAPABILITIES
@@ -58,3 +61,26 @@ def test_the_refusal_lists_what_the_plugin_has_and_what_to_do() -> None:
 def test_a_method_that_does_not_exist_is_not_found_whoever_asks() -> None:
     with pytest.raises(NotFound, match=r"os\.system"):
         require("p", EVERYTHING, "os.system")
+
+
+async def test_what_is_granted_is_kept_replaced_and_taken_back(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "homed.db") as store:
+        kept = await store.write(lambda tx: grant(tx, "weather", ["io", "core", "events.notices"], at=1.0))
+        assert kept == {"io", "events.notices"}
+        await store.write(lambda tx: grant(tx, "other", ["io"], at=1.0))
+        assert await store.read(lambda tx: granted(tx, "weather")) == {"io", "events.notices"}
+        await store.write(lambda tx: grant(tx, "weather", ["io"], at=2.0))
+        assert await store.read(lambda tx: granted(tx, "weather")) == {"io"}
+        await store.write(lambda tx: revoke(tx, "weather", ["io", "memory"]))
+        assert await store.read(lambda tx: granted(tx, "weather")) == frozenset()
+        await store.write(lambda tx: revoke(tx, "other"))
+        assert await store.read(lambda tx: granted(tx, "other")) == frozenset()
+
+
+@pytest.mark.parametrize("beyond", [*sorted(methods.PACKAGED_ONLY), "made.up"])
+async def test_what_no_external_plugin_can_have_is_not_granted_and_nothing_changes(tmp_path: Path, beyond: str) -> None:
+    async with open_store(tmp_path / "homed.db") as store:
+        await store.write(lambda tx: grant(tx, "weather", ["io"], at=1.0))
+        with pytest.raises(Denied, match=beyond):
+            await store.write(lambda tx: grant(tx, "weather", ["events.notices", beyond], at=2.0))
+        assert await store.read(lambda tx: granted(tx, "weather")) == {"io"}
