@@ -7,12 +7,13 @@ import secrets
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import trio
 
 from homed.errors import ConfigError, Conflict, HomedError, ProtocolError, TimedOut, Unavailable
+from homed.host.areas import Areas
 from homed.host.life import Cause, Ending, Fate, Life, Plan
 from homed.host.session import Session, SessionPorts
 from homed.host.states import Trust
@@ -43,6 +44,7 @@ class LaunchPorts:
     config_for: Callable[[str], Mapping[str, object]]
     data_dir: Callable[[str], Path]
     session: Callable[[str], SessionPorts]
+    areas: Areas = field(default_factory=Areas)
 
 
 class ProcessLauncher:
@@ -60,9 +62,11 @@ class ProcessLauncher:
             _check_suits(life.plan.manifest)
             data_dir = await trio.to_thread.run_sync(self._ports.data_dir, name)
             command = self._command(life.plan, data_dir)
-            async with spawn(command, mark=f"{self._ports.family}:{name}:{secrets.token_hex(4)}") as child:
-                life.started(child.pid)
-                return await self._live(life, child, Session(life, child, ports), data_dir)
+            with self._ports.areas.of(life.plan) as areas:  # outlives the process: unmapped after the reaping
+                command = replace(command, env={**command.env, **areas.env}, pass_fds=areas.pass_fds)
+                async with spawn(command, mark=f"{self._ports.family}:{name}:{secrets.token_hex(4)}") as child:
+                    life.started(child.pid)
+                    return await self._live(life, child, Session(life, child, ports, areas), data_dir)
         except ConfigError as error:
             return Ending(None, None, str(error), refused=True)
         except HomedError as error:
@@ -113,9 +117,12 @@ class ProcessLauncher:
             await session.ping()
 
     async def _introduce(self, plan: Plan, session: Session, data_dir: Path) -> None:
-        hello = {"protocol": version.PROTOCOL, "core_version": version.CORE, "name": plan.name, "areas": {}}
+        areas = dict(session.areas.handshake)
+        hello = {"protocol": version.PROTOCOL, "core_version": version.CORE, "name": plan.name, "areas": areas}
         with trio.move_on_after(HANDSHAKE_LIMIT) as limit:
-            _check_protocol(plan.name, await session.ask(methods.HANDSHAKE, hello))
+            answer = await session.ask(methods.HANDSHAKE, hello)
+            _check_protocol(plan.name, answer)
+            session.agree(answer)
         if limit.cancelled_caught:
             raise TimedOut(f"it did not answer the handshake within {HANDSHAKE_LIMIT:g} s")
         with trio.move_on_after(START_LIMIT) as limit:

@@ -13,6 +13,7 @@ import trio
 from homed.errors import Denied, HomedError, InvalidInput, PluginFailed, ProtocolError, TimedOut, Unavailable
 from homed.events import SYSTEM, TYPES, Bus, Notice, Subscription
 from homed.host import grants
+from homed.host.areas import NONE, LifeAreas
 from homed.host.life import Cause, Life
 from homed.host.pluginlog import PluginLog
 from homed.host.states import Trust
@@ -89,9 +90,11 @@ class Caller:
 class Session:
     """Runs a conversation over a child's pipes.  It dooms the life when the plugin breaks the rules or hangs."""
 
-    def __init__(self, life: Life, child: Child, ports: SessionPorts) -> None:
+    def __init__(self, life: Life, child: Child, ports: SessionPorts, areas: LifeAreas = NONE) -> None:
         plan = life.plan
-        self.ports = ports
+        self.ports, self.areas = ports, areas
+        self.uses: frozenset[str] = frozenset()
+        """The areas that it said in the handshake it can use; what would go by another comes in the line."""
         self.pid = child.pid
         self.address: tuple[str, str] | None = None
         self.lost: tuple[str, ...] = ()
@@ -111,6 +114,12 @@ class Session:
         self._settings_wake = trio.Event()
         self._subscribed: trio.CancelScope | None = None
         self._nursery: trio.Nursery | None = None
+
+    def agree(self, answer: object) -> None:
+        """Note what the handshake's answer says of areas."""
+        named = answer.get("areas") if isinstance(answer, dict) else None
+        if isinstance(named, list):
+            self.uses = frozenset(name for name in named if isinstance(name, str)) & self.areas.handshake.keys()
 
     async def converse(self) -> None:
         """Talk until either side ends it."""

@@ -1,0 +1,39 @@
+"""What one life of a plugin shares with the kernel: which areas it gets, and how it is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from homed.host.arena import Arena, open_arena
+from homed.host.life import Plan
+from homed.wire.layout import ENV
+
+
+@dataclass(frozen=True, slots=True)
+class LifeAreas:
+    """``pass_fds`` go to the child, ``env`` says their numbers, ``handshake`` the bytes of each area by its name."""
+
+    arena: Arena | None = None
+    pass_fds: tuple[int, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    handshake: Mapping[str, object] = field(default_factory=dict)
+
+
+NONE = LifeAreas()
+"""Nothing shared: everything goes in lines."""
+
+
+class Areas:
+    """Makes the areas of every life."""
+
+    @contextmanager
+    def of(self, plan: Plan) -> Iterator[LifeAreas]:
+        """The areas of one life of this plugin; unmapped and closed afterwards, so its process must be gone by then.
+
+        Raises `Unavailable` when the system has no shared memory left.
+        """
+        with ExitStack() as stack:
+            arena = stack.enter_context(open_arena(plan.name))
+            yield LifeAreas(arena, (arena.fd,), {f"{ENV}ARENA": str(arena.fd)}, {"arena": {"size": arena.size}})

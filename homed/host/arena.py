@@ -1,0 +1,140 @@
+"""One plugin's arena for one life: memory that this plugin and the kernel alone write."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from homed.errors import InvalidInput, ProtocolError, Unavailable
+from homed.host.allocate import Allocator, Block
+from homed.wire.layout import PAGE, write_header
+from homed.wire.layout.arena import CONTENT, MAGIC, SIZE, VERSION
+
+KERNEL, PLUGIN = "kernel", "plugin"
+"""Whose a block is: the kernel frees what it lent for one call, the plugin what it asked for or was given."""
+
+WARM = 16 << 20
+"""Bytes at the beginning whose pages are kept when a block is freed: made afresh they cost more than the copy."""
+
+F_SEAL_FUTURE_WRITE = 0x10
+"""Nobody can write by a new mapping or descriptor; the mapping that is there still can.  Linux 5.1."""
+
+
+@contextmanager
+def shared_memory(name: str, size: int) -> Iterator[tuple[int, mmap.mmap]]:
+    """A new memory file of ``size`` bytes and its one mapping, for the length of the block; not sealed yet.
+
+    Raises `Unavailable` when the system has no memory or descriptors left.
+    """
+    try:
+        fd = os.memfd_create(f"homed-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    except OSError as error:
+        raise _no_memory(error) from error
+    try:
+        try:
+            os.ftruncate(fd, size)
+            mapping = mmap.mmap(fd, size)
+        except OSError as error:
+            raise _no_memory(error) from error
+        with mapping:
+            yield fd, mapping
+    finally:
+        os.close(fd)
+
+
+def seal(fd: int, *, writable: bool) -> None:
+    """Fix the size for good; without ``writable`` only mappings that are there already can still change it."""
+    seals = fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+    try:
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals if writable else seals | F_SEAL_FUTURE_WRITE)
+    except OSError as error:
+        raise Unavailable(
+            f"Shared memory cannot be sealed: {error.strerror}.", hint="homed needs Linux 5.1."
+        ) from error
+
+
+def _no_memory(error: OSError) -> Unavailable:
+    lacking = "file handles" if error.errno in (errno.EMFILE, errno.ENFILE) else "memory"
+    return Unavailable(f"There is no shared memory to be had: {error.strerror}.", hint=f"The machine lacks {lacking}.")
+
+
+class Arena:
+    """The kernel's end.  ``fd`` is what the plugin gets.  Made by `open_arena` only."""
+
+    def __init__(self, fd: int, mapping: mmap.mmap) -> None:
+        self.fd = fd
+        self.size = len(mapping)
+        self._mapping = mapping
+        self._view = memoryview(mapping)
+        self._book = Allocator(CONTENT, self.size)
+        self._touched = CONTENT
+        self._quiet = True
+        write_header(self._view, MAGIC, VERSION, CONTENT)
+
+    @property
+    def in_use(self) -> int:
+        """Bytes that blocks take."""
+        return self._book.in_use
+
+    def alloc(self, length: int, owner: str) -> Block | None:
+        """A block; None when there is no room now.  `InvalidInput` when there never will be."""
+        if not 0 < length <= self._book.capacity:
+            raise InvalidInput(f"A value of {length} bytes is not for the arena, which holds {self._book.capacity}.")
+        block = self._book.alloc(length, owner)
+        if block is not None:
+            self._touched = max(self._touched, block.end)
+            self._quiet = False
+        return block
+
+    def write(self, block: Block, data: bytes) -> None:
+        """Fill a block of the kernel's."""
+        self._view[block.off : block.off + len(data)] = data
+
+    def copy(self, off: int, length: int) -> bytes:
+        """The bytes of a block of the plugin's, which it may be changing this very moment: parse only this copy.
+
+        Raises `ProtocolError` for a block that is not its own, or is shorter.
+        """
+        block = self._book.find(off, PLUGIN)
+        if length > block.length:
+            raise ProtocolError(f"The block at {off} has {block.length} bytes, not {length}.")
+        return bytes(self._view[off : off + length])
+
+    def free(self, off: int, owner: str) -> None:
+        """Give a block back.  Raises `ProtocolError` for one that is not the owner's."""
+        block = self._book.free(off, owner)
+        if block.end > WARM:
+            self._punch(block.off, block.end)
+
+    def trim(self) -> None:
+        """Give the system what nothing was written to since the last time; called now and then."""
+        quiet, self._quiet = self._quiet, True
+        if not quiet or self._touched == CONTENT:
+            return
+        for off, size in self._book.gaps():
+            if off < self._touched:
+                self._punch(off, min(off + size, self._touched))
+        self._touched = max((block.end for block in self._book.blocks()), default=CONTENT)
+
+    def _punch(self, off: int, end: int) -> None:
+        self._mapping.madvise(mmap.MADV_REMOVE, off, -(-(end - off) // PAGE) * PAGE)
+
+    def close(self) -> None:
+        """Let go of the mapping; nothing can be copied from here on."""
+        self._view.release()
+
+
+@contextmanager
+def open_arena(name: str, size: int = SIZE) -> Iterator[Arena]:
+    """An arena for one life of the plugin ``name``.  Afterwards, all of it is gone, whatever was in use."""
+    with shared_memory(f"arena-{name}", size) as (fd, mapping):
+        arena = Arena(fd, mapping)
+        seal(fd, writable=True)
+        try:
+            yield arena
+        finally:
+            arena.close()
