@@ -70,8 +70,12 @@ bench: install-dev ## Measure, as ratios within one run (ARGS=--save adds them t
 soak: install-dev ## The long rounds: kill -9 a thousand times, many processes at one database
 	@HOMED_TEST_ROUNDS=1000 HOMED_TEST_SECONDS=20 $(PY) -m pytest -n $(WORKERS) -m kill $(ARGS)
 
+.PHONY: order
+order: install ## Find the kernel's start order and write it to homed/order.py
+	@$(PY) -m homed.facilities
+
 .PHONY: build
-build: install ## build/homed: the daemon's launcher
+build: install order ## build/homed: the daemon's launcher
 	@mkdir -p build && printf '#!/bin/sh\nexec "%s" -m homed "$$@"\n' "$(abspath $(PY))" > build/homed && chmod 755 build/homed && echo "build/homed"
 
 .PHONY: build-cli

@@ -16,6 +16,9 @@ import trio
 
 from homed.clock import WallClock, system_wall_clock
 
+PROVIDES = ("events",)
+NEEDS = ()
+
 RAW_INPUT = "raw_input"
 TURN = "turn"
 CONTENT_DELTA = "content_delta"

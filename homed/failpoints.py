@@ -30,8 +30,25 @@ NAMES = (
     "memory.before_sink",
     "store.before_commit",
     "store.after_commit",
+    "facility.config",
+    "facility.events",
+    "facility.store",
+    "facility.settings",
+    "facility.identity",
+    "facility.blocks",
+    "facility.window",
+    "facility.cold",
+    "facility.ledger",
+    "facility.llm",
+    "facility.stages",
+    "facility.tools",
+    "facility.outputs",
+    "facility.scheduler",
+    "facility.segment",
+    "facility.ring",
 )
-"""Every failpoint.  ``store.*`` stand around the COMMIT of each batch, on the thread that runs it."""
+"""Every failpoint.  ``store.*`` stand around the COMMIT of each batch, on the thread that runs it; ``facility.*`` where
+one is about to be up: an error of ours there is its failure."""
 
 
 class Failpoints(Protocol):

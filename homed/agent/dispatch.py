@@ -32,6 +32,9 @@ from homed.memory.records import EventKind, NewEvent
 from homed.providers.base import ToolCall
 from homed.wire.methods import TOOL_INVOKE
 
+PROVIDES = ("tools",)
+NEEDS = ("identity", "stages")
+
 log = logging.getLogger(__name__)
 
 CALLS = 64

@@ -15,6 +15,9 @@ from homed.host.states import Trust
 from homed.memory.records import EventKind
 from homed.wire.methods import OUTPUT_INVOKE
 
+PROVIDES = ("outputs",)
+NEEDS = ("stages",)
+
 PREFIX = OUTPUT_PREFIX
 HELP = "_help"
 SENDS = 10
@@ -84,9 +87,9 @@ class Outputs:
     def _sent(self, turn: Turn) -> list[list[object]]:
         """What went out in this turn, or may have: its stored calls of these tools, also those before a crash.
 
-        Complete, since no two of them ever run at once.
+        Complete, since no two of them ever run at once, within other calls neither.
         """
-        done = [e.data for e in turn.events if e.kind is EventKind.TOOL and not is_refusal(e.text)]
+        done = [e.data for e in (*turn.events, *turn.inner) if e.kind is EventKind.TOOL and not is_refusal(e.text)]
         named = [(str(data.get("name")), data.get("args")) for data in done if data.get("status") != "denied"]
         return [
             [name.removeprefix(PREFIX), args["content"]]

@@ -18,6 +18,9 @@ from homed.errors import HomedError
 from homed.host.registry import StageEntry
 from homed.wire.methods import STAGE_INVOKE
 
+PROVIDES = ("stages",)
+NEEDS = ("events", "identity")
+
 CLOSED = "closed"
 OWN_TOOLS = "own-tools"
 CHECKING_ANSWERS = ("post_action", "before_output")

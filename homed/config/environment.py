@@ -16,6 +16,9 @@ from homed.config.definitions import CORE, Definition
 from homed.config.file import read_file
 from homed.errors import ConfigError
 
+PROVIDES = ("config",)
+NEEDS = ()
+
 PREFIX = "HOMED__"
 SECRET_PREFIX = "HOMED_SECRET__"
 

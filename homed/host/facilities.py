@@ -1,7 +1,8 @@
 """Facilities: what the kernel offers once it is up, and who waits for which.
 
-A facility is a one-shot event: it is coming, then up or failed; one that no room of this homed provides is absent.  The
-order in which they come up is found at build time (``homed.facilities``); here nothing is sorted.
+A facility is a one-shot event: it is coming, then up for good.  Until then it may fail, and be mended; one that no room
+of this homed provides is absent.  The order in which they come up is found at build time (``homed.facilities``); here
+nothing is sorted.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Self
 
 import trio
 
+from homed.errors import HomedError
+from homed.failpoints import Failpoints, NoFailpoints
 from homed.wire.facilities import FACILITIES
 
 _log = logging.getLogger(__name__)
@@ -45,77 +48,94 @@ class Provider:
 
 
 class Facilities:
-    """The facilities of one run.  Sync but for ``wait``; ``up`` and ``fail`` are the composition root's to call."""
+    """The facilities of one run.  Sync but for ``wait`` and ``mended``; ``up`` and ``fail`` are for who makes them."""
 
-    def __init__(self, order: Sequence[Provider]) -> None:
+    def __init__(self, order: Sequence[Provider], failpoints: Failpoints | None = None) -> None:
         self._needs = {provider.facility: provider.needs for provider in order}
-        self._standing = {name: Standing.COMING for name in self._needs}
+        self._failpoints = failpoints or NoFailpoints()
         self._reasons: dict[str, str] = {}
-        self._ups: list[str] = []
+        self._ups: dict[str, None] = {}
         self._changed = trio.Event()
 
     @classmethod
     def standing(cls, names: Iterable[str] = FACILITIES) -> Self:
         """All of these up from the beginning: for whoever hosts plugins without a kernel."""
-        made = cls([Provider(name, "") for name in sorted(names)])
-        for name in sorted(names):
-            made.up(name)
+        made = cls([Provider(name, "") for name in names])
+        made._ups = dict.fromkeys(made._needs)
         return made
 
     def up(self, name: str) -> None:
-        """It is up: whoever waits for it goes on.  Its first word counts: after a failure this does nothing."""
-        if self._standing[name] is not Standing.COMING:
+        """It is up, for good, whatever was said before: whoever waits for it goes on."""
+        self._known(name)
+        try:
+            self._failpoints.reach(f"facility.{name}")
+        except HomedError as error:
+            self.fail(name, error.message)
             return
-        self._standing[name] = Standing.UP
-        self._ups.append(name)
+        self._reasons.pop(name, None)
+        self._ups[name] = None
         self._wake()
 
     def fail(self, name: str, reason: str) -> None:
-        """It will not come up, and so neither will what needs it.  ``reason`` is a clause without a full stop."""
-        if self._standing[name] is not Standing.COMING:
+        """It does not come up, and so neither does what needs it; one that is up already stays so."""
+        self._known(name)
+        if name in self._ups:
             return
         _log.error("%s is not available: %s", name, reason)
-        self._fail(name, f"{name}: {reason}")
+        self._reasons[name] = reason.rstrip(".")
         self._wake()
 
     def state(self, name: str) -> Standing:
         """Where it stands; a name that nobody provides is absent."""
-        return self._standing.get(name, Standing.ABSENT)
+        if name not in self._needs:
+            return Standing.ABSENT
+        if self._culprit(name):
+            return Standing.FAILED
+        return Standing.UP if name in self._ups else Standing.COMING
 
     def waiting(self, names: Iterable[str]) -> list[str]:
         """Those of ``names`` that are still coming, in the order given."""
         return [name for name in names if self.state(name) is Standing.COMING]
 
     def blocked(self, names: Iterable[str]) -> str:
-        """``blocked on X: reason`` with the first of ``names`` that will not come up, else ''.
+        """``blocked on X: reason`` with the first of ``names`` that is absent or failed, else ''.
 
         X is where it began: a plugin that needs ``tools``, which needs ``store``, is blocked on store.
         """
         for name in names:
-            if (state := self.state(name)) is Standing.ABSENT:
+            if name not in self._needs:
                 return f"blocked on {name}: {_NOBODY}"
-            if state is Standing.FAILED:
-                return f"blocked on {self._reasons[name]}"
+            if culprit := self._culprit(name):
+                return f"blocked on {culprit}: {self._reasons[culprit]}"
         return ""
 
     async def wait(self, names: Sequence[str]) -> str:
-        """Wait until all are up: ''.  The moment one of them will not come up, the words of `blocked`."""
+        """Wait until all are up: ''.  The moment one of them is absent or failed, the words of `blocked`."""
         await trio.lowlevel.checkpoint()
         while not (why := self.blocked(names)) and self.waiting(names):
             await self._changed.wait()
         return why
+
+    async def mended(self, names: Sequence[str]) -> None:
+        """Wait until none of ``names`` is failed any more; for an absent one that is never."""
+        await trio.lowlevel.checkpoint()
+        while self.blocked(names):
+            await self._changed.wait()
 
     @property
     def ups(self) -> tuple[str, ...]:
         """What came up, in the order it did."""
         return tuple(self._ups)
 
-    def _fail(self, name: str, reason: str) -> None:
-        self._standing[name] = Standing.FAILED
-        self._reasons[name] = reason
-        for other, needs in self._needs.items():
-            if name in needs and self._standing[other] is Standing.COMING:
-                self._fail(other, reason)
+    def _culprit(self, name: str) -> str:
+        """The failed one that keeps ``name`` down, itself or one it needs; '' if there is none."""
+        if name in self._reasons:
+            return name
+        return next(filter(None, map(self._culprit, self._needs.get(name, ()))), "")
+
+    def _known(self, name: str) -> None:
+        if name not in self._needs:
+            raise ValueError(f"{name} is no facility of this run")
 
     def _wake(self) -> None:
         self._changed.set()

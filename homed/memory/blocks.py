@@ -13,6 +13,9 @@ from homed.errors import InvalidInput, NotFound, Unavailable
 from homed.memory.records import Event
 from homed.store.rows import Row, Tx, dumps
 
+PROVIDES = ("blocks",)
+NEEDS = ("store", "identity")
+
 MOST = 10
 """Files of one message."""
 

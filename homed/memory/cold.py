@@ -9,6 +9,9 @@ from homed.memory.records import Event
 from homed.memory.units import whole
 from homed.store.rows import Tx, dumps
 
+PROVIDES = ("cold",)
+NEEDS = ("window",)
+
 SOURCE = "cold_storage"
 """What a recalled event says of where it came from."""
 

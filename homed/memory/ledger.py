@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from homed.memory.records import Input
 from homed.store.rows import Tx, dumps, loads
 
+PROVIDES = ("ledger",)
+NEEDS = ("window",)
+
 KINDS = ("select", "recall", "guard", "peek", "confirm", "sink")
 
 MOST_ENTRIES = 64

@@ -12,6 +12,9 @@ from homed.memory.tokens import estimate_tokens
 from homed.memory.units import Unit, paired, whole
 from homed.store.rows import Tx
 
+PROVIDES = ("window",)
+NEEDS = ("blocks", "settings")
+
 BEFORE = 4
 """What was said before keeps this fraction of the room beside a turn's own results, if it has so much."""
 

@@ -36,6 +36,10 @@ from homed.providers.openai import openai
 from homed.providers.trial import Trial, try_out
 from homed.settings.registry import MASK
 
+PROVIDES = ("llm",)
+NEEDS = ("settings",)
+SLOW = True
+
 log = logging.getLogger(__name__)
 
 ADAPTERS: Mapping[str, Callable[[Source, HttpPorts], Provider]] = {"openai": openai}

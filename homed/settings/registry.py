@@ -25,6 +25,9 @@ from homed.settings.ports import SecretStore
 from homed.settings.watch import Watch
 from homed.store.rows import Damaged, Storage, Tx, dumps, loads
 
+PROVIDES = ("settings",)
+NEEDS = ("config", "store")
+
 # the methods of Settings that are named after the types hide these names in the signatures of the class
 _Int = int
 _Float = float

@@ -24,6 +24,9 @@ from homed.store.repair import finish_swap, readable
 from homed.store.rows import Damaged, Reader, Tx
 from homed.store.writer import Writer
 
+PROVIDES = ("store",)
+NEEDS = ("config",)
+
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)

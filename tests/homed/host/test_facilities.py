@@ -4,7 +4,9 @@ import pytest
 import trio
 import trio.testing
 
+from homed.errors import Unavailable
 from homed.host.facilities import Facilities, Provider, Standing
+from tests.kit.failpoints import RaiseAt
 
 CHAIN = (
     Provider("config", "homed.config"),
@@ -61,21 +63,45 @@ async def test_one_that_no_room_provides_is_absent() -> None:
     assert facilities.waiting(("scenes",)) == []
 
 
-def test_the_first_word_counts() -> None:
+def test_one_that_is_up_stays_up() -> None:
     facilities = Facilities(CHAIN)
     facilities.up("config")
     facilities.fail("config", "too late")
     facilities.up("config")
-    facilities.fail("llm", "first")
-    facilities.up("llm")
-    facilities.fail("llm", "second")
     assert facilities.state("config") == "up"
-    assert facilities.blocked(("llm",)) == "blocked on llm: first"
     assert facilities.ups == ("config",)
 
 
+async def test_a_failure_can_be_mended_and_what_was_blocked_goes_on(autojump_clock: trio.testing.MockClock) -> None:
+    facilities, done = Facilities(CHAIN), list[str]()
+    facilities.up("events")
+    facilities.up("tools")
+    facilities.fail("store", "no room on the disk.")
+    assert facilities.blocked(("tools",)) == "blocked on store: no room on the disk"
+
+    async def patient() -> None:
+        await facilities.mended(("tools",))
+        done.append(await facilities.wait(("tools",)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(patient)
+        await trio.testing.wait_all_tasks_blocked()
+        assert done == []
+        facilities.up("store")
+        await trio.testing.wait_all_tasks_blocked()
+    assert done == [""]
+
+
+async def test_a_failpoint_makes_it_fail_with_its_words() -> None:
+    facilities = Facilities(CHAIN, RaiseAt("facility.store", Unavailable("The disk is gone.", hint="Look.")))
+    for provider in CHAIN:
+        facilities.up(provider.facility)
+    assert await facilities.wait(("tools",)) == "blocked on store: The disk is gone"
+    assert await facilities.wait(("events", "llm")) == ""
+
+
 def test_only_what_is_provided_can_come_up() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="no facility of this run"):
         Facilities(CHAIN).up("scenes")
 
 
