@@ -7,8 +7,8 @@ but ``wiring``, which is the second half of this, loaded once the plugins' proce
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,12 @@ from homed.config.secrets import Secrets
 from homed.events import Bus
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.host.discover import Broken, Installed, discover, packaged_folder
+from homed.host.facilities import Facilities
 from homed.host.host import Host, HostPorts
 from homed.identity.logins import Logins
 from homed.lifecycle import House, cause_of, follow_settings, greet, report_damage, report_emptied, watch_signals
 from homed.log import logging_to, set_level
+from homed.order import ORDER
 from homed.paths import Paths
 from homed.proc import become_subreaper
 from homed.redact import Redactor
@@ -72,6 +74,7 @@ class Ground:
     secrets: Secrets
     redactor: Redactor
     bus: Bus
+    facilities: Facilities
 
 
 def serve(options: Options) -> int:
@@ -85,7 +88,11 @@ def serve(options: Options) -> int:
     become_subreaper()
     with data_lock(options.paths), logging_to(options.paths.log, level="info", redact=redactor.redact):
         report_emptied(options.paths, options.say)
-        ground = Ground(options, _overrides(options, environment), secrets, redactor, Bus(options.wall))
+        facilities = Facilities(ORDER, options.failpoints)
+        facilities.up("config")
+        bus = Bus(options.wall)
+        facilities.up("events")
+        ground = Ground(options, _overrides(options, environment), secrets, redactor, bus, facilities)
         try:
             trio.run(run, ground)
         except BaseExceptionGroup as group:
@@ -96,10 +103,7 @@ def serve(options: Options) -> int:
 async def run(ground: Ground) -> None:
     """The nursery tree.  Returns after an orderly stop; cancelled, everything below ends in the same order."""
     options, found, door = ground.options, _plugins(ground.options), Door()
-    async with (
-        open_store(options.paths.db, failpoints=options.failpoints) as store,
-        open_settings(store, ground.overrides, ground.secrets, wall=options.wall) as settings,
-    ):
+    async with _open_floor(ground) as (store, settings):
         for plugin in found:
             settings.define(definitions_of(plugin.manifest) if isinstance(plugin, Installed) else ())
         set_level(settings.str(LOG_LEVEL))
@@ -118,12 +122,23 @@ async def run(ground: Ground) -> None:
                 house = House(
                     paths=options.paths, store=store, settings=settings, secrets=ground.secrets,
                     redactor=ground.redactor, bus=ground.bus, host=host, door=door, logins=logins, wall=options.wall,
-                    failpoints=options.failpoints, say=options.say, safe=options.safe,
+                    failpoints=options.failpoints, say=options.say, safe=options.safe, facilities=ground.facilities,
                 )  # fmt: skip
                 async with open_kernel(house) as conversations:
                     await converse(conversations, stop, lambda: options.say(options.greeting))
                 plugins.cancel_scope.cancel()
             services.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _open_floor(ground: Ground) -> AsyncIterator[tuple[Store, Settings]]:
+    """What everything else stands on."""
+    options = ground.options
+    async with open_store(options.paths.db, failpoints=options.failpoints) as store:
+        ground.facilities.up("store")
+        async with open_settings(store, ground.overrides, ground.secrets, wall=options.wall) as settings:
+            ground.facilities.up("settings")
+            yield store, settings
 
 
 async def converse(conversations: Conversations, stop: trio.Event, up: Callable[[], None]) -> None:
@@ -148,7 +163,7 @@ def build_host(
         HostPorts(
             store=store, bus=ground.bus, dispatcher=door, data=ground.options.paths.data, wall=ground.options.wall,
             child_env=child_environment(), config_for=lambda name: plugin_settings(settings, manifests[name]),
-            redact=ground.redactor.redact, reserved=RESERVED,
+            redact=ground.redactor.redact, reserved=RESERVED, facilities=ground.facilities,
         ),
     )  # fmt: skip
 

@@ -15,6 +15,7 @@ from homed.config.definitions import LOG_LEVEL
 from homed.config.secrets import Secrets
 from homed.events import PLUGIN_STATE, SYSTEM, Bus
 from homed.failpoints import Failpoints
+from homed.host.facilities import Facilities
 from homed.host.host import Host
 from homed.identity.logins import Logins
 from homed.log import set_level
@@ -48,6 +49,7 @@ class House:
     failpoints: Failpoints
     say: Say
     safe: bool
+    facilities: Facilities
 
 
 async def watch_signals(stop: trio.Event, host: Host, *, task_status: trio.TaskStatus[None]) -> None:

@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import trio
+
 from homed.agent import prompt
 from homed.agent.conversations import Conversations
 from homed.agent.explain import Explanations
@@ -35,6 +37,9 @@ from homed.providers.registry import open_sources
 from homed.settings.registry import Settings
 from homed.store.files import MediaFiles
 
+BEHIND_THE_DOOR = ("blocks", "stages", "outputs", "tools", "window", "cold", "ledger")
+"""The facilities that are there once calls are answered, in the order of ``homed.order``."""
+
 
 @asynccontextmanager
 async def open_kernel(house: House) -> AsyncIterator[Conversations]:
@@ -44,7 +49,14 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     tokens, files = CallTokens(), MediaFiles(house.paths.media)
     store, wall, redactor = house.store, house.wall, house.redactor
     media = Media(store, files, redactor)
-    async with open_sources(house.settings, house.secrets, redactor.know, local) as sources:
+    up = house.facilities.up
+    async with (
+        open_sources(house.settings, house.secrets, redactor.know, local) as sources,
+        trio.open_nursery() as slow,
+    ):
+        slow.start_soon(sources.bring_up, house.facilities)
+        directory = Directory(store, wall)
+        up("identity")
         uploads = Uploads(store, files, redactor, wall=wall, failpoints=house.failpoints)
         conversations = Conversations(
             AgentPorts(
@@ -62,13 +74,16 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             paths=house.paths, store=store, settings=house.settings, sources=sources, host=house.host, redactor=redactor
         )
         api = ApiPorts(
-            directory=Directory(store, wall), tokens=tokens, logins=house.logins, conversations=conversations,
+            directory=directory, tokens=tokens, logins=house.logins, conversations=conversations,
             host=house.host, settings=house.settings, sources=sources, status=overview, doctor=look,
             archive=conversations.archive, memory=Explanations(store), uploads=uploads,
             keys=ApiKeys(store, redactor.know, wall),
         )  # fmt: skip
         with house.door.open_to(ApiDispatcher(api)):
+            for name in BEHIND_THE_DOOR:
+                up(name)
             yield conversations
+        slow.cancel_scope.cancel()
 
 
 def local_ports(paths: Paths, settings: Settings, *, wall: WallClock, say: Say, warm: bool) -> LocalPorts:

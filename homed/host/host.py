@@ -17,6 +17,7 @@ from homed.errors import NotFound, Unavailable
 from homed.events import PLUGIN_STATE, Bus
 from homed.host import grants
 from homed.host.discover import Broken, Installed
+from homed.host.facilities import Facilities
 from homed.host.history import StoredHistory
 from homed.host.launch import LaunchPorts, ProcessLauncher
 from homed.host.life import Launcher, Plan, Running
@@ -47,7 +48,8 @@ class HostPorts:
     """What the host needs of the house.
 
     ``config_for`` gives a plugin's settings without its prefix; ``child_env`` is all that children inherit; ``redact``
-    cleans what is stored of their stderr; ``data`` is the data folder; ``reserved`` names are no tool's of theirs.
+    cleans what is stored of their stderr; ``data`` is the data folder; ``reserved`` names are no tool's of theirs;
+    plugins wait for ``facilities``.
     """
 
     store: Store
@@ -59,6 +61,7 @@ class HostPorts:
     wall: WallClock = system_wall_clock
     redact: Callable[[str], str] = str
     reserved: Reserved = field(default_factory=Reserved)
+    facilities: Facilities = field(default_factory=Facilities.standing)
 
 
 class Host:

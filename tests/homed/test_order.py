@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 from homed.facilities import COMMITTED, ROOT, arrange, collect, render
 from homed.failpoints import NAMES
 from homed.order import ORDER
 from homed.wire.facilities import FACILITIES
+from tests.kit.daemon import run_command
 
 
 def test_the_committed_order_is_not_stale() -> None:
@@ -28,3 +32,30 @@ def test_each_has_its_failpoint() -> None:
     points = {name.removeprefix("facility.") for name in NAMES if name.startswith("facility.")}
     assert points >= {provider.facility for provider in ORDER}
     assert points <= FACILITIES
+
+
+STARTED = """
+import json, os, signal, sys
+from pathlib import Path
+from homed.app import Options, serve
+from homed.paths import Paths
+from tests.kit.failpoints import Recorder
+recorder = Recorder()
+def say(line):
+    if line.startswith("homed is up"):
+        os.kill(os.getpid(), signal.SIGTERM)
+serve(Options(paths=Paths(Path(sys.argv[1])), say=say, safe=True, failpoints=recorder))
+print(json.dumps(recorder.reached))
+"""
+
+
+def test_a_real_start_brings_them_up_in_this_order_and_slow_ones_beside_it(tmp_path: Path) -> None:
+    source = '{ name = "fake", base_url = "http://127.0.0.1:9/v1", model = "m" }'
+    (tmp_path / "homed.toml").write_text(f"[core.llm]\nsources = [{source}]\n", "utf-8")
+    ran = run_command([sys.executable, "-c", STARTED, str(tmp_path)])
+    assert ran.code == 0, ran.err
+    points = [name for name in json.loads(ran.out.splitlines()[-1]) if name.startswith("facility.")]
+    reached = [name.removeprefix("facility.") for name in points]
+    slow = {provider.facility for provider in ORDER if provider.slow}
+    assert [name for name in reached if name not in slow] == [p.facility for p in ORDER if not p.slow]
+    assert slow <= set(reached)

@@ -80,10 +80,28 @@ class Engine:
         self._life: Life | None = None
         self._bad_lives = 0
         self._warm_with = ""
-        self.state = ""
-        """``loading``, ``ready``, ``failed``; empty while it is not running."""
+        self._state = ""
+        self._turned = trio.Event()
         self.reason = ""
         """Why it has failed."""
+
+    @property
+    def state(self) -> str:
+        """``loading``, ``ready``, ``failed``; empty while it is not running."""
+        return self._state
+
+    @state.setter
+    def state(self, state: str) -> None:
+        self._state = state
+        self._turned.set()
+        self._turned = trio.Event()
+
+    async def wait_settled(self) -> bool:
+        """Wait until it is ready (True), or has failed or is retired (False).  It starts only if somebody wants it."""
+        await trio.lowlevel.checkpoint()
+        while self.state not in ("ready", "failed") and not self._over:
+            await self._turned.wait()
+        return self.state == "ready"
 
     @property
     def where(self) -> Where:
@@ -129,7 +147,8 @@ class Engine:
                     await self._wanted()
                     await self._live()
         finally:
-            self.state, self._over = "", True
+            self._over = True
+            self.state = ""
             self._fail_waiting(self._gone())
 
     def _gone(self) -> ProviderError:
@@ -238,9 +257,9 @@ class Engine:
     def _crashed(self, life: Life, ended: Exit) -> None:
         """The process ended by itself."""
         self._bad_lives += 1
-        was_ready, self.state = self.state == "ready", "failed"
         words = life.last_words()
         self.reason = f"its process ended ({ended}){f': {words}' if words else ''}"
+        was_ready, self.state = self.state == "ready", "failed"
         log.error("%s: %s", self._where, self.reason)
         message = f"The process of {self._where} ended in the middle of its answer ({ended}); it is started again."
         if life.job is not None:

@@ -94,6 +94,11 @@ class LocalModels:
             return Standing("failed", f"{source.model} does not run: {engine.reason}")
         return Standing(engine.state, note)
 
+    async def wait_ready(self, source: Source) -> str:
+        """Wait until it can answer: ''; or until it has failed: why.  Starts nothing: `follow` does."""
+        engine = self._engine(source)
+        return "" if await engine.wait_settled() else f"{source.model} does not run: {engine.reason}"
+
     def _engine(self, source: Source) -> Engine:
         engine = self._engines.get(source.name)
         if engine is None or engine.source != source:
