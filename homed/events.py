@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import trio
 
@@ -69,6 +70,14 @@ class Notice:
         return Notice(self.seq, self.at, self.type, self.thread, self.turn, self.scope, kept)
 
 
+class Sink(Protocol):
+    """What takes notices as they are posted."""
+
+    def offer(self, notice: Notice) -> None:
+        """Take one.  Sync: must not wait and must not fail."""
+        ...
+
+
 class Subscription:
     """One reader's place in the stream; iterate it.  ``take_lost()`` says how many notices it missed."""
 
@@ -120,7 +129,7 @@ class Bus:
     def __init__(self, wall: WallClock = system_wall_clock) -> None:
         self._wall = wall
         self._seq = 0
-        self._subscribers: list[Subscription] = []
+        self._subscribers: list[Sink] = []
 
     @property
     def seq(self) -> int:
@@ -139,15 +148,23 @@ class Bus:
             subscriber.offer(notice)
         return notice
 
+    def add(self, sink: Sink) -> None:
+        """Offer every notice from here on to ``sink``, until it is removed."""
+        self._subscribers.append(sink)
+
+    def remove(self, sink: Sink) -> None:
+        """No more notices to ``sink``."""
+        self._subscribers.remove(sink)
+
     @contextmanager
     def subscribe(self, types: frozenset[str] | None = None, *, size: int = 1024) -> Iterator[Subscription]:
         """Subscribe for the length of the block.  ``size`` bounds what may wait: 1024 is ~20 s of a fast stream."""
         if not 1 <= size < math.inf:
             raise ValueError("size must be positive and finite")
         subscription = Subscription(types, size)
-        self._subscribers.append(subscription)
+        self.add(subscription)
         try:
             yield subscription
         finally:
-            self._subscribers.remove(subscription)
+            self.remove(subscription)
             subscription.close()

@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import trio
 
@@ -15,6 +15,7 @@ from homed.errors import ConfigError
 from homed.sdk.guard import Guard
 from homed.sdk.plugin import Plugin
 from homed.sdk.process import own_mark
+from homed.sdk.ring import RingFds, take_rings
 from homed.sdk.runtime import serve
 
 _PRIVATE = 10
@@ -37,11 +38,12 @@ def run(plugin: Plugin) -> None:
         sys.stderr.write(f"This is {plugin.name}, a plugin: homed starts it.  See `python -m homed.sdk --help`.\n")
         raise SystemExit(2)
     source, sink = take_wires()
+    rings = take_rings(os.environ)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     guard = Guard(own_mark())
     guard.watch_parent()
     try:
-        trio.run(_main, plugin, source, sink, guard)
+        trio.run(_main, plugin, (source, sink), rings, guard)
     finally:
         guard.sweep()
 
@@ -68,11 +70,11 @@ def take_wires() -> tuple[int, int]:
     return source, sink
 
 
-async def _main(plugin: Plugin, source: int, sink: int, guard: Guard) -> None:
-    receive, send = _Wire(source, guard.arm), trio.lowlevel.FdStream(sink)
+async def _main(plugin: Plugin, wires: tuple[int, int], rings: Mapping[str, RingFds], guard: Guard) -> None:
+    receive, send = _Wire(wires[0], guard.arm), trio.lowlevel.FdStream(wires[1])
     async with trio.open_nursery() as nursery:
         await nursery.start(_leave_on_sigterm, nursery.cancel_scope, guard)
-        await serve(plugin, receive, send)
+        await serve(plugin, receive, send, rings)
         nursery.cancel_scope.cancel()
 
 

@@ -16,7 +16,7 @@ from homed.wire.manifest import NAME, ON_FAILURE, STAGE_SCOPES, STAGES, TOOL_CLA
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-SIGNALS = ("event", "lost", "settings")
+SIGNALS = ("event", "lost", "passed", "settings")
 """What `Plugin.on` takes: a notice, a count of lost notices, a changed setting (key, value)."""
 
 
@@ -185,7 +185,10 @@ class Plugin:
         return function
 
     def on(self, signal: str) -> Callable[[F], F]:
-        """Hear of something: ``event`` (a `Notice`), ``lost`` (a count), ``settings`` (key, value); one at a time."""
+        """Hear of something: ``event`` (a `Notice`), ``lost`` (a count), ``settings`` (key, value); one at a time.
+
+        ``passed`` (a number): there is nothing more up to that notice, where the last of them was lost or not wanted.
+        """
         if signal not in SIGNALS:
             raise ValueError(f"{signal!r} is none of {', '.join(SIGNALS)}")
 

@@ -16,6 +16,7 @@ import trio
 from homed.errors import ConfigError, HomedError, InvalidInput, NotFound, ProtocolError, Stopped
 from homed.sdk.client import Context, Invocation, Kernel, Notice
 from homed.sdk.plugin import Plugin
+from homed.sdk.ring import Item, RingFds, RingLink
 from homed.wire import methods
 from homed.wire.stream import Connection, homed_error, unknown_method
 from homed.wire.version import CORE, PROTOCOL
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 
 _NOTICES = 4096
 """Notices that may wait for a slow ``@on`` handler (a minute of a fast stream); then the oldest are lost, counted."""
+_NO_RINGS: Mapping[str, RingFds] = {}
 _THREADS = 16
 """Plain-function handlers at once; the kernel sends fewer."""
 
@@ -31,9 +33,11 @@ _THREADS = 16
 class Runtime:
     """The plugin's end of the wire; the `Handler` of its connection.  ``connect`` it, then run ``work`` beside it."""
 
-    def __init__(self, plugin: Plugin) -> None:
+    def __init__(self, plugin: Plugin, rings: Mapping[str, RingFds] = _NO_RINGS) -> None:
         self._plugin = plugin
+        self._rings = rings
         self._connection: Connection | None = None
+        self._link: RingLink | None = None
         self._kernel: Kernel | None = None
         self._settings: dict[str, Any] = {}
         self._calls: set[trio.CancelScope] = set()
@@ -44,6 +48,7 @@ class Runtime:
         self._signals: deque[tuple[str, tuple[Any, ...]]] = deque()
         self._lost = 0
         self._wake = trio.Event()
+        self._hearing = trio.Lock()
         self._answers: dict[str, Callable[[Mapping[str, Any]], Awaitable[object]]] = {
             methods.HANDSHAKE: self._handshake,
             methods.INIT: self._init,
@@ -58,6 +63,7 @@ class Runtime:
     def connect(self, connection: Connection) -> None:
         """Say which connection this runtime answers on."""
         self._connection = connection
+        self._link = RingLink(connection, self._rings)
 
     async def work(self) -> None:
         """Deliver signals and, once started, run the ``@main`` tasks, until ``plugin.stop`` or cancelled.
@@ -68,6 +74,8 @@ class Runtime:
             with self._work:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._pump)
+                    if self._link is not None:
+                        nursery.start_soon(self._link.run, self._follow)
                     await self._started.wait()
                     for main in self._plugin.hooks.main:
                         nursery.start_soon(main, self._ready())
@@ -113,11 +121,11 @@ class Runtime:
         return {"protocol": PROTOCOL, "sdk": f"python/{CORE}", "pid": os.getpid()}
 
     async def _init(self, params: Mapping[str, Any]) -> object:
-        if self._connection is None or self._kernel is not None:
+        if self._link is None or self._kernel is not None:
             raise ProtocolError("plugin.init comes once, after the handshake.")
         self._settings.update(params.get("config", {}))
         data_dir = Path(params["data_dir"])
-        self._kernel = Kernel(self._connection, settings=self._settings, data_dir=data_dir)
+        self._kernel = Kernel(self._link, settings=self._settings, data_dir=data_dir)
         return registrations(self._plugin)
 
     async def _start(self, _params: Mapping[str, Any]) -> object:
@@ -226,11 +234,24 @@ class Runtime:
             await self._wake.wait()
             self._wake = trio.Event()
             while self._signals or self._lost:
-                if self._lost:
-                    lost, self._lost = self._lost, 0
-                    await self._hear("lost", (lost,))
-                if self._signals:
-                    await self._hear(*self._signals.popleft())
+                async with self._hearing:
+                    if self._lost:
+                        lost, self._lost = self._lost, 0
+                        await self._hear("lost", (lost,))
+                    if self._signals:
+                        await self._hear(*self._signals.popleft())
+
+    async def _follow(self, items: list[Item], seq: int) -> None:
+        """Hand on what a ring brought, and how far it was read where the last of it was nothing for us."""
+        async with self._hearing:
+            last: Item = 0
+            for last in items:
+                if isinstance(last, int):
+                    await self._hear("lost", (last,))
+                else:
+                    await self._hear("event", (last,))
+            if isinstance(last, int) or last.seq < seq:
+                await self._hear("passed", (seq,))
 
     async def _hear(self, name: str, args: tuple[Any, ...]) -> None:
         for handler in self._plugin.hooks.on.get(name, ()):
@@ -261,12 +282,17 @@ def _name(params: Mapping[str, Any], key: str) -> str:
     return value
 
 
-async def serve(plugin: Plugin, receive: trio.abc.ReceiveStream, send: trio.abc.SendStream) -> None:
-    """Run ``plugin`` against the kernel behind these streams until it says stop or goes.
+async def serve(
+    plugin: Plugin,
+    receive: trio.abc.ReceiveStream,
+    send: trio.abc.SendStream,
+    rings: Mapping[str, RingFds] = _NO_RINGS,
+) -> None:
+    """Run ``plugin`` against the kernel behind these streams until it says stop or goes; ``rings`` bring its notices.
 
     When this returns, every handler, ``@main`` task and program they started has ended.
     """
-    runtime = Runtime(plugin)
+    runtime = Runtime(plugin, rings)
     connection = Connection(receive, send, runtime)
     runtime.connect(connection)
     async with trio.open_nursery() as nursery:
