@@ -11,6 +11,7 @@ import trio
 
 from homed import events as notices
 from homed.agent.archive import Archive, visible
+from homed.agent.calling import Calling
 from homed.agent.deletion import Deletion
 from homed.agent.indexing import keep_index
 from homed.agent.lanes import Lanes
@@ -86,6 +87,7 @@ class Conversations:
         self._lanes = Lanes(self._make, self._work)
         self._deletion = Deletion(ports, self._lanes, self, uploads.collect)
         self.archive = Archive(ports, self._lanes, self._loop.approvals)
+        self.calling = Calling(self._lanes, self._loop.dispatch, self._loop.catalogue)
         self._ready = trio.Event()
         self._ended: dict[str, _Ended] = {}
         self._closed = False

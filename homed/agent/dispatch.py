@@ -16,12 +16,12 @@ from homed.agent.approvals import Approvals
 from homed.agent.arguments import check
 from homed.agent.catalogue import Catalogue
 from homed.agent.fitting import fitted_text
-from homed.agent.journal import Journal
+from homed.agent.journal import STOPPED, Journal
 from homed.agent.outputs import Outputs
 from homed.agent.ports import AgentPorts, FromOutside
 from homed.agent.results import EMPTY, as_text, error_text, refusal, shown_arguments
 from homed.agent.stages import Stages
-from homed.agent.turn import LiveCall, Turn
+from homed.agent.turn import Link, LiveCall, Turn
 from homed.agent.views import EVENT_BYTES
 from homed.config.definitions import TOOL_TIMEOUT
 from homed.errors import HomedError
@@ -43,20 +43,37 @@ CALLS = 64
 GUEST_CALLS = 8
 """The same for a guest."""
 
-OK, ERROR, DENIED = "ok", "error", "denied"
+DEPTH = 4
+"""Tool calls one within the other, the model's own included."""
+
+OK, ERROR, DENIED, INTERRUPTED = "ok", "error", "denied", "interrupted"
+
+CUT_SHORT = "interrupted, no result: the call it was made within ended first; it may or may not have had an effect"
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How one call ended.  ``untrusted``: its text is not ours or the person's."""
+    """How one call ended.  ``untrusted``: its text is not ours or the person's; ``no_memory``: nor to be remembered."""
 
     status: str
     text: str
     untrusted: bool = False
+    no_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One call on its way.  ``above``: the call within which a plugin makes it; None for the model's own."""
+
+    call: ToolCall
+    entry: ToolEntry | None
+    shown: LiveCall
+    began: float
+    above: Link | None = None
 
 
 class Refused(Exception):
-    """Ends one call before it runs."""
+    """Ends one call before it runs, or where it failed."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(result.text)
@@ -83,68 +100,96 @@ class Dispatch:
         Cancelled: finished calls are stored, the others are left open for the turn's end to close.
         """
         entries = self._catalogue.entries()
-        live = [self._live(call, entries.get(call.name)) for call in calls]
-        turn.live.calls = live
-        before = turn.counters.denied
-        together = all((entry := entries.get(call.name)) and entry.parallel_safe for call in calls)
-        if together and len(calls) > 1:
+        cases = [self._case(call, entries.get(call.name)) for call in calls]
+        turn.live.calls = [case.shown for case in cases]
+        ended: list[Result] = []
+        together = all(case.entry and case.entry.parallel_safe for case in cases)
+        if together and len(cases) > 1:
             async with trio.open_nursery() as nursery:
-                for call, shown in zip(calls, live, strict=True):
-                    nursery.start_soon(self._one, turn, call, entries.get(call.name), shown)
+                for case in cases:
+                    nursery.start_soon(self._one, turn, case, ended)
         else:
-            for call, shown in zip(calls, live, strict=True):
-                await self._one(turn, call, entries.get(call.name), shown)
-        return turn.counters.denied - before < len(calls)
+            for case in cases:
+                await self._one(turn, case, ended)
+        return any(result.status != DENIED for result in ended)
 
-    def _live(self, call: ToolCall, entry: ToolEntry | None) -> LiveCall:
-        args = self._ports.redactor.redact_json(shown_arguments(call.arguments, call.raw))
-        return LiveCall(call.id, call.name, entry.plugin if entry else "", args)
+    async def within(self, turn: Turn, above: Link, call: ToolCall) -> Result:
+        """Run a call that the plugin of ``above`` makes: the way of a model's own, with that turn's rights and limits.
 
-    async def _one(self, turn: Turn, call: ToolCall, entry: ToolEntry | None, shown: LiveCall) -> None:
-        began = trio.current_time()
-        self._tell(turn, entry, shown, 0)
+        Its result is stored too, also when it is cut short; then Cancelled goes on.
+        """
+        case = self._case(call, self._catalogue.entries().get(call.name), above)
+        turn.live.calls.append(case.shown)
+        ended: list[Result] = []
         try:
-            result = await self._result(turn, call, entry, shown)
+            await self._one(turn, case, ended)
+        except BaseException as error:  # Cancelled, alone or in a group
+            if not ended and not isinstance(error, Exception):
+                await self._store(turn, case, Result(INTERRUPTED, STOPPED if turn.stopping else CUT_SHORT))
+            raise
+        return ended[0]
+
+    def _case(self, call: ToolCall, entry: ToolEntry | None, above: Link | None = None) -> _Case:
+        args = self._ports.redactor.redact_json(shown_arguments(call.arguments, call.raw))
+        plugin = entry.plugin if entry else ""
+        shown = LiveCall(call.id, call.name, plugin, args, within=above.call if above else "")
+        return _Case(call, entry, shown, trio.current_time(), above)
+
+    async def _one(self, turn: Turn, case: _Case, ended: list[Result]) -> None:
+        name = case.call.name
+        self._tell(turn, case, 0)
+        try:
+            result = await self._result(turn, case)
         except Refused as refused:
             result = refused.result
         except HomedError as error:
-            result = Result(ERROR, error_text(call.name, error))
+            result = Result(ERROR, error_text(name, error))
         except Exception as error:
-            log.exception("tool %s failed", call.name)
-            result = Result(ERROR, error_text(call.name, error))
+            log.exception("tool %s failed", name)
+            result = Result(ERROR, error_text(name, error))
         self._journal.reach("turn.tool_done")
-        await self._store(turn, call, entry, shown, result, began)
+        ended.append(await self._store(turn, case, result))
 
-    async def _store(
-        self, turn: Turn, call: ToolCall, entry: ToolEntry | None, shown: LiveCall, result: Result, began: float
-    ) -> None:
-        took = round((trio.current_time() - began) * 1000)
-        text = self._ports.redactor.redact(result.text) or EMPTY
+    async def _store(self, turn: Turn, case: _Case, result: Result) -> Result:
+        """Store a result, tell the watchers, and return it as it is stored."""
+        entry, shown, above = case.entry, case.shown, case.above
+        took = round((trio.current_time() - case.began) * 1000)
+        stored = Result(
+            result.status,
+            self._ports.redactor.redact(result.text) or EMPTY,
+            result.untrusted or bool(entry and entry.untrusted),
+            result.no_memory or bool(entry and entry.no_memory),
+        )
         data = {
-            "call_id": call.id, "name": call.name, "status": result.status, "args": shown.args, "ms": took,
-            "untrusted": result.untrusted or bool(entry and entry.untrusted),
+            "call_id": case.call.id, "name": case.call.name, "status": stored.status, "args": shown.args, "ms": took,
+            "untrusted": stored.untrusted, **({"within": above.call, "by": above.plugin} if above else {}),
         }  # fmt: skip
-        no_memory = bool(entry and entry.no_memory)
-        said_before = result.status == DENIED and self._again_denied(turn)
+        if above:
+            above.taint(untrusted=stored.untrusted, no_memory=stored.no_memory)
+        said_before = stored.status == DENIED and self._again_denied(turn)
 
         def tell() -> None:
-            shown.status = result.status
-            shown.result = "" if said_before else fitted_text(text, EVENT_BYTES)
-            self._tell(turn, entry, shown, took)
+            shown.status = stored.status
+            shown.result = "" if said_before else fitted_text(stored.text, EVENT_BYTES)
+            self._tell(turn, case, took)
 
-        await self._journal.add(turn, NewEvent(EventKind.TOOL, text, data, no_memory=no_memory), tell)
+        await self._journal.add(turn, NewEvent(EventKind.TOOL, stored.text, data, no_memory=stored.no_memory), tell)
         self._journal.reach("turn.result_stored")
+        return stored
 
     def _again_denied(self, turn: Turn) -> bool:
         """Count a denial; True if a guest has been told why already: the further ones just end, without a word."""
         turn.counters.denied += 1
         return turn.who.role is Role.GUEST and turn.counters.denied > 1
 
-    async def _result(self, turn: Turn, call: ToolCall, entry: ToolEntry | None, shown: LiveCall) -> Result:
+    async def _result(self, turn: Turn, case: _Case) -> Result:
+        call, entry = case.call, case.entry
         if entry is None:
             known = ", ".join(e.name for e in await self._catalogue.offered(turn)) or "none"
             return Result(ERROR, refusal("unknown_tool", field=call.name, hint=f"Tools there are: {known}."))
         self._count(turn)
+        if case.above:
+            self._bound(entry, case.above)
         checked = check(entry.parameters, call.arguments, call.raw)
         if checked.refusal:
             return Result(ERROR, checked.refusal)
@@ -159,10 +204,19 @@ class Dispatch:
         if staged.response is not None:
             return Result(DENIED, staged.response or "denied by a plugin")
         arguments = self._rewritten(entry, call, staged.elements("tool_calls"))
-        shown.args = self._ports.redactor.redact_json(dict(arguments))
-        await self._permit(turn, entry, shown)
-        result = await self._invoke(turn, entry, arguments)
+        case.shown.args = self._ports.redactor.redact_json(dict(arguments))
+        await self._permit(turn, entry, case)
+        result = await self._invoke(turn, case, entry, arguments)
         return await self._after(turn, call, entry, result)
+
+    def _bound(self, entry: ToolEntry, above: Link) -> None:
+        """Calls within calls end: not too deep, and into no plugin that waits for one of its own already."""
+        if len(above.chain) >= DEPTH:
+            raise Refused(Result(DENIED, f"denied: {DEPTH} tool calls one within the other are the limit."))
+        in_plugin = not self._catalogue.builtin(entry.name) and not self._outputs.owns(entry.name)
+        if in_plugin and any(link.plugin == entry.plugin for link in above.chain):
+            why = f"denied: {entry.name} is a tool of {entry.plugin}, which this call came through already."
+            raise Refused(Result(DENIED, why))
 
     def _count(self, turn: Turn) -> None:
         turn.counters.calls += 1
@@ -183,19 +237,20 @@ class Dispatch:
             raise Refused(Result(ERROR, checked.refusal))
         return checked.arguments
 
-    async def _permit(self, turn: Turn, entry: ToolEntry, shown: LiveCall) -> None:
+    async def _permit(self, turn: Turn, entry: ToolEntry, case: _Case) -> None:
         """Let the call pass, ask a person, or raise Refused."""
         verdict = self._catalogue.verdict(turn, entry, await self._ports.rules.list_())
         if verdict.decision is Decision.ALLOW:
             return
         denial = verdict.reason
         if verdict.decision is Decision.ASK:
-            args = shown.args if isinstance(shown.args, dict) else {}
-            denial = await self.approvals.ask(turn, entry, args, verdict.reason)
+            args = case.shown.args if isinstance(case.shown.args, dict) else {}
+            asks = f" {case.above.plugin} asks for it, in {case.above.tool}." if case.above else ""
+            denial = await self.approvals.ask(turn, entry, args, verdict.reason + asks)
         if denial:
             raise Refused(Result(DENIED, f"denied: {denial}"))
 
-    async def _invoke(self, turn: Turn, entry: ToolEntry, arguments: Mapping[str, object]) -> Result:
+    async def _invoke(self, turn: Turn, case: _Case, entry: ToolEntry, arguments: Mapping[str, object]) -> Result:
         turn.tainted = turn.tainted or entry.untrusted
         if builtin := self._catalogue.builtin(entry.name):
             answer = await builtin.run(turn.context, arguments)
@@ -205,14 +260,32 @@ class Dispatch:
         if self._outputs.owns(entry.name):
             done, text = await self._outputs.run(turn, entry.name, arguments)
             return Result(OK if done else ERROR, text)
-        timeout = entry.timeout or self._ports.settings.float(TOOL_TIMEOUT)
-        with turn.lend(self._ports.tokens, entry.plugin) as token:
-            params = {
-                "tool": entry.name, "args": dict(arguments), "call": token, "timeout": timeout,
-                "context": turn.context.as_params(),
-            }  # fmt: skip
-            answer = await self._ports.host.call(entry.plugin, TOOL_INVOKE, params, timeout=timeout)
-        return _from_plugin(entry.name, answer)
+        return await self._in_plugin(turn, case, entry, arguments)
+
+    async def _in_plugin(self, turn: Turn, case: _Case, entry: ToolEntry, arguments: Mapping[str, object]) -> Result:
+        """Call the plugin; what it has called meanwhile ends with its own call, however that ends."""
+        timeout, failed = entry.timeout or self._ports.settings.float(TOOL_TIMEOUT), ""
+        params = {
+            "tool": entry.name, "args": dict(arguments), "timeout": timeout, "context": turn.context.as_params(),
+        }  # fmt: skip
+        answer: object = None
+        async with trio.open_nursery() as nursery:
+            serial = case.above is not None or not entry.parallel_safe
+            link = Link(case.call.id, entry.name, entry.plugin, nursery, case.above, serial)
+            with turn.linked(link) as within, turn.lend(self._ports.tokens, entry.plugin, within) as token:
+                try:
+                    answer = await self._ports.host.call(
+                        entry.plugin, TOOL_INVOKE, {**params, "call": token}, timeout=timeout
+                    )
+                except HomedError as error:  # not through the nursery, which would wrap it
+                    failed = error_text(entry.name, error)
+                except Exception as error:
+                    log.exception("tool %s failed", entry.name)
+                    failed = error_text(entry.name, error)
+            nursery.cancel_scope.cancel()
+        if failed:
+            raise Refused(Result(ERROR, failed, link.untrusted, link.no_memory))
+        return replace(_from_plugin(entry.name, answer), untrusted=link.untrusted, no_memory=link.no_memory)
 
     async def _after(self, turn: Turn, call: ToolCall, entry: ToolEntry, result: Result) -> Result:
         element = {
@@ -229,8 +302,9 @@ class Dispatch:
             return replace(result, text="[a plugin took this result out]")
         return replace(result, text=str(mine.get("text", "")) or EMPTY)
 
-    def _tell(self, turn: Turn, entry: ToolEntry | None, shown: LiveCall, ms: int) -> None:
-        data = shown.view() | {"step": turn.step, "class": entry.tool_class if entry else "", "ms": ms}
+    def _tell(self, turn: Turn, case: _Case, ms: int) -> None:
+        tool_class = case.entry.tool_class if case.entry else ""
+        data = case.shown.view() | {"step": turn.step, "class": tool_class, "ms": ms}
         self._journal.post(turn, notices.TOOL_CALL, data)
 
 

@@ -18,7 +18,7 @@ from homed.agent.turn import Ending, Turn
 from homed.agent.views import ending_view
 from homed.errors import StorageError
 from homed.memory import blocks, events, inputs, ledger, threads
-from homed.memory.records import Event, EventKind, Input, NewEvent
+from homed.memory.records import Event, EventKind, Input, NewEvent, is_inner
 from homed.retrieval import index
 from homed.store.rows import Tx
 
@@ -142,7 +142,7 @@ class Journal:
         marked = replace(new, no_memory=new.no_memory or turn.no_memory)
 
         def done(event: Event) -> None:
-            turn.events.append(event)
+            (turn.inner if is_inner(event) else turn.events).append(event)
             after()
 
         return await self.commit(turn, lambda tx: events.append(tx, turn.input, marked, at=at), done)

@@ -45,8 +45,8 @@ class Loop:
         self._journal = Journal(ports)
         self._stages = Stages(ports, self._journal)
         outputs = Outputs(ports, self._stages)
-        catalogue = Catalogue(ports, outputs)
-        self._dispatch = Dispatch(ports, catalogue, self._stages, outputs, self._journal)
+        catalogue = self.catalogue = Catalogue(ports, outputs)
+        self.dispatch = Dispatch(ports, catalogue, self._stages, outputs, self._journal)
         self._model = Model(ports, self._journal)
         self._texts = load_texts()
         self._scopes = Scopes()
@@ -58,7 +58,7 @@ class Loop:
     @property
     def approvals(self) -> Approvals:
         """The questions that are open."""
-        return self._dispatch.approvals
+        return self.dispatch.approvals
 
     async def run(self, turn: Turn) -> Ending | None:
         """Take the input to its outcome, store and tell it; None if it had one already.  ``afterwards`` comes next.
@@ -171,7 +171,7 @@ class Loop:
             await self._say(turn, staged, said, calls)
             if not calls:
                 return
-            some_ran = await self._dispatch.round(turn, calls)
+            some_ran = await self.dispatch.round(turn, calls)
             if turn.jump is not None:
                 raise Ended(self._responded(turn, turn.jump))
             if not some_ran:

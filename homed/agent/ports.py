@@ -97,9 +97,9 @@ class TokensPort(Protocol):
     """Opaque tokens that name the turn a plugin is working for."""
 
     def lent(
-        self, plugin: str, identity: Identity, *, turn: str, thread: str, channel: str
+        self, plugin: str, identity: Identity, *, turn: str, thread: str, channel: str, within: str = ""
     ) -> AbstractContextManager[str]:
-        """A token that only ``plugin`` can present, for the length of the block."""
+        """A token that only ``plugin`` can present, for the length of the block; ``within`` a tool call."""
         ...
 
 

@@ -5,16 +5,17 @@ Only the turn's own task changes it, but for ``stop``, which a person's request 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 import trio
 
 from homed.agent.ports import CallContext, TokensPort
 from homed.agent.view import View
+from homed.clock import new_id
 from homed.identity.roles import Identity
-from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome, is_draft, shows_files
+from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome, is_draft, is_inner, shows_files
 from homed.providers.base import Usage
 
 
@@ -28,12 +29,13 @@ class LiveCall:
     args: object
     status: str = "running"
     result: str = ""
+    within: str = ""
 
     def view(self) -> dict[str, object]:
         """As in ``live.calls`` of `docs/wire.md`."""
         return {
             "call": self.call, "tool": self.tool, "plugin": self.plugin, "args": self.args,
-            "status": self.status, "result": self.result,
+            "status": self.status, "result": self.result, **({"within": self.within} if self.within else {}),
         }  # fmt: skip
 
 
@@ -86,9 +88,40 @@ class Counters:
 
 
 @dataclass(slots=True)
+class Link:
+    """A tool call that runs in a plugin, for the calls the plugin makes within it: they live in its ``nursery``.
+
+    ``alone``: what such a call holds while it runs, ``waiting`` how many have been asked for.  ``untrusted``,
+    ``no_memory``: what came back to the plugin that way, and so may stand in its own result.
+    """
+
+    call: str
+    tool: str
+    plugin: str
+    nursery: trio.Nursery
+    above: Link | None = None
+    serial: bool = True
+    alone: trio.Lock = field(default_factory=trio.Lock)
+    waiting: int = 0
+    untrusted: bool = False
+    no_memory: bool = False
+
+    @property
+    def chain(self) -> list[Link]:
+        """This call and those it runs within, the innermost first."""
+        return [self, *(self.above.chain if self.above else ())]
+
+    def taint(self, *, untrusted: bool, no_memory: bool = False) -> None:
+        """Something came in here: whatever this call, and those above it, give back may hold it."""
+        for link in self.chain:
+            link.untrusted, link.no_memory = link.untrusted or untrusted, link.no_memory or no_memory
+
+
+@dataclass(slots=True)
 class Turn:
-    """One input on its way.  ``events`` are the stored events of this turn, in order; ``ledger`` what the next commit
-    records of what it was shown.
+    """One input on its way.  ``events`` are the stored events of this turn, in order, but for those of calls that were
+    made within a tool call, which no prompt shows: ``inner``.  ``ledger`` is what the next commit records of what it
+    was shown; ``links`` the tool calls that run in plugins now, and ``alone`` is for the calls within them.
 
     ``over``: its outcome is stored and told; what still follows (``after_output``) is nobody's to wait for.
     """
@@ -108,6 +141,9 @@ class Turn:
     began: float = 0.0
     live: Live = field(default_factory=Live)
     events: list[Event] = field(default_factory=list)
+    inner: list[Event] = field(default_factory=list)
+    links: dict[str, Link] = field(default_factory=dict)
+    alone: trio.Lock = field(default_factory=trio.Lock)
     view: View = field(default_factory=View)
     ledger: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
     hidden: frozenset[str] = frozenset()
@@ -128,7 +164,9 @@ class Turn:
 
     def resume(self) -> None:
         """Begin where the input, or an earlier run of this turn by its ``events``, leaves off."""
-        tools = [event for event in self.events if event.kind is EventKind.TOOL]
+        self.inner = [event for event in self.events if is_inner(event)]
+        self.events = [event for event in self.events if not is_inner(event)]
+        tools = [event for event in (*self.events, *self.inner) if event.kind is EventKind.TOOL]
         self.counters.calls = len(tools)
         if spent := [event.data["usage"] for event in self.events if "usage" in event.data]:
             self.usage = usage_of(spent[-1])
@@ -156,10 +194,23 @@ class Turn:
         shown = frozenset(event.id for event in (*self.view.in_view, *self.events))
         return CallContext(given.thread, given.channel, given.peer, given.role, given.scope, self.id, shown)
 
-    def lend(self, tokens: TokensPort, plugin: str) -> AbstractContextManager[str]:
-        """A token for one call into a plugin: with it, it acts for this turn's person, and not after the block."""
+    def lend(self, tokens: TokensPort, plugin: str, within: str = "") -> AbstractContextManager[str]:
+        """A token for one call into a plugin: with it, it acts for this turn's person, and not after the block.
+
+        ``within``: the place in ``links`` of the tool call it is, in which it may have further tools called.
+        """
         given = self.input
-        return tokens.lent(plugin, self.who, turn=self.id, thread=given.thread, channel=given.channel)
+        return tokens.lent(plugin, self.who, turn=self.id, thread=given.thread, channel=given.channel, within=within)
+
+    @contextmanager
+    def linked(self, link: Link) -> Iterator[str]:
+        """A tool call within which its plugin may make others, for the length of the block: its place in ``links``."""
+        place = new_id("within")  # not the call's id, which the model chose
+        self.links[place] = link
+        try:
+            yield place
+        finally:
+            del self.links[place]
 
     @property
     def heard(self) -> bool:

@@ -13,12 +13,13 @@ from homed.identity.roles import Identity
 
 @dataclass(frozen=True, slots=True)
 class CallIdentity:
-    """Whom and what an invocation runs for."""
+    """Whom and what an invocation runs for.  ``within``: the tool call it is of; empty for stages and outputs."""
 
     identity: Identity
     turn: str
     thread: str
     channel: str
+    within: str = ""
 
 
 class CallTokens:
@@ -27,10 +28,10 @@ class CallTokens:
     def __init__(self) -> None:
         self._alive: dict[str, tuple[str, CallIdentity]] = {}
 
-    def mint(self, plugin: str, identity: Identity, *, turn: str, thread: str, channel: str) -> str:
+    def mint(self, plugin: str, identity: Identity, *, turn: str, thread: str, channel: str, within: str = "") -> str:
         """A new token for one invocation of ``plugin``; whoever mints it revokes it."""
         token = secrets.token_urlsafe(24)
-        self._alive[token] = (plugin, CallIdentity(identity, turn, thread, channel))
+        self._alive[token] = (plugin, CallIdentity(identity, turn, thread, channel, within))
         return token
 
     def resolve(self, plugin: str, token: str) -> CallIdentity:
@@ -48,9 +49,11 @@ class CallTokens:
         self._alive.pop(token, None)
 
     @contextmanager
-    def lent(self, plugin: str, identity: Identity, *, turn: str, thread: str, channel: str) -> Iterator[str]:
+    def lent(
+        self, plugin: str, identity: Identity, *, turn: str, thread: str, channel: str, within: str = ""
+    ) -> Iterator[str]:
         """A token for the length of the block."""
-        token = self.mint(plugin, identity, turn=turn, thread=thread, channel=channel)
+        token = self.mint(plugin, identity, turn=turn, thread=thread, channel=channel, within=within)
         try:
             yield token
         finally:

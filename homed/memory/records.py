@@ -43,7 +43,7 @@ class Event:
     ``data`` by kind: ASSISTANT ``{"calls": [{"id", "name", "arguments", "raw"?}], "reasoning": str, "partial": bool,
     "final": bool, "usage": {...}}``, the tokens of its turn so far; TOOL ``{"call_id", "name", "status":
     ok|error|denied|interrupted, "args": {...}, "ms": int, "untrusted": bool}``, the last two where the call came to an
-    end; NOTE ``{"code": str}``.  The text of a final ASSISTANT event is what went out; what the model wrote before
+    end, and ``"within"``, ``"by"`` where a plugin made the call within another; NOTE ``{"code": str}``.  The text of a final ASSISTANT event is what went out; what the model wrote before
     ``before_output`` stands in a NOTE of the code ``draft``.
     """
 
@@ -71,6 +71,12 @@ DRAFT = "draft"
 def is_draft(event: Event) -> bool:
     """True for an answer before its last check: evidence, and shown, searched and told to nobody."""
     return event.kind is EventKind.NOTE and event.data.get("code") == DRAFT
+
+
+def is_inner(event: Event) -> bool:
+    """True for the result of a call that a plugin made within its own: stored, but in no prompt, which shows what the
+    outer one gave."""
+    return event.kind is EventKind.TOOL and bool(event.data.get("within"))
 
 
 def shows_files(event: Event) -> bool:

@@ -1,0 +1,127 @@
+"""What a plugin can do with its call token in the turn that lent it: have further tools called, and say what it read.
+
+A call made so goes the way of a model's own (``Dispatch.within``), in the task of the call it is made in: it ends with
+that one, and with the turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import trio
+
+from homed.agent.catalogue import Catalogue
+from homed.agent.dispatch import Dispatch, Result
+from homed.agent.lanes import Lanes
+from homed.agent.ports import CallContext
+from homed.agent.turn import Link, Turn
+from homed.clock import new_id
+from homed.errors import Denied, HomedError, Stopped, Unavailable
+from homed.host.registry import ToolEntry
+from homed.identity.tokens import CallIdentity
+from homed.providers.base import ToolCall, Usage
+
+WAITING = 16
+"""Calls that one call may have running or waiting: they run one after another."""
+
+END_LIMIT = 12.0
+"""Seconds to wait, shielded, for a call to end whose caller has gone: it is cancelled and its result is stored."""
+
+
+@dataclass(slots=True)
+class _Job:
+    """A call on its way: ``result`` or ``error`` once it is ``done``, neither if it was cut short."""
+
+    done: trio.Event
+    scope: trio.CancelScope
+    result: Result | None = None
+    error: Exception | None = None
+
+
+class Calling:
+    """Reaches the turns in flight by the tokens they lent."""
+
+    def __init__(self, lanes: Lanes, dispatch: Dispatch, catalogue: Catalogue) -> None:
+        self._lanes = lanes
+        self._dispatch = dispatch
+        self._catalogue = catalogue
+
+    async def call(self, lent: CallIdentity, tool: str, args: Mapping[str, object]) -> Result:
+        """Have a tool called within the call that lent the token; its result, whatever became of it.
+
+        Raises Denied for the token of a stage or an output, Unavailable when too many wait, Stopped when the turn or
+        the outer call ended first.  Cancelled: the call is cancelled, and over when this returns.
+        """
+        turn, link = self._link(lent)
+        if link.waiting >= WAITING:
+            raise Unavailable(
+                f"{WAITING} calls wait in {link.tool} already.", hint="Wait for results before asking for more."
+            )
+        job = _Job(trio.Event(), trio.CancelScope())
+        link.waiting += 1
+        link.nursery.start_soon(self._run, turn, link, ToolCall(new_id("call"), tool, dict(args)), job)
+        try:
+            await job.done.wait()
+        finally:
+            job.scope.cancel()
+            with trio.move_on_after(END_LIMIT, shield=True):
+                await job.done.wait()
+        if job.error is not None:
+            raise job.error
+        if job.result is None:
+            raise Stopped(f"{tool} was stopped: the call it was made in is over.")
+        return job.result
+
+    async def _run(self, turn: Turn, link: Link, call: ToolCall, job: _Job) -> None:
+        # one at a time: within a call that runs alone its own, else one for all calls of the turn
+        alone = next((above.alone for above in link.chain if above.serial), turn.alone)
+        try:
+            with job.scope:
+                async with alone:
+                    job.result = await self._dispatch.within(turn, link, call)
+        except HomedError as error:  # such as a full disk: the turn will meet it too
+            job.error = error
+        finally:
+            link.waiting -= 1
+            job.done.set()
+
+    async def offered(self, lent: CallIdentity) -> Sequence[ToolEntry]:
+        """The tools that the turn's person may use, or be asked about."""
+        turn, _ = self._link(lent)
+        return await self._catalogue.offered(turn)
+
+    def context(self, lent: CallIdentity) -> CallContext:
+        """On whose behalf it works, with what the turn shows the model.  Denied when the turn is over."""
+        return self._turn(lent).context
+
+    def took_in(self, lent: CallIdentity, *, untrusted: bool, no_memory: bool = False) -> None:
+        """Say that a plugin was given words of strangers, or private ones, within the turn: from here on it counts as
+        the turn having them in view, and what the call gives back as theirs."""
+        turn = self._turn(lent)
+        turn.tainted = turn.tainted or untrusted
+        link = turn.links.get(lent.within)
+        if link is not None:
+            link.taint(untrusted=untrusted, no_memory=no_memory)
+
+    def spent(self, lent: CallIdentity, usage: Usage) -> None:
+        """Tokens used on behalf of the turn: they count as its own."""
+        turn = self._turn(lent)
+        turn.usage = turn.usage + usage
+
+    def _link(self, lent: CallIdentity) -> tuple[Turn, Link]:
+        turn = self._turn(lent)
+        link = turn.links.get(lent.within)
+        if link is None:
+            raise Denied(
+                "Tools can be called within a tool call only; this token is that of a stage or an output.",
+                hint="Offer a tool that makes these calls.",
+            )
+        return turn, link
+
+    def _turn(self, lent: CallIdentity) -> Turn:
+        lane = self._lanes.get(lent.thread)
+        turn = lane.current if lane else None
+        if turn is None or turn.id != lent.turn:
+            raise Denied("The turn of this call token is over.")
+        return turn
