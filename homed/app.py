@@ -26,6 +26,7 @@ from homed.failpoints import Failpoints, NoFailpoints
 from homed.host.discover import Broken, Installed, discover, packaged_folder
 from homed.host.facilities import Facilities
 from homed.host.host import Host, HostPorts
+from homed.host.shelf import Shelf
 from homed.identity.logins import Logins
 from homed.lifecycle import House, cause_of, follow_settings, greet, report_damage, report_emptied, watch_signals
 from homed.log import logging_to, set_level
@@ -33,7 +34,7 @@ from homed.order import ORDER
 from homed.paths import Paths
 from homed.proc import become_subreaper
 from homed.redact import Redactor
-from homed.settings.plugin import definitions_of, plugin_settings
+from homed.settings.plugin import definitions_of, settings_of
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import Store, open_store
 
@@ -157,12 +158,11 @@ def build_host(
     ground: Ground, store: Store, settings: Settings, found: Sequence[Installed | Broken], door: Door
 ) -> Host:
     """The plugins' host: it needs the store and the settings, and whoever answers its plugins comes to the door."""
-    manifests = {plugin.name: plugin.manifest for plugin in found if isinstance(plugin, Installed)}
     return Host(
         found,
         HostPorts(
             store=store, bus=ground.bus, dispatcher=door, data=ground.options.paths.data, wall=ground.options.wall,
-            child_env=child_environment(), config_for=lambda name: plugin_settings(settings, manifests[name]),
+            child_env=child_environment(), config_for=lambda name: settings_of(settings, name),
             redact=ground.redactor.redact, reserved=RESERVED, facilities=ground.facilities,
         ),
     )  # fmt: skip
@@ -182,4 +182,8 @@ def _overrides(options: Options, environment: Environment) -> dict[str, Override
 
 
 def _plugins(options: Options) -> Sequence[Installed | Broken]:
-    return [] if options.safe else discover(packaged_folder(), options.paths.plugins)
+    if options.safe:
+        return []
+    for name in Shelf(options.paths.plugins).recover():
+        _log.warning("the plugin %s was being replaced when homed ended; the old one is back", name)
+    return discover(packaged_folder(), options.paths.plugins)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import trio
 
@@ -25,6 +26,8 @@ from homed.builtin.tools import builtin_tools
 from homed.clock import WallClock
 from homed.config.definitions import PERSONA
 from homed.config.environment import child_environment
+from homed.host.packages import PackagePorts, Packages
+from homed.host.shelf import Shelf
 from homed.identity.keys import ApiKeys
 from homed.identity.peers import Directory
 from homed.identity.rules import Rules
@@ -34,6 +37,7 @@ from homed.lifecycle import House, Say
 from homed.paths import Paths
 from homed.providers.local.models import LocalPorts
 from homed.providers.registry import open_sources
+from homed.settings.plugin import definitions_of
 from homed.settings.registry import Settings
 from homed.store.files import MediaFiles
 
@@ -77,13 +81,27 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             directory=directory, tokens=tokens, logins=house.logins, conversations=conversations,
             host=house.host, settings=house.settings, sources=sources, status=overview, doctor=look,
             archive=conversations.archive, memory=Explanations(store), uploads=uploads,
-            keys=ApiKeys(store, redactor.know, wall),
+            keys=ApiKeys(store, redactor.know, wall), packages=_packages(house),
         )  # fmt: skip
         with house.door.open_to(ApiDispatcher(api)):
             for name in BEHIND_THE_DOOR:
                 up(name)
             yield conversations
         slow.cancel_scope.cancel()
+
+
+def _packages(house: House) -> Packages:
+    paths = house.paths
+
+    def data_of(name: str) -> list[Path]:
+        return [paths.plugins_data / name, *(paths.data / "logs").glob(f"{name}.log*")]
+
+    return Packages(
+        PackagePorts(
+            plugins=house.host, settings=house.settings, store=house.store, definitions=definitions_of, data_of=data_of,
+            shelf=Shelf(paths.plugins, house.failpoints), wall=house.wall, failpoints=house.failpoints,
+        )
+    )  # fmt: skip
 
 
 def local_ports(paths: Paths, settings: Settings, *, wall: WallClock, say: Say, warm: bool) -> LocalPorts:

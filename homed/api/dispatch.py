@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from homed.api import admin, auth, core, doctor, events, io, keys, memory
+from homed.api import admin, auth, core, doctor, events, io, keys, memory, plugin_mgr
 from homed.api.method import Call, Method, PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts, Caller
 from homed.errors import Denied, InvalidInput
@@ -21,6 +21,7 @@ METHODS: dict[str, Method] = {
     **admin.METHODS,
     **keys.METHODS,
     **memory.METHODS,
+    **plugin_mgr.METHODS,
 }
 """Every method a plugin may call; kept equal to ``wire.methods.TO_KERNEL`` by a test."""
 

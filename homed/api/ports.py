@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from homed.agent.conversations import Message, Receipt
 from homed.agent.uploads import Piece
+from homed.host.discover import Broken, Installed
+from homed.host.packages import Provenance
+from homed.host.review import Review
 from homed.host.states import PluginStatus, Trust
 from homed.identity.keys import ApiKey
 from homed.identity.logins import Session
@@ -52,6 +56,14 @@ class Caller(Protocol):
         """Note where people reach it."""
         ...
 
+    def arena_alloc(self, length: int) -> int:
+        """Room in its own arena; the offset."""
+        ...
+
+    def arena_free(self, off: int) -> None:
+        """Take such a block back, or one that it was given."""
+        ...
+
     async def log(self, level: str, message: str) -> None:
         """Add a line to its own log."""
         ...
@@ -77,8 +89,56 @@ class HostPort(Protocol):
         """Stop one until a person starts it."""
         ...
 
+    def status(self, name: str) -> PluginStatus:
+        """One plugin; NotFound."""
+        ...
+
+    def found(self, name: str) -> Installed | Broken:
+        """What is known of one on disk; NotFound."""
+        ...
+
+    async def enable(self, name: str) -> PluginStatus:
+        """Let one run again that was disabled."""
+        ...
+
+    async def disable(self, name: str) -> PluginStatus:
+        """End one until it is enabled."""
+        ...
+
     def logs(self, name: str, limit: int) -> Sequence[str]:
         """The last lines of its stderr."""
+        ...
+
+
+class PackagesPort(Protocol):
+    """``homed.host.packages.Packages``."""
+
+    async def review(self, path: Path) -> Review:
+        """What a package is and wants."""
+        ...
+
+    async def install(self, path: Path, sha256: str, grant: Collection[str], source: str) -> PluginStatus:
+        """Install what was reviewed."""
+        ...
+
+    async def remove(self, name: str, *, keep_data: bool) -> None:
+        """End and delete one."""
+        ...
+
+    async def reload(self, name: str) -> PluginStatus:
+        """Read its folder again."""
+        ...
+
+    async def grant(self, name: str, capabilities: Collection[str]) -> PluginStatus:
+        """Set what it may do."""
+        ...
+
+    async def granted(self, name: str) -> frozenset[str]:
+        """What it may do beyond the core."""
+        ...
+
+    async def provenance(self, name: str) -> Provenance | None:
+        """How it was installed."""
         ...
 
 
@@ -346,3 +406,4 @@ class ApiPorts:
     memory: MemoryPort
     uploads: UploadsPort
     keys: KeysPort
+    packages: PackagesPort

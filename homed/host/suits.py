@@ -13,15 +13,15 @@ def misfit(manifest: Manifest, *, core: str, platform: str) -> str:
     """Why it cannot run here, as one sentence for a person; empty if it can.  ``platform`` is a `sys.platform`."""
     if manifest.platforms and platform not in manifest.platforms:
         return f"The plugin {manifest.name} runs on {', '.join(manifest.platforms)}, and this is {platform}."
-    if _numbers(manifest.min_version) > _numbers(core):
+    if numbers(manifest.min_version) > numbers(core):
         return f"The plugin {manifest.name} needs homed {manifest.min_version} or later, and this is {core}."
     return ""
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def numbers(version: str) -> tuple[int, ...]:
     """``0.2.0`` as (0, 2): zeros at the end make no version later."""
     found = _NUMBERS.match(version)
-    numbers = [int(part) for part in found.group().split(".")] if found else []
-    while numbers and not numbers[-1]:
-        numbers.pop()
-    return tuple(numbers)
+    parts = [int(part) for part in found.group().split(".")] if found else []
+    while parts and not parts[-1]:
+        parts.pop()
+    return tuple(parts)

@@ -28,6 +28,13 @@ def plugin_settings(settings: Settings, manifest: Manifest) -> dict[str, object]
     return {spec.key: settings.get(full_key(manifest.name, spec.key)) for spec in manifest.settings}
 
 
+def settings_of(settings: Settings, plugin: str) -> dict[str, object]:
+    """The same by name alone: of whatever version of the plugin is there now."""
+    prefix = full_key(plugin, "")
+    found = settings.list_(prefix, hidden=True)
+    return {view.key.removeprefix(prefix): settings.get(view.key) for view in found}
+
+
 def full_key(plugin: str, key: str) -> str:
     """``plugin.NAME.KEY``."""
     return f"{PREFIX}{plugin}.{key}"

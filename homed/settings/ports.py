@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 
@@ -18,4 +19,8 @@ class SecretStore(Protocol):
 
     def delete(self, name: str) -> bool:
         """Forget one; False if there was none."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """Every name there is."""
         ...

@@ -105,6 +105,28 @@ class Settings:
         self._definitions.update(new)
         self._forced.update(forced)
 
+    def redefine(self, prefix: _Str, definitions: Iterable[Definition]) -> None:
+        """Have these definitions below ``prefix`` and no others: a plugin came, changed, or went.
+
+        As `define`, which raises before anything is changed; stored values that nothing defines any more stay stored.
+        """
+        new = list(definitions)
+        self.define(new)
+        keys = {definition.key for definition in new}
+        for key in [key for key in self._definitions if key.startswith(prefix) and key not in keys]:
+            del self._definitions[key]
+            self._forced.pop(key, None)
+
+    async def discard(self, prefix: _Str) -> None:
+        """Forget every stored value and password below ``prefix``, defined or not."""
+        async with self._one_change:
+            with trio.fail_after(COMMIT_LIMIT, shield=True):
+                await self._store.write(lambda tx: _discard(tx, prefix))
+                for key in [key for key in self._stored if key.startswith(prefix)]:
+                    del self._stored[key]
+                for name in [name for name in self._secrets.names() if name.startswith(SECRET_NAME + prefix)]:
+                    await trio.to_thread.run_sync(self._secrets.delete, name)
+
     def unclaimed(self) -> list[_Str]:
         """What was given from outside for keys that nothing defines: one sentence each, for the log and ``status``."""
         return [
@@ -305,6 +327,12 @@ def _store(tx: Tx, key: str, value: object, now: float) -> None:
         " ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
         (key, dumps(value), now),
     )
+
+
+def _discard(tx: Tx, prefix: str) -> None:
+    for (key,) in tx.all("SELECT key FROM settings"):
+        if key.startswith(prefix):
+            tx.execute("DELETE FROM settings WHERE key = ?", (key,))
 
 
 def _seed(tx: Tx, defaults: Mapping[str, object], now: float) -> list[str]:

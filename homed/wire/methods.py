@@ -30,9 +30,10 @@ CONTENT = "events.content"
 AUTH = "auth"
 ADMIN = "admin"
 MEMORY = "memory"
+PLUGIN_MGR = "plugin_mgr"
 
-CAPABILITIES = frozenset({CORE, IO, NOTICES, CONTENT, AUTH, ADMIN, MEMORY})
-PACKAGED_ONLY = frozenset({CONTENT, AUTH, ADMIN, MEMORY})
+CAPABILITIES = frozenset({CORE, IO, NOTICES, CONTENT, AUTH, ADMIN, MEMORY, PLUGIN_MGR})
+PACKAGED_ONLY = frozenset({CONTENT, AUTH, ADMIN, MEMORY, PLUGIN_MGR})
 """Capabilities that no external plugin is ever granted."""
 
 TO_KERNEL: dict[str, str] = {
@@ -40,6 +41,8 @@ TO_KERNEL: dict[str, str] = {
     "core.announce": CORE,
     "core.settings_get": CORE,
     "core.settings_set": CORE,
+    "core.arena_alloc": CORE,
+    "core.arena_free": CORE,
     "io.inject": IO,
     "io.upload": IO,
     "io.upload_cancel": IO,
@@ -79,5 +82,14 @@ TO_KERNEL: dict[str, str] = {
     "admin.keys_list": ADMIN,
     "admin.keys_add": ADMIN,
     "admin.keys_remove": ADMIN,
+    "plugin_mgr.list": PLUGIN_MGR,
+    "plugin_mgr.review": PLUGIN_MGR,
+    "plugin_mgr.install": PLUGIN_MGR,
+    "plugin_mgr.remove": PLUGIN_MGR,
+    "plugin_mgr.reload": PLUGIN_MGR,
+    "plugin_mgr.enable": PLUGIN_MGR,
+    "plugin_mgr.disable": PLUGIN_MGR,
+    "plugin_mgr.grant": PLUGIN_MGR,
+    "plugin_mgr.info": PLUGIN_MGR,
 }
 """Method a plugin may call → capability it needs."""

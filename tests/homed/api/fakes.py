@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,9 @@ from homed.api.ports import ApiPorts
 from homed.config.definitions import Definition
 from homed.config.secrets import Secrets
 from homed.errors import NotFound
+from homed.host.discover import Broken, Installed
+from homed.host.packages import Provenance
+from homed.host.review import Review
 from homed.host.states import PluginStatus, State, Trust
 from homed.identity.keys import ApiKeys
 from homed.identity.logins import Logins
@@ -27,6 +30,7 @@ from homed.providers.base import Source
 from homed.providers.local.models import Standing
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import open_store
+from homed.wire.manifest import parse_manifest
 from homed.wire.methods import CAPABILITIES
 
 
@@ -41,6 +45,13 @@ class FakeCaller:
     subscribed: list[tuple[frozenset[str] | None, bool]] = field(default_factory=list)
     announced: list[tuple[str, str]] = field(default_factory=list)
     logged: list[tuple[str, str]] = field(default_factory=list)
+    freed: list[int] = field(default_factory=list)
+
+    def arena_alloc(self, length: int) -> int:
+        return 4096 * length
+
+    def arena_free(self, off: int) -> None:
+        self.freed.append(off)
 
     def subscribe(self, types: frozenset[str] | None, *, content: bool) -> int:
         self.subscribed.append((types, content))
@@ -145,11 +156,58 @@ class FakeHost:
     def logs(self, name: str, limit: int) -> Sequence[str]:
         return ["one", "two"][-limit:]
 
+    def status(self, name: str) -> PluginStatus:
+        return self._to(name, self.state)
+
+    def found(self, name: str) -> Installed | Broken:
+        self.status(name)
+        manifest, _ = parse_manifest({"name": "shell", "version": "1.0.0", "entry": "python x.py", "license": "MIT"})
+        assert manifest is not None
+        return Installed(manifest, Path("/nowhere"), Trust.PACKAGED)
+
+    async def enable(self, name: str) -> PluginStatus:
+        return self._to(name, State.READY)
+
+    async def disable(self, name: str) -> PluginStatus:
+        return self._to(name, State.DISABLED)
+
     def _to(self, name: str, state: State) -> PluginStatus:
         if name != "shell":
             raise NotFound(f"There is no plugin {name}.")
         self.state = state
         return self.statuses()[0]
+
+
+class FakePackages:
+    """Notes what is asked; one package, which can be reviewed only by a test that replaces it."""
+
+    def __init__(self, host: FakeHost) -> None:
+        self.calls: list[tuple[object, ...]] = []
+        self.host = host
+
+    async def review(self, path: Path) -> Review:
+        raise NotFound(f"There is no package {path}.")
+
+    async def install(self, path: Path, sha256: str, grant: Collection[str], source: str) -> PluginStatus:
+        self.calls.append(("install", path, sha256, list(grant), source))
+        return self.host.status("shell")
+
+    async def remove(self, name: str, *, keep_data: bool) -> None:
+        self.calls.append(("remove", name, keep_data))
+
+    async def reload(self, name: str) -> PluginStatus:
+        self.calls.append(("reload", name))
+        return self.host.status(name)
+
+    async def grant(self, name: str, capabilities: Collection[str]) -> PluginStatus:
+        self.calls.append(("grant", name, list(capabilities)))
+        return self.host.status(name)
+
+    async def granted(self, name: str) -> frozenset[str]:
+        return frozenset({"io"})
+
+    async def provenance(self, name: str) -> Provenance | None:
+        return Provenance("1.0.0", "ab" * 32, "shell.hmap", 5.0)
 
 
 @dataclass(frozen=True)
@@ -233,6 +291,7 @@ class House:
     logins: Logins
     directory: Directory
     tokens: CallTokens
+    packages: FakePackages
 
 
 CITY = Definition("plugin.webui.city", "string", "Paris", "Where.")
@@ -246,12 +305,14 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
         settings.define([CITY])
         conversations, host, sources = FakeConversations(), FakeHost(), FakeSources()
         logins, directory, tokens = Logins(store, settings), Directory(store), CallTokens()
+        packages = FakePackages(host)
         uploads, keys = FakeUploads(), ApiKeys(store, lambda _: None)
         ports = ApiPorts(
             directory=directory, tokens=tokens, logins=logins, conversations=conversations, host=host,
             settings=settings, sources=sources, status=FakeStatus(), doctor=FakeDoctor(), archive=conversations,
-            memory=FakeMemory(), uploads=uploads, keys=keys,
+            memory=FakeMemory(), uploads=uploads, keys=keys, packages=packages,
         )  # fmt: skip
         yield House(
-            ApiDispatcher(ports), conversations, uploads, keys, host, sources, settings, logins, directory, tokens
+            ApiDispatcher(ports), conversations, uploads, keys, host, sources, settings, logins, directory, tokens,
+            packages,
         )  # fmt: skip

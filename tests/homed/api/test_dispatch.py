@@ -10,7 +10,7 @@ from homed.api.method import PeerParams
 from homed.errors import Denied, InvalidInput, NotFound
 from homed.host.states import Trust
 from homed.identity.roles import Identity, Role
-from homed.wire.methods import ADMIN, CORE, IO, TO_KERNEL
+from homed.wire.methods import ADMIN, CORE, IO, PLUGIN_MGR, TO_KERNEL
 from tests.homed.api.fakes import FakeCaller, House
 
 OWNER = Identity("webui:owner", "webui", "", Role.OWNER, "owner")
@@ -23,11 +23,11 @@ def test_every_method_of_the_wire_has_a_handler_and_there_is_no_other() -> None:
 
 def test_what_needs_the_admin_capability_needs_an_owner_and_nothing_else_does() -> None:
     assert {name for name, entry in METHODS.items() if entry.owner} == {
-        name for name, capability in TO_KERNEL.items() if capability == ADMIN
+        name for name, capability in TO_KERNEL.items() if capability in (ADMIN, PLUGIN_MGR)
     }
 
 
-@pytest.mark.parametrize("name", [name for name, needed in TO_KERNEL.items() if needed in (IO, ADMIN)])
+@pytest.mark.parametrize("name", [name for name, needed in TO_KERNEL.items() if needed in (IO, ADMIN, PLUGIN_MGR)])
 def test_whatever_shows_or_changes_something_of_a_persons_needs_that_person(name: str) -> None:
     assert issubclass(METHODS[name].params, PeerParams)
 
@@ -62,7 +62,7 @@ async def test_somebody_trusted_is_no_owner(house: House) -> None:
         await house.api.dispatch(FakeCaller(), "admin.status", {"peer": "webui:friend"})
 
 
-@pytest.mark.parametrize("name", [name for name, needed in TO_KERNEL.items() if needed in (IO, ADMIN)])
+@pytest.mark.parametrize("name", [name for name, needed in TO_KERNEL.items() if needed in (IO, ADMIN, PLUGIN_MGR)])
 async def test_a_plugin_cannot_speak_for_another_plugins_peer(house: House, name: str) -> None:
     caller = FakeCaller("telegram")
     with pytest.raises(Denied, match="plugin telegram may not speak for the peer 'webui:owner'"):
