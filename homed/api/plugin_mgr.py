@@ -154,6 +154,6 @@ METHODS: dict[str, Method] = {
     "plugin_mgr.reload": administrative(OfPlugin, reload),
     "plugin_mgr.enable": administrative(OfPlugin, enable),
     "plugin_mgr.disable": administrative(OfPlugin, disable),
-    "plugin_mgr.grant": administrative(Grant, grant),
+    "plugin_mgr.grant": administrative(Grant, grant, in_person=True),
     "plugin_mgr.info": administrative(OfPlugin, info),
 }

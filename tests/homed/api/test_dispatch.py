@@ -128,7 +128,9 @@ class TestCallTokens:
         ):
             await house.api.dispatch(FakeCaller(), "admin.status", {"call": token})
 
-    @pytest.mark.parametrize("method", ["io.approve", "io.thread_delete", "admin.keys_add", "admin.keys_remove"])
+    @pytest.mark.parametrize(
+        "method", ["io.approve", "io.thread_delete", "admin.keys_add", "admin.keys_remove", "plugin_mgr.grant"]
+    )
     async def test_a_tool_cannot_approve_itself_destroy_a_conversation_or_let_anybody_in_with_it(
         self, house: House, method: str
     ) -> None:
@@ -201,5 +203,10 @@ ENOUGH: dict[str, dict[str, object]] = {
     "admin.models_test": {"name": "a"},
     "admin.keys_add": {"name": "a", "scopes": ["chat"]},
     "admin.keys_remove": {"name": "a"},
+    "plugin_mgr.review": {"path": "/x"},
+    "plugin_mgr.install": {"path": "/x", "sha256": "0" * 64, "grant": []},
+    "plugin_mgr.remove": {"name": "shell", "keep_data": True},
+    "plugin_mgr.grant": {"name": "shell", "capabilities": []},
+    **{f"plugin_mgr.{verb}": {"name": "shell"} for verb in ("info", "reload", "enable", "disable")},
 }
 """The parameters besides ``peer`` with which a method gets as far as its checks of who asks."""
