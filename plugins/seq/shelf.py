@@ -1,0 +1,106 @@
+"""The sequences on disk: one JSON file, replaced as a whole, so that it is never half written."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import grammar
+from .grammar import BadSequence, Sequence
+
+VERSION = 1
+OWNER = "owner"
+"""The scope of the owner's own conversations."""
+
+
+class BadShelf(ValueError):
+    """The file is not what this version wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A sequence with the scope it was made in, in which alone it is seen, and whether guests may run it as well."""
+
+    sequence: Sequence
+    scope: str
+    guests: bool = False
+
+
+class Shelf:
+    """All sequences, by scope and name."""
+
+    def __init__(self, kept: Iterable[Kept] = ()) -> None:
+        self._kept = {(one.scope, one.sequence.name): one for one in kept}
+
+    def all(self) -> list[Kept]:
+        """Every one."""
+        return list(self._kept.values())
+
+    def seen_from(self, scope: str) -> dict[str, Sequence]:
+        """Those of a scope, and the owner's that are for guests; one's own come before another's of that name."""
+        open_ = {one.sequence.name: one.sequence for one in self._kept.values() if one.guests and one.scope == OWNER}
+        return open_ | self.own(scope)
+
+    def own(self, scope: str) -> dict[str, Sequence]:
+        """Those made in a scope."""
+        return {one.sequence.name: one.sequence for one in self._kept.values() if one.scope == scope}
+
+    def with_(self, one: Kept) -> Shelf:
+        """A shelf that holds this one too."""
+        return Shelf([*({**self._kept, (one.scope, one.sequence.name): one}.values())])
+
+    def without(self, scope: str, name: str) -> Shelf:
+        """A shelf that lacks one."""
+        return Shelf(one for key, one in self._kept.items() if key != (scope, name))
+
+
+def load(path: Path) -> Shelf:
+    """Read the file; no file yet means an empty shelf.  Raises `BadShelf`.  Blocks: run it in a thread."""
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return Shelf()
+    except (ValueError, RecursionError) as error:
+        raise BadShelf(f"{path} is no JSON: {error}") from None
+    if not isinstance(data, Mapping) or data.get("version") != VERSION or not isinstance(data.get("sequences"), list):
+        raise BadShelf(f"{path} is not a list of sequences of version {VERSION}")
+    return Shelf(_kept(item, path) for item in data["sequences"])
+
+
+def _kept(item: object, path: Path) -> Kept:
+    if not isinstance(item, Mapping) or set(item) != {"scope", "guests", "sequence"}:
+        raise BadShelf(f"{path} holds a sequence that cannot be read")
+    if not isinstance(item["scope"], str) or not isinstance(item["guests"], bool):
+        raise BadShelf(f"{path} holds a sequence whose scope or guests is wrong")
+    try:
+        return Kept(grammar.parse(item["sequence"]), item["scope"], item["guests"])
+    except BadSequence as error:
+        raise BadShelf(f"{path} holds a sequence that is wrong: {error.errors[0]}") from None
+
+
+def save(path: Path, shelf: Shelf) -> None:
+    """Replace the file.  After a power cut it holds the old shelf or the new one.  Blocks: run it in a thread."""
+    rows = [{"scope": k.scope, "guests": k.guests, "sequence": grammar.as_json(k.sequence)} for k in shelf.all()]
+    body = json.dumps({"version": VERSION, "sequences": rows}, ensure_ascii=False, indent=1)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with open(temporary, "x", encoding="utf-8", opener=_private) as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
