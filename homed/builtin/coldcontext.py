@@ -38,20 +38,35 @@ class _Found:
     seen: Sequence[str]
 
 
+class ColdQuery:
+    """Looks for what a turn does not show, and counts what it finds as looked at by that turn."""
+
+    def __init__(
+        self, store: Storage, wall: WallClock = system_wall_clock, failpoints: Failpoints | None = None
+    ) -> None:
+        self._store = store
+        self._wall = wall
+        self._points = failpoints or NoFailpoints()
+
+    async def ask(self, context: CallContext, query: str, top: int) -> tuple[Mapping[str, object], bool]:
+        """What was found, and whether words of strangers are in it.  When the turn is answered, what is cold comes back
+        into the window."""
+        found = await self._store.read(lambda tx: _search(tx, context, query, top))
+        await self._store.write(lambda tx: _look(tx, context, found, self._wall()))
+        self._points.reach("memory.peeked")
+        return _answer(found, context), any(event.data.get("untrusted") for event, _ in found.hits)
+
+
 def coldcontext_query(
     store: Storage, wall: WallClock = system_wall_clock, failpoints: Failpoints | None = None
 ) -> BuiltinTool:
     """The tool on this store."""
-    points = failpoints or NoFailpoints()
+    cold_query = ColdQuery(store, wall, failpoints)
 
     async def run(context: CallContext, args: Mapping[str, object]) -> object:
-        query, wanted = str(args["query"]), args.get("top_k", TOP)
-        top = wanted if isinstance(wanted, int) else TOP
-        found = await store.read(lambda tx: _search(tx, context, query, top))
-        await store.write(lambda tx: _look(tx, context, found, wall()))
-        points.reach("memory.peeked")
-        answer = _answer(found, context)
-        return FromOutside(answer) if any(e.data.get("untrusted") for e, _ in found.hits) else answer
+        wanted = args.get("top_k", TOP)
+        answer, outside = await cold_query.ask(context, str(args["query"]), wanted if isinstance(wanted, int) else TOP)
+        return FromOutside(answer) if outside else answer
 
     properties = {
         "query": {

@@ -24,6 +24,10 @@ SEEN_EVERY = 60.0
 """Seconds between two updates of ``seen_at``: a busy channel must not cost a commit a message."""
 
 
+_Known = tuple[str, Role, float, str]
+"""The name its channel gives, the role, when it was seen, and how the owner calls it."""
+
+
 class Directory:
     """Maps a plugin's peer ids to identities."""
 
@@ -46,18 +50,16 @@ class Directory:
         now = self._wall()
         if known is None or (shown and shown != known[0]) or abs(now - known[2]) > SEEN_EVERY:
             known = await self._meet(plugin, peer_id, shown, known)
-        kept, role, _ = known
-        return Identity(peer_id, plugin, kept, role, scope_of(peer_id, role, plugin=plugin, group=group))
+        kept, role, _, called = known
+        return Identity(peer_id, plugin, called or kept, role, scope_of(peer_id, role, plugin=plugin, group=group))
 
-    async def _known(self, peer: str) -> tuple[str, Role, float] | None:
+    async def _known(self, peer: str) -> _Known | None:
         try:
             return await self._store.read(lambda tx: _find(tx, peer))
         except Damaged:
             return None  # as if met for the first time: a guest, unless it is the owner of this machine
 
-    async def _meet(
-        self, plugin: str, peer: str, name: str, known: tuple[str, Role, float] | None
-    ) -> tuple[str, Role, float]:
+    async def _meet(self, plugin: str, peer: str, name: str, known: _Known | None) -> _Known:
         """Note that somebody was seen; if nothing can be stored, go on without the note.
 
         On a full disk, too: whoever is known can still read, and ask what is wrong.
@@ -69,11 +71,20 @@ class Directory:
             if known is None and not isinstance(error, ReadOnly) and peer not in SEEDED_OWNERS:
                 raise
             log.debug("when %s was seen is not stored: %s", peer, error.message)
-            return known or (name, _first_role(peer), now)
+            return known or (name, _first_role(peer), now, "")
 
     async def set_role(self, peer: str, role: Role) -> None:
         """Give a known peer a role.  Raises ``NotFound``, or ``Conflict`` if no owner would be left."""
         await self._store.write(lambda tx: _set_role(tx, peer, role))
+
+    async def set_name(self, peer: str, name: str) -> str:
+        """Call a known peer so, whatever its channel says; empty: as the channel says.  Returns the name as stored.
+
+        Raises ``NotFound``.
+        """
+        called = _clean(name)
+        await self._store.write(lambda tx: _set_name(tx, peer, called))
+        return called
 
 
 def check_namespace(plugin: str, peer_id: str) -> None:
@@ -101,12 +112,12 @@ def _first_role(peer: str) -> Role:
     return Role.OWNER if peer in SEEDED_OWNERS else Role.GUEST
 
 
-def _find(tx: Tx, peer: str) -> tuple[str, Role, float] | None:
-    row = tx.one("SELECT name, role, seen_at FROM peers WHERE id = ?", (peer,))
-    return (row[0], Role(row[1]), row[2]) if row else None
+def _find(tx: Tx, peer: str) -> _Known | None:
+    row = tx.one("SELECT name, role, seen_at, called FROM peers WHERE id = ?", (peer,))
+    return (row[0], Role(row[1]), row[2], row[3]) if row else None
 
 
-def _saw(tx: Tx, plugin: str, peer: str, name: str, now: float) -> tuple[str, Role, float]:
+def _saw(tx: Tx, plugin: str, peer: str, name: str, now: float) -> _Known:
     role = _first_role(peer)
     tx.execute(
         "INSERT INTO peers (id, plugin, name, role, created_at, seen_at) VALUES (?, ?, ?, ?, ?, ?)"
@@ -127,3 +138,9 @@ def _set_role(tx: Tx, peer: str, role: Role) -> None:
     if found[1] is Role.OWNER and role is not Role.OWNER and not others:
         raise Conflict("The last owner cannot be made something else.", hint="Make somebody else an owner first.")
     tx.execute("UPDATE peers SET role = ? WHERE id = ?", (role.value, peer))
+
+
+def _set_name(tx: Tx, peer: str, called: str) -> None:
+    tx.execute("UPDATE peers SET called = ? WHERE id = ?", (called, peer))
+    if not tx.changes():
+        raise NotFound(f"Nobody called {peer!r} has spoken here.")

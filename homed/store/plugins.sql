@@ -1,4 +1,7 @@
 -- What plugins have beside their states: tools only known while they run, wishes to be woken, how they were installed.
+-- And how the owner calls a peer: goes before the name that the channel gives.
+
+ALTER TABLE peers ADD COLUMN called TEXT NOT NULL DEFAULT '';
 
 CREATE TABLE plugin_tools (
     plugin  TEXT PRIMARY KEY NOT NULL,
@@ -10,8 +13,9 @@ CREATE TABLE plugin_tools (
 CREATE TABLE plugin_schedules (
     plugin TEXT NOT NULL,
     name   TEXT NOT NULL,
-    at     REAL NOT NULL,                                -- when it is due next, wall-clock seconds
+    at     REAL,                                         -- when it is due next, wall-clock seconds; null: switched off
     every  REAL,                                         -- seconds; null for once
+    own    INTEGER NOT NULL,                             -- 1: the plugin set it so; 0: as its manifest says
     PRIMARY KEY (plugin, name)
 ) STRICT, WITHOUT ROWID;
 

@@ -46,7 +46,7 @@ def fill(tx: Tx) -> None:
         "INSERT INTO settings (key, value, updated_at) VALUES (?, ?, 0)",
         [(f"plugin.x.k{n:05}", f'"{"v" * 200}"') for n in range(100)],
     )
-    tx.execute("INSERT INTO peers VALUES ('webui:owner', 'webui', 'Me', 'owner', 1.0, 2.0)")
+    tx.execute("INSERT INTO peers VALUES ('webui:owner', 'webui', 'Me', 'owner', 1.0, 2.0, '')")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,153 @@
+"""Looking through what a scope remembers, for whoever may: by words, and by the day.  Nothing here changes anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from homed.agent import notes, reading
+from homed.agent.fitting import fitted, fitted_text, size
+from homed.agent.ports import RedactorPort
+from homed.errors import InvalidInput
+from homed.identity.roles import Identity, visible_scopes
+from homed.memory import events as table
+from homed.memory.records import Event, is_draft, shows_files
+from homed.retrieval import lexical
+from homed.store.rows import Storage, Tx, dumps
+
+TEXT_BYTES = 8_000
+"""Bytes of one text that was found; of a longer one head and tail, and ``io.event`` gives the whole."""
+
+LINE_BYTES = 100_000
+"""The same of one line of a day, and of what belongs to it beside its text."""
+
+PAGE_BYTES = 400_000
+"""Bytes of one answer: with the rest it fits one line of the wire."""
+
+LAYERS: Mapping[str, tuple[str, ...]] = {"all": ("context", "cold"), "window": ("context",), "cold": ("cold",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """An answer, and whether words of strangers stand in it."""
+
+    answer: Mapping[str, object]
+    untrusted: bool
+
+
+class Remembering:
+    """Reads events of the scopes that somebody may see, and of no others."""
+
+    def __init__(self, store: Storage, redactor: RedactorPort) -> None:
+        self._store = store
+        self._redactor = redactor
+
+    async def search(self, who: Identity, query: str, *, limit: int, layer: str = "all", turn: str = "") -> Remembered:
+        """What the query is about, best first; as ``memory.search``.
+
+        ``turn``: the one that asks, whose own events are not told.  What is private to a conversation is not found, nor
+        what was taken out of an answer.
+        """
+        return await self._store.read(lambda tx: self._found(tx, who, query, (limit, layer, turn)))
+
+    def _found(self, tx: Tx, who: Identity, query: str, asked: tuple[int, str, str]) -> Remembered:
+        limit, layer, turn = asked
+        hits: list[tuple[Event, float]] = []
+        for scope in sorted(visible_scopes(who)):
+            found = lexical.search(tx, scope=scope, layer=LAYERS[layer], query=query, limit=limit + reading.NOTES)
+            events = reading.by_ids(tx, scope, [hit.id for hit in found])
+            hits += [(events[hit.id], hit.score) for hit in found if hit.id in events]
+        best = sorted(hits, key=lambda hit: (-hit[1], -hit[0].seq))
+        best = [hit for hit in best if not turn or hit[0].turn != turn][:limit]
+        places = reading.places_of(tx, [event for event, _ in best])
+        shown = [self._shown(event, score, places) for event, score in best]
+        return Remembered({"found": shown}, any(_outside(event) for event, _ in best))
+
+    def _shown(self, event: Event, score: float, places: Mapping[str, notes.Place]) -> dict[str, object]:
+        text = self._redactor.redact(event.text)
+        place = places.get(event.thread, notes.Place("", event.channel))
+        return {
+            "id": event.id, "at": event.created_at, "thread": event.thread, "title": place.title,
+            "channel": place.channel, "turn": event.turn, "kind": event.kind.value, "peer": event.peer,
+            "layer": event.layer, "score": round(score, 3), "untrusted": _outside(event),
+            "text": fitted_text(text, TEXT_BYTES), "of": len(text),
+        }  # fmt: skip
+
+    async def day(self, who: Identity, day: str, *, after: int, limit: int) -> Remembered:
+        """What was said on a day (local time), as lines of JSON in the order of time; as ``textlog.read``.
+
+        ``after``: the ``next`` of the page before.  Raises InvalidInput for what is no date.
+        """
+        since, until = _bounds(day)
+        scopes = visible_scopes(who)
+        found = await self._store.read(lambda tx: _of_day(tx, scopes, (since, until, after, limit + 1)))
+        lines: list[str] = []
+        taken, last = 0, after
+        for event in found[:limit]:
+            line = self._line(event)
+            taken += size(line) + 2
+            if lines and taken > PAGE_BYTES:
+                break
+            lines.append(line)
+            last = event.seq
+        more = len(lines) < len(found)
+        untrusted = any(_outside(event) for event in found[: len(lines)])
+        return Remembered({"day": day, "lines": lines, "more": more, "next": last}, untrusted)
+
+    def _line(self, event: Event) -> str:
+        kept = {key: event.data[key] for key in ("name", "status", "args", "calls", "untrusted") if key in event.data}
+        line = {
+            "seq": event.seq, "id": event.id, "at": event.created_at, "thread": event.thread, "turn": event.turn,
+            "channel": event.channel, "peer": event.peer, "kind": event.kind.value,
+            "text": fitted_text(self._redactor.redact(event.text), LINE_BYTES),
+            **({"data": fitted(self._redactor.redact_json(kept), LINE_BYTES)} if kept else {}),
+        }  # fmt: skip
+        return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+
+
+def _outside(event: Event) -> bool:
+    return bool(event.data.get("untrusted")) or shows_files(event)
+
+
+def _bounds(day: str) -> tuple[float, float]:
+    try:
+        first = date.fromisoformat(day)
+        return _midnight(first), _midnight(first + timedelta(days=1))
+    except (ValueError, OverflowError, OSError):
+        raise InvalidInput(f"{day!r} is no day.", hint="Give one like 2026-01-31.") from None
+
+
+def _midnight(day: date) -> float:
+    return datetime(day.year, day.month, day.day).astimezone().timestamp()
+
+
+def _of_day(tx: Tx, scopes: Collection[str], asked: tuple[float, float, int, int]) -> Sequence[Event]:
+    """By the threads used since and the turns of that time: no index of the events knows their time."""
+    since, until, after, limit = asked
+    found: list[Event] = []
+    for scope in sorted(scopes):
+        turns = tx.all(
+            "SELECT t.id FROM threads h JOIN turns t ON t.thread = h.id WHERE h.scope = ? AND h.updated_at >= ?"
+            " AND t.started_at < ? AND (t.ended_at IS NULL OR t.ended_at >= ?)",
+            (scope, since, until, since),
+        )
+        sizes = tx.all(
+            "SELECT seq, length(text) FROM events WHERE turn IN (SELECT value FROM json_each(?)) AND +scope = ?"
+            " AND seq > ? AND +created_at >= ? AND +created_at < ? AND +no_memory = 0 ORDER BY seq LIMIT ?",
+            (dumps([turn for (turn,) in turns]), scope, after, since, until, limit),
+        )
+        # a page and one more, so that it is known whether there is more: never every text of a day at once
+        room, seqs = PAGE_BYTES, []
+        for seq, length in sizes:
+            seqs.append(seq)
+            if room < 0:
+                break
+            room -= min(int(length), LINE_BYTES)
+        rows = tx.all(
+            f"SELECT {table.COLUMNS} FROM events WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq",
+            (dumps(seqs),),
+        )
+        found += [event for event in map(table.from_row, rows) if not is_draft(event)]
+    return sorted(found, key=lambda event: event.seq)[:limit]
