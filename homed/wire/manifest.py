@@ -22,6 +22,10 @@ from homed.wire.methods import CAPABILITIES, CORE
 from homed.wire.schema import problems
 
 FILE_NAME = "plugin.json"
+LUA = "main.lua"
+"""The entry of a plugin in Lua."""
+SKILL = "SKILL.md"
+"""The entry of what is a skill: read by the model, not run."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 TOOL_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
 """What every model service takes as a function name."""
@@ -48,7 +52,8 @@ _KNOWN = frozenset(
 _MAX_TIMEOUT = 3600.0
 _IDLE_STOP = 600.0
 _MOST_IDLE = 7 * 86_400.0
-_OFTEN, _SELDOM = 10.0, 366 * 86_400.0
+MOST_OFTEN, MOST_SELDOM = 10.0, 366 * 86_400.0
+"""Seconds between two calls of a schedule."""
 _MAX_IN_FLIGHT = 64
 
 
@@ -150,7 +155,13 @@ class Manifest:
         """The command of ``entry``, to be run with ``folder`` as working folder.
 
         ``python`` means the interpreter that runs homed; a first word with a slash is a file in ``folder``.
+        ``main.lua`` is run by the runner of the built-in plugin lua.  Raises `ConfigError` for a skill: it is no program.
         """
+        if self.entry == LUA:
+            # -P: a file in the plugin's folder must not stand in for a module of the runner.
+            return (sys.executable, "-P", "-m", "homed_plugins.lua", str(folder))
+        if self.entry == SKILL:
+            raise ConfigError(f"{self.name} is a skill, no program.", hint="Install it as a skill: skill_install.")
         first, *rest = shlex.split(self.entry)
         if first in ("python", "python3"):
             first = sys.executable
@@ -243,6 +254,13 @@ def parse_manifest(value: object) -> tuple[Manifest | None, tuple[str, ...]]:
     return (None, tuple(reader.errors)) if reader.errors else (manifest, ())
 
 
+def parse_tools(value: object) -> tuple[tuple[ToolSpec, ...], tuple[str, ...]]:
+    """A list as a manifest's ``tools``, from a plugin that runs: the tools, and every error with its place."""
+    reader = Reader({"tools": value})
+    tools = tuple(_tool(part) for part in reader.parts("tools", unique="name"))
+    return tools, tuple(reader.errors)
+
+
 _TEXTS = ("description", "name_zh", "name_en", "author", "license", "homepage", "repository")
 
 
@@ -267,7 +285,7 @@ def _check_lazy(reader: Reader, manifest: Manifest) -> None:
 def _schedule(part: Reader) -> ScheduleSpec:
     return ScheduleSpec(
         name=part.text("name", pattern=NAME, required=True),
-        every=part.number("every", 0, low=_OFTEN, high=_SELDOM),
+        every=part.number("every", 0, low=MOST_OFTEN, high=MOST_SELDOM),
     )
 
 
