@@ -6,7 +6,6 @@ whose place is being taken: put back if the new one never came), ``removed`` (to
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import secrets
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from homed.errors import InvalidInput, NotFound, StorageError
 from homed.failpoints import Failpoints, NoFailpoints
-from homed.wire.archive import MAX_PACKED
+from homed.wire.archive import MAX_PACKED, opened
 from homed.wire.manifest import FILE_NAME, read_manifest
 from homed.wire.package import SUFFIX, Package, open_package, unpack
 
@@ -143,24 +142,18 @@ class Shelf:
 def _copy(source: Path, target: Path) -> str:
     """Copy a regular file and return the sha256 of what was copied."""
     digest, left = hashlib.sha256(), MAX_PACKED
-    try:
-        fd = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise InvalidInput(f"{source} cannot be read: {error.strerror}.") from error
-    with os.fdopen(fd, "rb") as file:
-        out = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(out, "wb") as copy:
-            try:
+    with opened(source) as file:
+        try:
+            out = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(out, "wb") as copy:
                 while piece := file.read(_PIECE):
                     left -= len(piece)
                     if left < 0:
                         raise InvalidInput(f"{source.name} has more than {MAX_PACKED} bytes.")
                     digest.update(piece)
                     copy.write(piece)
-            except OSError as error:
-                full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-                kind: type[StorageError | InvalidInput] = StorageError if full else InvalidInput
-                raise kind(f"{source.name} cannot be copied: {error.strerror}.") from error
+        except OSError as error:
+            raise StorageError(f"{source.name} cannot be copied: {error.strerror}.") from error
     return digest.hexdigest()
 
 

@@ -72,7 +72,7 @@ def read_archive(path: Path) -> Archive:
 
     Raises `InvalidInput` saying what is wrong with it, also when it is no regular file or cannot be read.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         size = os.fstat(file.fileno()).st_size
         digest = _digest(file)
         with _zip(file, size) as packed:
@@ -88,7 +88,7 @@ def read_member(archive: Archive, name: str, limit: int) -> bytes:
         raise InvalidInput(f"{archive.path.name} holds no {name}.")
     if member.size > limit:
         raise InvalidInput(f"{name} in {archive.path.name} is larger than {limit} bytes.")
-    with _opened(archive.path) as file, _zip(file, archive.size) as packed:
+    with opened(archive.path) as file, _zip(file, archive.size) as packed:
         data = b"".join(_pieces(packed, name))
     if hashlib.sha256(data).hexdigest() != member.sha256:
         raise _changed(archive)
@@ -104,7 +104,7 @@ def unpack_archive(archive: Archive, into: Path) -> None:
     try:
         into.mkdir(mode=0o700)
         try:
-            with _opened(archive.path) as file, _zip(file, archive.size) as packed:
+            with opened(archive.path) as file, _zip(file, archive.size) as packed:
                 for member in archive.members:
                     _extract(packed, member, into, archive)
             _sync_folders(into)
@@ -147,19 +147,22 @@ def clashes(names: Sequence[str]) -> str:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """The regular file at ``path``; no link is followed and no pipe waited for."""
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The regular file at ``path``, not larger than a package; no link is followed and no pipe waited for."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
-    with os.fdopen(fd, "rb") as file:
+    try:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
             raise InvalidInput(f"{path} is no regular file.")
         if found.st_size > MAX_PACKED:
             raise InvalidInput(f"{path.name} has {found.st_size} bytes; a package has {MAX_PACKED} at most.")
-        yield file
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            yield file
+    finally:
+        os.close(fd)
 
 
 @contextmanager
