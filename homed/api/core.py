@@ -40,6 +40,18 @@ class SettingSet(SettingGet):
     value: object
 
 
+class ArenaAlloc(Params):
+    """``core.arena_alloc``"""
+
+    len: int = Field(ge=1, le=1 << 40)
+
+
+class ArenaFree(Params):
+    """``core.arena_free``"""
+
+    off: int = Field(ge=0, le=1 << 40)
+
+
 async def log(call: Call[Log]) -> Mapping[str, object]:
     """Write a line to the plugin's log; warnings and errors stand in the daemon's too, under the plugin's name."""
     text = call.params.message
@@ -69,6 +81,17 @@ async def settings_set(call: Call[SettingSet]) -> Mapping[str, object]:
     return {}
 
 
+def arena_alloc(call: Call[ArenaAlloc]) -> Mapping[str, object]:
+    """Room in the plugin's arena for a large value that it is about to send."""
+    return {"off": call.caller.arena_alloc(call.params.len)}
+
+
+def arena_free(call: Call[ArenaFree]) -> Mapping[str, object]:
+    """Take back a block: one of a result that the plugin has read, or one that it did not need."""
+    call.caller.arena_free(call.params.off)
+    return {}
+
+
 def _own(plugin: str, key: str) -> str:
     # the prefix is put before whatever is asked for, so no key can reach another namespace
     return f"plugin.{plugin}.{key}"
@@ -79,4 +102,6 @@ METHODS: dict[str, Method] = {
     "core.announce": plain(Announce, announce),
     "core.settings_get": plain(SettingGet, settings_get),
     "core.settings_set": plain(SettingSet, settings_set),
+    "core.arena_alloc": plain(ArenaAlloc, arena_alloc),
+    "core.arena_free": plain(ArenaFree, arena_free),
 }

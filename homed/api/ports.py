@@ -48,8 +48,8 @@ class Caller(Protocol):
         """The number of the last notice posted."""
         ...
 
-    def subscribe(self, types: frozenset[str] | None, *, content: bool) -> int:
-        """Send it notices of these types (None: all) from now on; returns the number of the last one posted."""
+    def subscribe(self, types: frozenset[str] | None, *, content: bool, via: str) -> int:
+        """Let it hear of these types (None: all) from now on; returns the number of the last one posted."""
         ...
 
     def announce(self, kind: str, address: str) -> None:

@@ -99,10 +99,14 @@ class Arena:
 
         Raises `ProtocolError` for a block that is not its own, or is shorter.
         """
+        self.check(off, length)
+        return bytes(self._view[off : off + length])
+
+    def check(self, off: int, length: int) -> None:
+        """Raise `ProtocolError` unless the plugin has a block at ``off`` with that many bytes."""
         block = self._book.find(off, PLUGIN)
         if length > block.length:
             raise ProtocolError(f"The block at {off} has {block.length} bytes, not {length}.")
-        return bytes(self._view[off : off + length])
 
     def free(self, off: int, owner: str) -> None:
         """Give a block back.  Raises `ProtocolError` for one that is not the owner's."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 import trio
 
 from homed.errors import ConfigError
+from homed.sdk.areas import Areas, take_areas
 from homed.sdk.guard import Guard
 from homed.sdk.plugin import Plugin
 from homed.sdk.process import own_mark
@@ -38,12 +39,12 @@ def run(plugin: Plugin) -> None:
         sys.stderr.write(f"This is {plugin.name}, a plugin: homed starts it.  See `python -m homed.sdk --help`.\n")
         raise SystemExit(2)
     source, sink = take_wires()
-    rings = take_rings(os.environ)
+    rings, areas = take_rings(os.environ), take_areas(os.environ)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     guard = Guard(own_mark())
     guard.watch_parent()
     try:
-        trio.run(_main, plugin, (source, sink), rings, guard)
+        trio.run(_main, plugin, (source, sink), rings, areas, guard)
     finally:
         guard.sweep()
 
@@ -70,11 +71,13 @@ def take_wires() -> tuple[int, int]:
     return source, sink
 
 
-async def _main(plugin: Plugin, wires: tuple[int, int], rings: Mapping[str, RingFds], guard: Guard) -> None:
+async def _main(
+    plugin: Plugin, wires: tuple[int, int], rings: Mapping[str, RingFds], areas: Areas, guard: Guard
+) -> None:
     receive, send = _Wire(wires[0], guard.arm), trio.lowlevel.FdStream(wires[1])
     async with trio.open_nursery() as nursery:
         await nursery.start(_leave_on_sigterm, nursery.cancel_scope, guard)
-        await serve(plugin, receive, send, rings)
+        await serve(plugin, receive, send, rings, areas)
         nursery.cancel_scope.cancel()
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import trio
 
 from homed.errors import ConfigError, HomedError, InvalidInput, NotFound, ProtocolError, Stopped
+from homed.sdk.areas import Areas, BulkLink, Fields
 from homed.sdk.client import Context, Invocation, Kernel, Notice
 from homed.sdk.plugin import Plugin
 from homed.sdk.ring import Item, RingFds, RingLink
@@ -33,9 +34,10 @@ _THREADS = 16
 class Runtime:
     """The plugin's end of the wire; the `Handler` of its connection.  ``connect`` it, then run ``work`` beside it."""
 
-    def __init__(self, plugin: Plugin, rings: Mapping[str, RingFds] = _NO_RINGS) -> None:
+    def __init__(self, plugin: Plugin, rings: Mapping[str, RingFds] = _NO_RINGS, areas: Areas | None = None) -> None:
         self._plugin = plugin
-        self._rings = rings
+        self._rings, self._areas = rings, areas or Areas()
+        self._bulk: BulkLink | None = None
         self._connection: Connection | None = None
         self._link: RingLink | None = None
         self._kernel: Kernel | None = None
@@ -63,7 +65,13 @@ class Runtime:
     def connect(self, connection: Connection) -> None:
         """Say which connection this runtime answers on."""
         self._connection = connection
-        self._link = RingLink(connection, self._rings)
+        self._bulk = BulkLink(connection, self._areas.arena)
+        self._link = RingLink(self._bulk, self._rings)
+
+    def untaken(self, frame: object) -> None:
+        """An answer of the kernel's came too late."""
+        if self._bulk is not None:
+            self._bulk.untaken(frame)
 
     async def work(self) -> None:
         """Deliver signals and, once started, run the ``@main`` tasks, until ``plugin.stop`` or cancelled.
@@ -85,9 +93,9 @@ class Runtime:
     async def request(self, method: str, params: Mapping[str, Any]) -> object:
         """Answer one call of the kernel."""
         answer = self._answers.get(method)
-        if answer is None:
+        if answer is None or self._bulk is None:
             raise unknown_method(method)
-        return await answer(params)
+        return await self._bulk.answered(await answer(self._bulk.lent(params)))
 
     def notification(self, method: str, params: Mapping[str, Any]) -> None:
         """Queue a notice or a changed setting for the ``@on`` handlers."""
@@ -118,7 +126,7 @@ class Runtime:
                 f"plugin.json says {params.get('name')!r}, the plugin itself says {self._plugin.name!r}.",
                 hint="Use one name in plugin.json and in sdk.Plugin(…).",
             )
-        return {"protocol": PROTOCOL, "sdk": f"python/{CORE}", "pid": os.getpid()}
+        return {"protocol": PROTOCOL, "sdk": f"python/{CORE}", "pid": os.getpid(), "areas": self._areas.names}
 
     async def _init(self, params: Mapping[str, Any]) -> object:
         if self._link is None or self._kernel is not None:
@@ -172,10 +180,18 @@ class Runtime:
         stage = self._plugin.stages.get(_name(params, "stage"))
         if stage is None:
             raise NotFound(f"The plugin {self._plugin.name} has no handler for {params['stage']!r}.")
-        changes = await self._invoke(stage.function, self._context(params), params.get("fields", {}))
+        changes = await self._invoke(stage.function, self._context(params), self._fields(params))
         if changes is not None and not isinstance(changes, Mapping):
             raise HomedError(f"The handler of {params['stage']} returned no mapping of changed fields.")
         return {"changes": dict(changes or {})}
+
+    def _fields(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The stage's context: what came with the call, or stands in the segment."""
+        segment, seq = self._areas.segment, params.get("seq")
+        if "fields" in params or segment is None or not isinstance(seq, int):
+            fields: Mapping[str, Any] = params.get("fields", {})
+            return fields
+        return Fields(segment.fields(seq))
 
     async def _output(self, params: Mapping[str, Any]) -> object:
         output = self._plugin.outputs.get(_name(params, "output"))
@@ -287,13 +303,14 @@ async def serve(
     receive: trio.abc.ReceiveStream,
     send: trio.abc.SendStream,
     rings: Mapping[str, RingFds] = _NO_RINGS,
+    areas: Areas | None = None,
 ) -> None:
     """Run ``plugin`` against the kernel behind these streams until it says stop or goes; ``rings`` bring its notices.
 
     When this returns, every handler, ``@main`` task and program they started has ended.
     """
-    runtime = Runtime(plugin, rings)
-    connection = Connection(receive, send, runtime)
+    runtime = Runtime(plugin, rings, areas)
+    connection = Connection(receive, send, runtime, on_untaken=runtime.untaken)
     runtime.connect(connection)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(runtime.work)

@@ -14,13 +14,14 @@ PING = "plugin.ping"
 TOOL_INVOKE = "tool.invoke"
 STAGE_INVOKE = "stage.invoke"
 OUTPUT_INVOKE = "output.invoke"
+SCHEDULE_INVOKE = "schedule.invoke"
 CANCEL = "$/cancel"
 EVENT = "event"
 EVENT_LOST = "event.lost"
 SETTINGS_CHANGED = "settings.changed"
 
 TO_PLUGIN = frozenset(
-    {HANDSHAKE, INIT, START, STOP, PING, TOOL_INVOKE, STAGE_INVOKE, OUTPUT_INVOKE}
+    {HANDSHAKE, INIT, START, STOP, PING, TOOL_INVOKE, STAGE_INVOKE, OUTPUT_INVOKE, SCHEDULE_INVOKE}
 )  # fmt: skip
 
 CORE = "core"
@@ -35,6 +36,9 @@ PLUGIN_MGR = "plugin_mgr"
 CAPABILITIES = frozenset({CORE, IO, NOTICES, CONTENT, AUTH, ADMIN, MEMORY, PLUGIN_MGR})
 PACKAGED_ONLY = frozenset({CONTENT, AUTH, ADMIN, MEMORY, PLUGIN_MGR})
 """Capabilities that no external plugin is ever granted."""
+
+BINARY: dict[str, str] = {}
+"""Method a plugin may call → its parameter that may come as bytes, by the arena."""
 
 TO_KERNEL: dict[str, str] = {
     "core.log": CORE,

@@ -30,6 +30,7 @@ APPLICATION_ERROR = -32000
 _CODE_NAMES = {METHOD_NOT_FOUND: "not_found", INVALID_PARAMS: "invalid", INVALID_REQUEST: "protocol"}
 _FORGOTTEN = 1024
 """Ids of given-up requests whose late reply is still welcome; more than could be in flight in one connection."""
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _MESSAGE_LIMIT = 4096
 """Characters of an error message that cross the wire."""
 
@@ -110,23 +111,32 @@ def _paired(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def encode(message: Mapping[str, object], *, limit: int = MAX_LINE) -> bytes:
-    """One line, newline included.  Raises `InvalidInput` if a value is no JSON or the line is over ``limit`` bytes."""
+def utf8(text: str) -> bytes:
+    """The text as UTF-8; see ``_paired`` for what has no such form."""
     try:
-        text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode()
+    except UnicodeEncodeError:
+        return _paired(text).encode()
+
+
+def dumps(value: object) -> str:
+    """A value as JSON without needless spaces.  Raises `InvalidInput` if it is none."""
+    try:
+        return _encoder.encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"The message cannot be written as JSON: {error}.") from error
-    try:
-        line = text.encode() + b"\n"
-    except UnicodeEncodeError:
-        line = _paired(text).encode() + b"\n"
+
+
+def encode(message: Mapping[str, object], *, limit: int = MAX_LINE) -> bytes:
+    """One line, newline included.  Raises `InvalidInput` if a value is no JSON or the line is over ``limit`` bytes."""
+    line = utf8(dumps(message)) + b"\n"
     if len(line) > limit:
         raise InvalidInput(f"The message has {len(line)} bytes; at most {limit} fit in one line.")
     return line
 
 
-def _decode(line: bytes) -> Any:
-    """The JSON value of a line; raises `ValueError` with a reason."""
+def decode(line: bytes) -> Any:
+    """The JSON value of a line, or of a block of an arena; raises `ValueError` with a reason."""
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
@@ -154,11 +164,12 @@ class Peer:
 
     ``limit`` is the bytes of one line, newline included.  With ``quoting`` a `Broken` cites what it is about: only for
     the output of a child, where its author looks for a stray print; a client's line may be half a call with a key in
-    it.  Not thread-safe.
+    it.  ``late``: replies to forgotten requests are messages too, for whoever must undo what they bring.  Not
+    thread-safe.
     """
 
-    def __init__(self, *, limit: int = MAX_LINE, quoting: bool = False) -> None:
-        self._limit = limit
+    def __init__(self, *, limit: int = MAX_LINE, quoting: bool = False, late: bool = False) -> None:
+        self._limit, self._late = limit, late
         self._quoting = quoting
         self._buffer = bytearray()
         self._skipping = False
@@ -211,7 +222,7 @@ class Peer:
         if not line.strip():
             return Broken("an empty line")
         try:
-            value = _decode(line)
+            value = decode(line)
         except ValueError as error:
             return Broken(f"{error}{self._quoted(line[:80])}")
         if not isinstance(value, dict):
@@ -245,7 +256,7 @@ class Peer:
             return Response(id_, value.get("result"), problem)
         if is_id(id_) and id_ in self._forgotten:
             self._forgotten.remove(id_)
-            return None
+            return Response(id_, value.get("result"), problem) if self._late else None
         return Broken(f"a reply to an unknown request{self._quoted(str(id_)[:80])}")
 
     def _quoted(self, what: str | bytes) -> str:

@@ -92,7 +92,8 @@ class Connection:
 
     Run it with ``await nursery.start(connection.run)``.  Unless ``limits.quoting`` nothing of an unreadable line is in
     any log or error.  ``on_broken`` hears the reason for each of those, ``on_unanswered`` the method of each cancelled
-    call that was not answered within the grace; both must not wait.
+    call that was not answered within the grace, ``on_untaken`` params and results that nobody was there to take; none
+    of them may wait.
     """
 
     def __init__(
@@ -104,11 +105,13 @@ class Connection:
         limits: Limits = Limits(),
         on_broken: Callable[[str], None] | None = None,
         on_unanswered: Callable[[str], None] | None = None,
+        on_untaken: Callable[[object], None] | None = None,
     ) -> None:
         self._receive, self._send, self._handler, self._limits = receive, send, handler, limits
         self._on_broken = on_broken or (lambda reason: log.warning("unreadable line: %s", reason))
         self._on_unanswered = on_unanswered or (lambda method: log.warning("%s was cancelled; no answer", method))
-        self._peer, self._quoting = rpc.Peer(quoting=limits.quoting), limits.quoting
+        self._on_untaken = on_untaken or (lambda _frame: None)
+        self._peer, self._quoting = rpc.Peer(quoting=limits.quoting, late=on_untaken is not None), limits.quoting
         self._queue, self._queued = trio.open_memory_channel[_Item](_OUTBOX)
         # Cancellations overtake what is queued; there are never more of them than requests pending.
         self._urgent: deque[bytes] = deque()
@@ -152,20 +155,30 @@ class Connection:
         self._finish_if_idle()
 
     async def request(
-        self, method: str, params: Mapping[str, object] | None = None, *, timeout: float | None = None
+        self,
+        method: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        timeout: float | None = None,
+        on_withdrawn: Callable[[], None] | None = None,
     ) -> Any:
         """Call the other side and return its result.
 
         Raises the error that it answered, `Unavailable` when it goes away first, `TimedOut` after ``timeout`` seconds.
         Cancellation and time-out send ``$/cancel`` and wait (shielded) up to the grace for the reply, so that the work
-        is known to have ended; without one, ``on_unanswered`` hears of it.  A call still queued is withdrawn silently.
+        is known to have ended; without one, ``on_unanswered`` hears of it.  A call still queued is withdrawn silently:
+        only ``on_withdrawn`` is told.
         """
         if self.closed.is_set():
             raise _gone(method)
         id_, line = self._peer.request(method, params or {})
         slot = self._pending[id_] = _Slot(id_, method)
         with trio.move_on_after(math.inf if timeout is None else timeout):
-            return await self._exchange(slot, line)
+            try:
+                return await self._exchange(slot, line)
+            finally:
+                if slot.withdrawn and on_withdrawn is not None:
+                    on_withdrawn()
         ended = slot.withdrawn or slot.response is not None
         state = "it was stopped." if ended else "it did not answer the request to stop and may still be running."
         raise TimedOut(f"{method} did not finish within {timeout:g} s; {state}", detail={"ended": ended})
@@ -184,6 +197,8 @@ class Connection:
                 await slot.done.wait()
             if not slot.done.is_set():
                 self._on_unanswered(slot.method)
+            elif slot.response is not None:
+                self._on_untaken(slot.response.result)
             raise
         finally:
             self._pending.pop(slot.id, None)
@@ -243,6 +258,8 @@ class Connection:
                 if slot is not None:
                     slot.response = message
                     slot.done.set()
+                else:
+                    self._on_untaken(message.result)
             case rpc.Request():
                 await self._accept(message, nursery)
             case rpc.Notification():
@@ -281,6 +298,7 @@ class Connection:
             self._unanswered += 1
             nursery.start_soon(self._serve, request, scope)
             return
+        self._on_untaken(request.params)
         await self._reply(self._peer.error(request.id, error))
 
     async def _serve(self, request: rpc.Request, scope: trio.CancelScope) -> None:

@@ -42,7 +42,7 @@ class FakeCaller:
     trust: Trust = Trust.PACKAGED
     capabilities: frozenset[str] = CAPABILITIES
     seq: int = 40
-    subscribed: list[tuple[frozenset[str] | None, bool]] = field(default_factory=list)
+    subscribed: list[tuple[frozenset[str] | None, bool, str]] = field(default_factory=list)
     announced: list[tuple[str, str]] = field(default_factory=list)
     logged: list[tuple[str, str]] = field(default_factory=list)
     freed: list[int] = field(default_factory=list)
@@ -53,8 +53,8 @@ class FakeCaller:
     def arena_free(self, off: int) -> None:
         self.freed.append(off)
 
-    def subscribe(self, types: frozenset[str] | None, *, content: bool) -> int:
-        self.subscribed.append((types, content))
+    def subscribe(self, types: frozenset[str] | None, *, content: bool, via: str) -> int:
+        self.subscribed.append((types, content, via))
         return 41
 
     def announce(self, kind: str, address: str) -> None:

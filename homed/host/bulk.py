@@ -1,0 +1,172 @@
+"""Large values of one conversation: into the plugin's arena and out of it, both ways.
+
+Who frees: the kernel what it lent to one of its calls, when that is answered, and what a plugin sent, as soon as it is
+copied; the plugin what it got as a result.  Nothing is trusted that the plugin can still change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+import trio
+
+from homed.errors import InvalidInput, ProtocolError, Unavailable
+from homed.host.arena import KERNEL, PLUGIN, Arena
+from homed.wire import rpc
+from homed.wire.layout.arena import BYTES, KEY, MAX_NAMED, Ref, refs
+from homed.wire.layout.values import pack, unpack
+
+ROOM_WAIT = 5.0
+"""Seconds that a result of the kernel's waits for room in the arena; a call waits as long as it may take in all."""
+
+
+class Bulk:
+    """``arena`` is None where nothing is shared: then every value stays in its line.
+
+    ``on_misuse`` hears of each frame that names what is not the plugin's to name.
+    """
+
+    def __init__(self, arena: Arena | None, on_misuse: Callable[[str], None]) -> None:
+        self._arena, self._on_misuse = arena, on_misuse
+        self._freed = trio.Event()
+        self.used = False
+        """Whether the plugin reads what the kernel puts there; it says so in the handshake."""
+
+    # From the kernel to the plugin.
+
+    @asynccontextmanager
+    async def lent(self, params: Mapping[str, object], *, timeout: float) -> AsyncIterator[Mapping[str, object]]:
+        """The params as the line carries them; what lies in the arena for them is freed at the end of the block.
+
+        Waits up to ``timeout`` seconds for room, then raises `Unavailable`.
+        """
+        framed, taken = await self._put(params, KERNEL, timeout)
+        try:
+            yield framed
+        finally:
+            self._free(taken, KERNEL)
+
+    async def given(self, result: object) -> object:
+        """The kernel's result as the line carries it; what lies in the arena for it is the plugin's to free."""
+        if not isinstance(result, Mapping):
+            return result
+        framed, taken = await self._put(result, PLUGIN, ROOM_WAIT)
+        try:
+            if taken:
+                rpc.encode(framed)  # a line that cannot be written would leave them to nobody
+        except InvalidInput:
+            self._free(taken, PLUGIN)
+            raise
+        return framed
+
+    async def _put(
+        self, values: Mapping[str, object], owner: str, timeout: float
+    ) -> tuple[Mapping[str, object], list[int]]:
+        if self._arena is None or not self.used:
+            return values, []
+        packed = {name: data for name, value in values.items() if (data := pack(value)) is not None}
+        if not packed:
+            return values, []
+        if KEY in values or len(packed) > MAX_NAMED:
+            raise InvalidInput(f"These values cannot go by the arena: {', '.join(packed)[:200]}.")
+        taken: list[int] = []
+        named: dict[str, object] = {}
+        try:
+            for name, (content, kind) in packed.items():
+                taken.append(await self._write(content, owner, timeout))
+                named[name] = Ref(taken[-1], len(content), kind).as_json()
+        except BaseException:
+            self._free(taken, owner)
+            raise
+        return {**{name: value for name, value in values.items() if name not in packed}, KEY: named}, taken
+
+    async def _write(self, data: bytes, owner: str, timeout: float) -> int:
+        arena = self._arena
+        assert arena is not None
+        with trio.move_on_after(timeout):
+            while (block := arena.alloc(len(data), owner)) is None:
+                await self._freed.wait()
+            arena.write(block, data)
+            return block.off
+        raise Unavailable(
+            f"The plugin's arena had no room for {len(data)} bytes within {timeout:.0f} s.",
+            hint="It holds too many large values at once, or does not free those it was given.",
+        )
+
+    # From the plugin to the kernel.
+
+    def taken(self, frame: object, *, binary: str = "") -> object:
+        """Params or a result of the plugin's with its values in their places; their blocks are free again.
+
+        ``binary`` is the one value that may be bytes, if any may.
+
+        Raises `ProtocolError` (after ``on_misuse``) when it names what it may not, `InvalidInput` for a value that
+        cannot be read.
+        """
+        if not isinstance(frame, Mapping) or KEY not in frame:
+            return frame
+        copies = self._copies(frame)
+        for name, (_, kind) in copies.items():
+            if kind == BYTES and name != binary:
+                raise InvalidInput(f"{name[:80]} is bytes where text or JSON belongs.")
+        values = {name: value for name, value in frame.items() if name != KEY}
+        return values | {name: unpack(data, kind) for name, (data, kind) in copies.items()}
+
+    def untaken(self, frame: object) -> None:
+        """Free what a frame of the plugin's named that nobody reads."""
+        if isinstance(frame, Mapping) and KEY in frame:
+            try:
+                self._copies(frame, copy=False)
+            except ProtocolError:
+                return  # counted
+
+    def _copies(self, frame: Mapping[str, object], *, copy: bool = True) -> dict[str, tuple[bytes, str]]:
+        try:
+            named = refs(frame)
+            if self._arena is None:
+                raise ProtocolError("This plugin has no arena.")
+            if len({ref.off for ref in named.values()}) != len(named):
+                raise ProtocolError(f"{KEY} names a block twice.")
+            arena = self._arena
+            for ref in named.values():
+                arena.check(ref.off, ref.length)
+            copies = {n: (arena.copy(r.off, r.length) if copy else b"", r.kind) for n, r in named.items()}
+            self._free([ref.off for ref in named.values()], PLUGIN)
+        except ProtocolError as error:
+            self._on_misuse(error.message)
+            raise
+        return copies
+
+    def alloc(self, length: int) -> int:
+        """A block for the plugin to write into.  `Unavailable` when there is no room now, `InvalidInput` never."""
+        if self._arena is None:
+            raise Unavailable("This plugin has no arena.")
+        block = self._arena.alloc(length, PLUGIN)
+        if block is None:
+            raise Unavailable(f"The arena has no room for {length} bytes now.", hint="Free blocks, then try again.")
+        return block.off
+
+    def free(self, off: int) -> None:
+        """Take a block of the plugin's back.  Raises `ProtocolError` (after ``on_misuse``) for any other."""
+        if self._arena is None:
+            raise Unavailable("This plugin has no arena.")
+        try:
+            self._free([off], PLUGIN)
+        except ProtocolError as error:
+            self._on_misuse(error.message)
+            raise
+
+    def trim(self) -> None:
+        """Give memory back that has not been used lately."""
+        if self._arena is not None:
+            self._arena.trim()
+
+    def _free(self, offs: list[int], owner: str) -> None:
+        if self._arena is None:
+            return
+        for off in offs:
+            self._arena.free(off, owner)
+        if offs:
+            self._freed.set()
+            self._freed = trio.Event()
