@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from homed.errors import NotFound
-from homed.identity.people import People
 from homed.identity.peers import Directory
+from homed.identity.people import People
 from homed.identity.roles import Identity, Role
 from homed.memory import inputs, threads
 from homed.memory.records import NewInput
 from homed.store.db import Store, open_store
+from homed.store.rows import Tx
 
 OWNER = Identity("webui:owner", "webui", "", Role.OWNER, "owner")
 OWNER_IN_GROUP = Identity("tg:boss", "tg", "", Role.OWNER, "group:tg:g1")
@@ -27,13 +29,13 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
         for peer, name in (("tg:ann", "Ann"), ("tg:bob", "Bob"), ("tg:boss", "Boss"), ("webui:owner", "")):
             await directory.identify(peer.partition(":")[0], peer, name=name)
         for peer in ("tg:bob", "tg:boss"):
-            await opened.write(lambda tx, peer=peer: _said(tx, peer, "group:tg:g1"))
+            await opened.write(partial(_said, peer, "group:tg:g1"))
         yield opened
 
 
-def _said(tx: object, peer: str, scope: str) -> None:
-    thread = threads.create(tx, scope=scope, channel="tg", title="", at=1.0)  # type: ignore[arg-type]
-    inputs.accept(tx, NewInput(thread.id, scope, "tg", peer, "guest", "hi"), at=1.0)  # type: ignore[arg-type]
+def _said(peer: str, scope: str, tx: Tx) -> None:
+    thread = threads.create(tx, scope=scope, channel="tg", title="", at=1.0)
+    inputs.accept(tx, NewInput(thread.id, scope, "tg", peer, "guest", "hi"), at=1.0)
 
 
 @pytest.mark.parametrize(
