@@ -73,7 +73,7 @@ def test_unknown_words_are_refused_with_the_known_ones() -> None:
         plugin.stage("on_input", scope="mine")
     with pytest.raises(ValueError, match="open, closed"):
         plugin.stage("on_input", on_failure="shut")
-    with pytest.raises(ValueError, match="event, lost, settings"):
+    with pytest.raises(ValueError, match="event, lost, passed, settings"):
         plugin.on("notice")
 
 
