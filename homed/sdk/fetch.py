@@ -131,15 +131,18 @@ async def _save(answer: httpx2.Response, url: str, into: Path, limit: int, on_pr
         raise StorageError(f"{into} cannot be written: {error.strerror}.") from error
     digest, size, kept = hashlib.sha256(), 0, False
     try:
-        with file:
+        with file, trio.CancelScope() as reading:
             async for piece in answer.aiter_raw():
                 size += len(piece)
                 if size > limit:
-                    raise _too_large(url, limit)
+                    reading.cancel()  # from inside out: its generators have no other way to be closed
+                    continue
                 digest.update(piece)
                 file.write(piece)  # to the page cache; no slower than a thread for it
                 if on_progress is not None:
                     on_progress(size, whole)
+        if size > limit:
+            raise _too_large(url, limit)
         kept = True
     except OSError as error:
         raise StorageError(f"{into} cannot be written: {error.strerror}.", hint="Free space on the disk.") from error
@@ -158,9 +161,10 @@ def _too_large(url: str, limit: int) -> InvalidInput:
 
 
 def _why(error: Exception) -> str:
-    """The cause in its own words, one line, without the address's query."""
-    cause: BaseException = error
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
-    text = " ".join(str(cause).split())[:200]
-    return (text or type(cause).__name__).rstrip(".")
+    """The deepest cause that has words, in one line: what lies over it often has none."""
+    cause: BaseException | None = error
+    text = ""
+    while cause is not None:
+        text = " ".join(str(cause).split())[:200] or text
+        cause = cause.__cause__ or cause.__context__
+    return (text or type(error).__name__).rstrip(".")
