@@ -1,0 +1,207 @@
+"""One Lua state: compiles and runs a plugin's code within limits of memory, instructions and time.
+
+Lua runs in a worker thread, one at a time, and without the interpreter lock, so that pings are answered meanwhile.
+Only bytes cross the border, both ways.  What a handler waits for (``sdk.http`` and the like) is a yield: the state is
+free for other calls until the answer is there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import trio
+from lupa.lua54 import LuaError, LuaRuntime
+
+from homed.errors import HomedError
+
+log = logging.getLogger("lua")
+
+_PRELUDE = Path(__file__).with_name("prelude.lua")
+_STEP = 20_000
+"""Instructions between two looks at the limits: under a millisecond."""
+_RESERVE = 48 << 20
+"""Bytes above the limit for what the host itself puts into a full state: unprotected, it would end the process."""
+_LINE = 8192
+_EXIT = 70
+
+Serve = Callable[[str, list[Any]], Awaitable[object]]
+"""Does what Lua asks the host for: name and arguments → a JSON value; a `HomedError` becomes a Lua error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """``memory`` in bytes for the state; ``instructions`` and ``seconds`` of computing for one call; ``grace``: seconds
+    more after which the process is ended, for some C functions of Lua (a pattern on a long text) cannot be stopped."""
+
+    memory: int = 64 << 20
+    instructions: int = 500_000_000
+    seconds: float = 10.0
+    grace: float = 5.0
+
+
+class LuaFailed(Exception):
+    """The code failed; ``str()`` begins with ``file:line:`` where Lua knows it."""
+
+    def __init__(self, message: str, traceback: str = "") -> None:
+        super().__init__(message)
+        self.traceback = traceback
+
+
+def end_process(seconds: float) -> NoReturn:
+    """The default for code that cannot be stopped: say so and end the process, whose calls the kernel then ends."""
+    sys.stderr.write(f"ERROR lua: the code ran for {seconds:g} s and cannot be stopped (a pattern?): ending\n")
+    sys.stderr.flush()
+    os._exit(_EXIT)
+
+
+class State:
+    """A fresh Lua state.  ``read(name)`` finds a module for ``require``: (file, source), or raises `LookupError`."""
+
+    def __init__(
+        self,
+        read: Callable[[str], tuple[str, bytes]],
+        limits: Limits | None = None,
+        *,
+        give_up: Callable[[float], object] = end_process,
+    ) -> None:
+        self._limits = limits or Limits()
+        self._read = read
+        self._give_up = give_up
+        self._lock = trio.Lock()
+        self._ids = itertools.count(1)
+        self._stop: bytes | None = None
+        self._deadline = 0.0
+        self._running = False
+        self._dropped: list[int] = []
+        """Calls that were cancelled while they waited; forgotten in Lua with the next one."""
+        self._lua = LuaRuntime(
+            encoding=None, register_eval=False, register_builtins=False, max_memory=self._limits.memory + _RESERVE,
+            attribute_filter=_no_attributes,
+        )  # fmt: skip
+        prelude = _PRELUDE.read_bytes()
+        self._host = self._lua.execute(prelude, self._tick, self._module, _say, _STEP, name=b"=prelude")
+
+    async def run(self, kind: str, *words: bytes | str, serve: Serve) -> Any:
+        """Run one thing (``main``, ``tool``, ``stage``, ``event``, ``stop``, ``check``) and return its JSON value.
+
+        Raises `LuaFailed`.  Cancelled while Lua computes, it stops Lua first; while Lua waits, the call is dropped:
+        what it had done stays done.
+        """
+        id_, used = next(self._ids), 0.0
+        operation: tuple[Any, ...] = (id_, self._limits.instructions, kind.encode(), *map(_bytes, words))
+        name = "start"
+        while True:
+            used, (status, *rest) = await self._enter(name, operation, used)
+            if status == b"done":
+                return _json(rest[0])
+            if status == b"fail":
+                raise LuaFailed(_text(rest[0]), _text(rest[1]))
+            try:
+                answer = await self._served(serve, rest)
+            except trio.Cancelled:
+                self._dropped.append(id_)
+                raise
+            name, operation = "resume", (id_, *answer)
+
+    async def tell(self, what: str, value: object) -> None:
+        """Set ``settings`` or ``meta`` in Lua."""
+        status, *rest = (await self._enter(what, (_dumps(value),), 0.0))[1]
+        if status == b"fail":
+            raise LuaFailed(_text(rest[0]))
+
+    async def _served(self, serve: Serve, rest: list[bytes]) -> tuple[bool, bytes]:
+        try:
+            arguments = _json(rest[1])
+            value = await serve(_text(rest[0]), arguments if isinstance(arguments, list) else [])
+            return True, _dumps(value)
+        except HomedError as error:
+            return False, str(error).encode()
+
+    async def _enter(self, name: str, operation: tuple[Any, ...], used: float) -> tuple[float, tuple[Any, ...]]:
+        async with self._lock:
+            self._stop, begun = None, time.monotonic()
+            self._deadline = begun + self._limits.seconds - used
+            self._running = True
+            result: tuple[Any, ...] = ()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._watch)
+                result = await trio.to_thread.run_sync(self._go, name, operation)
+                nursery.cancel_scope.cancel()
+            return used + time.monotonic() - begun, result
+
+    async def _watch(self) -> None:
+        """Beside the thread: hand a cancellation on to Lua; end the process if nothing else stops the code."""
+        try:
+            await trio.sleep(self._limits.seconds + self._limits.grace)
+        except trio.Cancelled:
+            if self._running:
+                self._stop = b"the call was cancelled"
+            raise
+        self._give_up(self._limits.seconds + self._limits.grace)
+
+    def _go(self, name: str, operation: tuple[Any, ...]) -> tuple[Any, ...]:
+        """In the thread: hand over the arguments with memory in reserve, then run."""
+        try:
+            self._lua.set_max_memory(self._limits.memory + _RESERVE)
+            while self._dropped:
+                self._host[b"drop"](self._dropped.pop())
+            self._host[b"inbox"](*operation)
+            function = self._host[name.encode()]
+            self._lua.set_max_memory(self._limits.memory)
+            result = function()
+        except LuaError as error:  # in the host's own functions: no memory for a coroutine
+            return b"fail", str(error).encode() or b"not enough memory", b""
+        finally:
+            self._running = False
+        return result if isinstance(result, tuple) else (result,)
+
+    def _tick(self) -> bytes | None:
+        if self._stop is not None:
+            return self._stop
+        if time.monotonic() > self._deadline:
+            return f"it computed for more than {self._limits.seconds:g} s".encode()
+        return None
+
+    def _module(self, name: bytes) -> bytes:
+        try:
+            where, source = self._read(name.decode("utf-8", "replace"))
+        except LookupError as error:
+            return b"-" + str(error.args[0]).encode()
+        return b"+" + where.encode() + b"\n" + source
+
+
+def _no_attributes(_value: object, name: object, _setting: bool) -> NoReturn:
+    raise AttributeError(f"no attribute {name!r} for Lua")
+
+
+def _say(level: bytes, line: bytes) -> None:
+    number = {b"debug": logging.DEBUG, b"warning": logging.WARNING, b"error": logging.ERROR}.get(level, logging.INFO)
+    log.log(number, "%s", _text(line[:_LINE]))
+
+
+def _bytes(word: bytes | str) -> bytes:
+    return word if isinstance(word, bytes) else word.encode("utf-8", "replace")
+
+
+def _text(data: Any) -> str:
+    return data.decode("utf-8", "replace") if isinstance(data, bytes) else str(data)
+
+
+def _dumps(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _json(data: Any) -> Any:
+    try:
+        return json.loads(_text(data))
+    except ValueError as error:
+        raise LuaFailed(f"Lua answered no JSON ({error})") from error
