@@ -105,17 +105,18 @@ class Shelf:
         shutil.rmtree(fresh, ignore_errors=True)
 
     def find(self, name: str) -> Path | None:
-        """The folder of the plugin ``name``: the one called so, or the one whose manifest says so."""
-        if "/" in name or name.startswith("."):
-            return None
-        plain = self.place / name.removesuffix("@external")
-        if os.path.lexists(plain):
-            return plain
+        """The folder of the plugin ``name``: by its manifest, or by the folder's own name where that is no use."""
+        broken = None
         for child in _children(self.place):
-            manifest, _ = read_manifest(child) if (child / FILE_NAME).is_file() else (None, ())
+            manifest, _ = read_manifest(child)
             if manifest is not None and manifest.name == name:
                 return child
-        return None
+            if manifest is None and child.name == name.removesuffix("@external"):
+                broken = child
+        clashing = self.place / name.removesuffix("@external")
+        return (
+            clashing if broken is None and name.endswith("@external") and clashing in _children(self.place) else broken
+        )
 
     def _discard(self, folder: Path) -> None:
         """Away at once, deleted after that: a kill in between leaves nothing that looks like a plugin."""
