@@ -15,7 +15,7 @@ from pathlib import Path
 from homed.errors import InvalidInput, NotFound, StorageError
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.wire.archive import MAX_PACKED, opened
-from homed.wire.manifest import FILE_NAME, read_manifest
+from homed.wire.manifest import read_manifest
 from homed.wire.package import SUFFIX, Package, open_package, unpack
 
 _PIECE = 1 << 20
@@ -106,17 +106,15 @@ class Shelf:
 
     def find(self, name: str) -> Path | None:
         """The folder of the plugin ``name``: by its manifest, or by the folder's own name where that is no use."""
-        broken = None
+        clash, folder = name.endswith("@external"), name.removesuffix("@external")
+        by_folder = None
         for child in _children(self.place):
             manifest, _ = read_manifest(child)
             if manifest is not None and manifest.name == name:
                 return child
-            if manifest is None and child.name == name.removesuffix("@external"):
-                broken = child
-        clashing = self.place / name.removesuffix("@external")
-        return (
-            clashing if broken is None and name.endswith("@external") and clashing in _children(self.place) else broken
-        )
+            if child.name == folder and (clash or manifest is None):
+                by_folder = child
+        return by_folder
 
     def _discard(self, folder: Path) -> None:
         """Away at once, deleted after that: a kill in between leaves nothing that looks like a plugin."""
