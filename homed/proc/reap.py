@@ -57,7 +57,7 @@ def reap_adopted() -> int:
 
     A process that is no subreaper adopts nothing: its zombies are all somebody's.
     """
-    if not _any_zombie() or known().starting or not _adopts():
+    if not _any_zombie() or known().starting or not adopts():
         return 0
     own_session, mine = os.getsid(0), known().pids
     reaped = 0
@@ -79,7 +79,8 @@ async def reap_strays(*, interval: float = _INTERVAL) -> None:
         await trio.sleep(interval)
 
 
-def _adopts() -> bool:
+def adopts() -> bool:
+    """Whether orphans of ours become our children."""
     answer = ctypes.c_int(0)
     _libc().prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
     return bool(answer.value) or os.getpid() == 1

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import trio
 
@@ -58,10 +59,53 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+class Process(Protocol):
+    """A started process with our ends of its pipes, as ``trio.Process`` has them."""
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        ...
+
+    @property
+    def stdin(self) -> trio.abc.SendStream | None:
+        """What it reads."""
+        ...
+
+    @property
+    def stdout(self) -> trio.abc.ReceiveStream | None:
+        """What it writes."""
+        ...
+
+    @property
+    def stderr(self) -> trio.abc.ReceiveStream | None:
+        """Its log."""
+        ...
+
+    async def wait(self) -> int:
+        """Wait for its end and collect it."""
+        ...
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        ...
+
+
+class Forker(Protocol):
+    """Who can start some programs faster than by running them afresh."""
+
+    async def fork(self, cmd: Command, env: Mapping[str, str]) -> Process | None:
+        """``cmd`` with ``env`` as its whole environment, in a session of its own; None if it must be run afresh.
+
+        Raises OSError when it cannot be started.  Cancelled, nothing was started.
+        """
+        ...
+
+
 class Child:
     """A running child that leads its own session and process group; made by ``spawn`` only."""
 
-    def __init__(self, process: trio.Process, mark: str) -> None:
+    def __init__(self, process: Process, mark: str) -> None:
         stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
         assert stdin is not None
         assert stdout is not None
@@ -124,15 +168,15 @@ class Child:
 
 
 @asynccontextmanager
-async def spawn(cmd: Command, *, mark: str) -> AsyncIterator[Child]:
-    """Run ``cmd`` for the length of the block.
+async def spawn(cmd: Command, *, mark: str, by: Forker | None = None) -> AsyncIterator[Child]:
+    """Run ``cmd`` for the length of the block, forked ``by`` a zygote where that can be.
 
     Leaving the block, in whichever way, kills what is left of its group, reaps it, closes its pipes and kills processes
     that carry ``mark`` though they left the group.  Cancelling during the start waits for it, then does the same.
     Raises ConfigError when there is no such program or folder or its arguments are too long, Unavailable when the
     system cannot start one now.
     """
-    child = await _start(cmd, mark)
+    child = await _start(cmd, mark, by)
     try:
         yield child
     finally:
@@ -140,22 +184,14 @@ async def spawn(cmd: Command, *, mark: str) -> AsyncIterator[Child]:
             await child._bury()
 
 
-async def _start(cmd: Command, mark: str) -> Child:
+async def _start(cmd: Command, mark: str, by: Forker | None) -> Child:
     count = known()
     env = {**cmd.env, MARK: mark}
     count.starting += 1
     try:
-        # Shielded by nature: a started thread is never abandoned, so no child can come to life unseen.
-        process = await trio.lowlevel.open_process(
-            list(cmd.argv),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cmd.cwd,
-            env=env,
-            pass_fds=cmd.pass_fds,
-            start_new_session=True,
-        )
+        process: Process | None = None if by is None else await by.fork(cmd, env)
+        if process is None:
+            process = await _run_afresh(cmd, env)
         count.pids.add(process.pid)
     except OSError as error:
         raise _cannot_start(cmd, error) from error
@@ -168,6 +204,20 @@ async def _start(cmd: Command, mark: str) -> Child:
         with trio.move_on_after(_REAP_LIMIT, shield=True):
             await process.wait()
         raise _cannot_start(cmd, error) from error
+
+
+async def _run_afresh(cmd: Command, env: Mapping[str, str]) -> trio.Process:
+    # Shielded by nature: a started thread is never abandoned, so no child can come to life unseen.
+    return await trio.lowlevel.open_process(
+        list(cmd.argv),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cmd.cwd,
+        env=env,
+        pass_fds=cmd.pass_fds,
+        start_new_session=True,
+    )
 
 
 def _cannot_start(cmd: Command, error: OSError) -> HomedError:
