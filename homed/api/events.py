@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import Field
 
 from homed.api.method import Call, Method, Params, plain
 from homed.errors import Denied, InvalidInput
 from homed.events import TYPES
+from homed.wire.layout.ring import mask_of
 from homed.wire.methods import CONTENT
 
 
@@ -17,10 +19,11 @@ class Subscribe(Params):
 
     types: list[str] | None = Field(default=None, max_length=64)
     content: bool = False
+    via: Literal["ring", "rpc"] = "rpc"
 
 
 def subscribe(call: Call[Subscribe]) -> Mapping[str, object]:
-    """Send the plugin notices from now on."""
+    """Let the plugin hear of notices from now on."""
     caller, types = call.caller, call.params.types
     wanted = None if types is None else frozenset(types)
     if unknown := sorted((wanted or frozenset()) - TYPES):
@@ -36,7 +39,8 @@ def subscribe(call: Call[Subscribe]) -> Mapping[str, object]:
             hint="Without content it gets types, ids and states.",
             detail={"plugin": caller.plugin, "capability": CONTENT, "has": sorted(caller.capabilities)},
         )
-    return {"seq": caller.subscribe(wanted, content=call.params.content)}
+    seq = caller.subscribe(wanted, content=call.params.content, via=call.params.via)
+    return {"seq": seq, "cursor": seq, "mask": mask_of(wanted)}
 
 
 METHODS: dict[str, Method] = {"events.subscribe": plain(Subscribe, subscribe)}

@@ -12,6 +12,7 @@ from homed.agent.uploads import Piece
 from homed.host.discover import Broken, Installed
 from homed.host.packages import Provenance
 from homed.host.review import Review
+from homed.api.wishes import WishesPort
 from homed.host.states import PluginStatus, Trust
 from homed.identity.keys import ApiKey
 from homed.identity.logins import Session
@@ -71,6 +72,11 @@ class Caller(Protocol):
 
 class HostPort(Protocol):
     """``homed.host.Host``."""
+
+    @property
+    def wishes(self) -> WishesPort:
+        """What running plugins ask about themselves."""
+        ...
 
     @property
     def addresses(self) -> Mapping[str, tuple[str, str]]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from homed.host.arena import Arena, open_arena
 from homed.host.life import Plan
+from homed.host.ring import NO_RINGS, LifeRings, Rings
+from homed.host.states import Trust
 from homed.wire.layout import ENV
 
 
@@ -16,6 +18,7 @@ class LifeAreas:
     """``pass_fds`` go to the child, ``env`` says their numbers, ``handshake`` the bytes of each area by its name."""
 
     arena: Arena | None = None
+    rings: LifeRings = NO_RINGS
     pass_fds: tuple[int, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     handshake: Mapping[str, object] = field(default_factory=dict)
@@ -26,7 +29,10 @@ NONE = LifeAreas()
 
 
 class Areas:
-    """Makes the areas of every life."""
+    """Makes the areas of every life; ``rings`` are the host's own, None: nobody reads events from memory."""
+
+    def __init__(self, rings: Rings | None = None) -> None:
+        self._rings = rings
 
     @contextmanager
     def of(self, plan: Plan) -> Iterator[LifeAreas]:
@@ -36,4 +42,14 @@ class Areas:
         """
         with ExitStack() as stack:
             arena = stack.enter_context(open_arena(plan.name))
-            yield LifeAreas(arena, (arena.fd,), {f"{ENV}ARENA": str(arena.fd)}, {"arena": {"size": arena.size}})
+            rings = NO_RINGS
+            if self._rings is not None:
+                packaged = plan.trust is Trust.PACKAGED
+                rings = stack.enter_context(self._rings.of(plan.capabilities, packaged=packaged))
+            yield LifeAreas(
+                arena,
+                rings,
+                (arena.fd, *rings.pass_fds),
+                {f"{ENV}ARENA": str(arena.fd), **rings.env},
+                {"arena": {"size": arena.size}, **rings.handshake},
+            )

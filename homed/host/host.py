@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from homed.clock import WallClock, system_wall_clock
 from homed.errors import NotFound, Unavailable
 from homed.events import PLUGIN_STATE, Bus
 from homed.host import grants
+from homed.host.areas import Areas
 from homed.host.discover import Broken, Installed
 from homed.host.facilities import Facilities
 from homed.host.history import StoredHistory
@@ -24,6 +25,7 @@ from homed.host.life import Launcher, Plan, Running
 from homed.host.pluginlog import PluginLog
 from homed.host.policy import Policy
 from homed.host.registry import Registry, Reserved
+from homed.host.ring import Rings
 from homed.host.session import Dispatcher, SessionPorts
 from homed.host.states import RESTING, PluginStatus, State, Trust
 from homed.host.supervise import SETTLED, SupervisePorts, Supervisor
@@ -82,9 +84,10 @@ class Host:
         self._family = hashlib.sha256(str(ports.data.resolve()).encode()).hexdigest()[:8]
         paths = Paths(ports.data)
         self._logs = {f.name: PluginLog(ports.data / "logs" / f"{f.name}.log", ports.redact) for f in found}
+        self._rings = Rings(ports.bus)
         launch = LaunchPorts(
             self._family, ports.child_env, ports.config_for, paths.plugin_data,
-            lambda name: SessionPorts(ports.bus, ports.dispatcher, self._logs[name]),
+            lambda name: SessionPorts(ports.bus, ports.dispatcher, self._logs[name]), Areas(self._rings),
         )  # fmt: skip
         self._launcher = launcher or ProcessLauncher(launch)
         self._supervisors: dict[str, Supervisor] = {}
@@ -210,7 +213,7 @@ class Host:
         )
 
     async def _keep(self) -> None:
-        with self._scope:
+        with closing(self._rings), self._scope:
             async with trio.open_nursery() as reaping:
                 reaping.start_soon(reap_strays)
                 async with trio.open_nursery() as nursery:

@@ -157,16 +157,15 @@ class LifeRings:
     _owner: Rings | None = None
     _wakes: Mapping[str, Wake] = field(default_factory=dict)
 
-    def subscribe(self, types: frozenset[str] | None, *, content: bool) -> tuple[int, int]:
+    def subscribe(self, types: frozenset[str] | None, *, content: bool) -> int:
         """Write the ring for this plugin from here on; replaces an earlier subscription.
 
-        Returns the number of the last notice before it, and the mask of its types.  `Unavailable` without that ring.
+        Returns the number of the last notice before it.  Raises `Unavailable` without that ring.
         """
         name = CONTENT if content else NOTICES
         if self._owner is None or name not in self._wakes:
             raise Unavailable(f"There is no event ring {name} for this plugin.", hint='Subscribe with via "rpc".')
-        mask = mask_of(types)
-        return self._owner.enter(name, self._wakes, mask), mask
+        return self._owner.enter(name, self._wakes, mask_of(types))
 
     def unsubscribe(self) -> None:
         """End the subscription, if there is one."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import trio
 
 from homed.errors import Denied, HomedError, InvalidInput, PluginFailed, ProtocolError, TimedOut, Unavailable
-from homed.events import SYSTEM, TYPES, Bus, Notice, Subscription
+from homed.events import SYSTEM, Bus
 from homed.host import grants
 from homed.host.areas import NONE, LifeAreas
+from homed.host.follow import Follower
 from homed.host.life import Cause, Life
 from homed.host.pluginlog import PluginLog
 from homed.host.states import Trust
@@ -32,7 +33,6 @@ _CALLS_A_SECOND, _CALLS_BURST = 1000.0, 4000.0
 """What a plugin may ask of the kernel.  A page with a hundred readers stays far below; a runaway loop does not."""
 _LONGEST_LINE = 64 << 20
 """Bytes without a newline after which a plugin is given up; what is over 1 MiB was skipped already."""
-_NOTICES = 1024
 
 
 class Dispatcher(Protocol):
@@ -64,17 +64,18 @@ class Caller:
         """The number of the last notice posted."""
         return self._session.ports.bus.seq
 
-    def subscribe(self, types: frozenset[str] | None, *, content: bool) -> int:
-        """Send notices of these types (None: all) from here on; replaces an earlier subscription.
+    def subscribe(self, types: frozenset[str] | None, *, content: bool, via: str = "rpc") -> int:
+        """Let it hear of these types (None: all) from here on; replaces an earlier subscription.
 
-        Returns the number of the last notice before it.  ``content`` needs ``events.content``, else `Denied`.
+        Returns the number of the last notice before it.  ``content`` needs ``events.content``, else `Denied`.  ``via``:
+        ``ring`` (`Unavailable` where it was given none) or ``rpc``, notifications in its pipe.
         """
         if content and methods.CONTENT not in self.capabilities:
             raise Denied(
                 f"The plugin {self.plugin} may not read the content of events: it lacks {methods.CONTENT}.",
                 detail={"plugin": self.plugin, "capability": methods.CONTENT},
             )
-        return self._session.subscribe(types, content=content)
+        return self._session.subscribe(types, content=content, via=via)
 
     def announce(self, kind: str, address: str) -> None:
         """Say where people reach this plugin (``url`` or ``socket``); forgotten when it ends."""
@@ -112,7 +113,7 @@ class Session:
         self._complaints = Throttle(count=5, window=60.0)
         self._settings: dict[str, object] = {}
         self._settings_wake = trio.Event()
-        self._subscribed: trio.CancelScope | None = None
+        self._follower = Follower(ports.bus, areas.rings, self._connection.notify)
         self._nursery: trio.Nursery | None = None
 
     def agree(self, answer: object) -> None:
@@ -160,18 +161,13 @@ class Session:
         if not self._bucket.take(trio.current_time()):
             self._life.doom(Cause.BROKEN, "it floods homed with notifications")
 
-    def subscribe(self, types: frozenset[str] | None, *, content: bool) -> int:
+    def subscribe(self, types: frozenset[str] | None, *, content: bool, via: str = "rpc") -> int:
         """As `Caller.subscribe`."""
         if self._nursery is None:
             raise Unavailable("The plugin is leaving.")
-        if self._subscribed is not None:
-            self._subscribed.cancel()
-        self._subscribed = trio.CancelScope()
-        wanted = None if types is None else types & TYPES
-        stack = ExitStack()  # entered here, so that no notice falls between this call and the task's first step
-        notices = stack.enter_context(self.ports.bus.subscribe(wanted, size=_NOTICES))
-        self._nursery.start_soon(self._forward, stack, notices, content, self._subscribed)
-        return self.ports.bus.seq
+        if via == "ring":
+            return self._follower.by_ring(types, content=content)
+        return self._follower.by_line(types, self._nursery, content=content)
 
     # The kernel's calls to the plugin.
 
@@ -239,17 +235,6 @@ class Session:
                 waiting, self._settings = self._settings, {}
                 for key, value in waiting.items():
                     await self._connection.notify(methods.SETTINGS_CHANGED, {"key": key, "value": value})
-
-    async def _forward(self, stack: ExitStack, notices: Subscription, content: bool, scope: trio.CancelScope) -> None:
-        with stack, scope, suppress(Unavailable):  # it is leaving; `converse` says why
-            async for notice in notices:
-                if lost := notices.take_lost():
-                    await self._connection.notify(methods.EVENT_LOST, {"count": lost})
-                try:
-                    await self._connection.notify(methods.EVENT, _wire(notice if content else notice.without_content()))
-                except InvalidInput:
-                    # More than a line holds, such as an endless answer: it looks the text up, as after any loss.
-                    await self._connection.notify(methods.EVENT_LOST, {"count": 1})
 
     @contextmanager
     def _counted(self, label: str) -> Iterator[None]:
@@ -326,10 +311,3 @@ def _label(method: str, params: Mapping[str, object]) -> str:
     """``tool.invoke cmd_run``: what a person would call this call."""
     what = next((params[key] for key in ("tool", "stage", "output") if key in params), "")
     return f"{method} {what}".strip()
-
-
-def _wire(notice: Notice) -> dict[str, object]:
-    return {
-        "seq": notice.seq, "at": notice.at, "type": notice.type, "thread": notice.thread, "turn": notice.turn,
-        "scope": notice.scope, "data": dict(notice.data),
-    }  # fmt: skip

@@ -16,6 +16,7 @@ from homed.host.discover import Broken, Installed, discover
 from homed.host.host import Host, HostPorts
 from homed.host.session import Caller
 from homed.store.db import open_store
+from homed.wire.layout.ring import ALL
 
 CHILD = Path(__file__).parent / "children" / "child.py"
 
@@ -44,7 +45,9 @@ class RecordingDispatcher:
         await trio.lowlevel.checkpoint()
         self.calls.append((caller.plugin, method, params))
         if method == "events.subscribe":
-            return {"seq": caller.subscribe(None, content=bool(params.get("content")))}
+            given = str(params.get("via", "rpc"))
+            seq = caller.subscribe(None, content=bool(params.get("content")), via=given)
+            return {"seq": seq, "cursor": seq, "mask": ALL}
         if method == "core.announce":
             caller.announce(str(params["kind"]), str(params["address"]))
         return {}

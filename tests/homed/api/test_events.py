@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homed.errors import Denied, InvalidInput
+from homed.wire.layout.ring import ALL, NUMBERS
 from homed.wire.methods import CORE, NOTICES
 from tests.homed.api.fakes import FakeCaller, House
 
@@ -12,14 +13,21 @@ from tests.homed.api.fakes import FakeCaller, House
 async def test_a_subscription_begins_after_the_last_notice(house: House) -> None:
     caller = FakeCaller()
     params = {"types": ["turn", "turn"], "content": True}
-    assert await house.api.dispatch(caller, "events.subscribe", params) == {"seq": 41}
-    assert caller.subscribed == [(frozenset({"turn"}), True)]
+    answer = {"seq": 41, "cursor": 41, "mask": 1 << NUMBERS["turn"]}
+    assert await house.api.dispatch(caller, "events.subscribe", params) == answer
+    assert caller.subscribed == [(frozenset({"turn"}), True, "rpc")]
 
 
 async def test_without_types_it_is_all_of_them(house: House) -> None:
     caller = FakeCaller()
-    await house.api.dispatch(caller, "events.subscribe", {})
-    assert caller.subscribed == [(None, False)]
+    answer = await house.api.dispatch(caller, "events.subscribe", {"via": "ring"})
+    assert answer == {"seq": 41, "cursor": 41, "mask": ALL}
+    assert caller.subscribed == [(None, False, "ring")]
+
+
+async def test_there_are_two_ways_to_hear(house: House) -> None:
+    with pytest.raises(InvalidInput, match="via"):
+        await house.api.dispatch(FakeCaller(), "events.subscribe", {"via": "mail"})
 
 
 async def test_content_needs_a_capability_of_its_own(house: House) -> None:
