@@ -33,12 +33,44 @@ WRITABLE: Mapping[str, frozenset[str]] = {
 LISTS = frozenset({"context_msgs", "tool_calls", "tool_results"})
 
 
+_ABOUT = frozenset({"phase", "user_id", "group_id"})
+_SEEN_OUTSIDE = _ABOUT | {"raw_message", "no_memory"}
+_OF_TOOLS = frozenset({"tool_calls", "tool_results"})
+
+
+def writable(stage: str, *, own_tools: bool) -> frozenset[str]:
+    """What a handler may change: that of its stage, or only what is about its own tools."""
+    return WRITABLE[stage] & (_OF_TOOLS | {"response"}) if own_tools else WRITABLE[stage]
+
+
+def visible(
+    stage: str, fields: Mapping[str, object], *, external: bool, own_tools: frozenset[str] | None
+) -> dict[str, object]:
+    """The fields that a handler is shown.
+
+    ``own_tools``: the names of its plugin's tools if it is there for those only, whoever made it; else None.  An
+    ``external`` one sees what its stage may change and whose message it is.
+    """
+    if own_tools is not None:
+        kept = {name: value for name, value in fields.items() if name in _ABOUT}
+        mine = {n: [e for e in _elements(fields, n) if e.get("name") in own_tools] for n in _OF_TOOLS & fields.keys()}
+        return {**kept, **mine}
+    if external:
+        shown = WRITABLE[stage] | _SEEN_OUTSIDE
+        return {name: value for name, value in fields.items() if name in shown}
+    return dict(fields)
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One handler's answer, in the order the answers came."""
+    """One handler's answer, in the order the answers came.
+
+    ``own_tools``: the fields it was shown when those were of its own tools only; it may change nothing else.
+    """
 
     plugin: str
     changes: Mapping[str, object]
+    own_tools: Mapping[str, object] | None = None
 
 
 def _is_elements(value: object) -> bool:
@@ -64,19 +96,28 @@ def merge(
     changed_by: dict[str, str] = {}
     for reply in replies:
         for name, value in reply.changes.items():
-            problem = _refusal(stage, name, value)
+            problem = _refusal(stage, name, value, reply.own_tools)
             if not problem:
-                problem = _apply(merged, base, name, value, changed_by, reply.plugin)
+                seen = base if reply.own_tools is None else reply.own_tools
+                problem = _apply(merged, seen, name, value, changed_by, reply.plugin)
             if problem:
                 errors.append({"stage": stage, "plugin": reply.plugin, "error": problem})
     return merged, errors
 
 
-def _refusal(stage: str, name: str, value: object) -> str:
+def _refusal(stage: str, name: str, value: object, own_tools: Mapping[str, object] | None) -> str:
     if name not in WRITABLE[stage]:
         return f"{name} cannot be changed in {stage}"
+    if name not in writable(stage, own_tools=own_tools is not None):
+        return f"{name} cannot be changed by a handler of scope own-tools"
     wanted, fits = _checker(name)
-    return "" if fits(value) else f"{name} must be {wanted}"
+    if not fits(value):
+        return f"{name} must be {wanted}"
+    if own_tools is not None and name in LISTS and isinstance(value, list):
+        mine = {element["id"] for element in _elements(own_tools, name)}
+        if strange := [str(e["id"]) for e in value if e["id"] not in mine]:
+            return f"{name}: {', '.join(strange)[:200]} is of no tool of the plugin's own"
+    return ""
 
 
 def _apply(

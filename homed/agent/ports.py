@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -52,8 +52,25 @@ class RegistryPort(Protocol):
         ...
 
 
+class SegmentPort(Protocol):
+    """Memory in which some plugins read the contexts of stages."""
+
+    def reads(self, plugin: str) -> bool:
+        """Whether this one does."""
+        ...
+
+    def held(self, fields: Mapping[str, object], *, timeout: float) -> AbstractAsyncContextManager[int]:
+        """A context there for the length of the block; its number.  `InvalidInput` or `Unavailable`: no room."""
+        ...
+
+
 class PluginPort(Protocol):
     """Calls into plugin processes."""
+
+    @property
+    def segment(self) -> SegmentPort:
+        """The stage segment."""
+        ...
 
     @property
     def registry(self) -> RegistryPort:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from itertools import groupby
 
 import trio
 
 from homed import events as notices
-from homed.agent.fields import Reply, merge
+from homed.agent.fields import Reply, merge, visible
 from homed.agent.journal import Journal
 from homed.agent.ports import AgentPorts
 from homed.agent.turn import Turn
 from homed.config.definitions import STAGE_TIMEOUT
 from homed.errors import HomedError
 from homed.host.registry import StageEntry
+from homed.host.states import Trust
 from homed.wire.methods import STAGE_INVOKE
 
 PROVIDES = ("stages",)
@@ -43,6 +45,43 @@ class Staged:
         """A list field."""
         value = self.fields.get(name)
         return [e for e in value if isinstance(e, dict)] if isinstance(value, list) else []
+
+
+class _Context:
+    """What the handlers of one order group are shown.  In the segment it is written once, when the first one asks."""
+
+    def __init__(self, ports: AgentPorts, fields: Mapping[str, object]) -> None:
+        self._ports, self._fields = ports, fields
+        self._limit = ports.settings.float(STAGE_TIMEOUT)
+        self._held = AsyncExitStack()
+        self._writing = trio.Lock()
+        self._seq = 0
+
+    async def __aenter__(self) -> _Context:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._held.aclose()
+
+    def own_tools(self, entry: StageEntry) -> Mapping[str, object] | None:
+        """What a handler that is there for its plugin's own tools is shown; None for any other."""
+        if entry.scope != OWN_TOOLS:
+            return None
+        names = frozenset(n for n, tool in self._ports.host.registry.tools().items() if tool.plugin == entry.plugin)
+        return visible(entry.stage, self._fields, external=entry.trust is not Trust.PACKAGED, own_tools=names)
+
+    async def shown(self, entry: StageEntry, own_tools: Mapping[str, object] | None) -> Mapping[str, object]:
+        """The part of the handler's params that says what it is shown."""
+        if own_tools is not None:
+            return {"fields": own_tools}
+        external = entry.trust is not Trust.PACKAGED
+        if external or not self._ports.host.segment.reads(entry.plugin):
+            return {"fields": visible(entry.stage, self._fields, external=external, own_tools=None)}
+        async with self._writing:
+            if not self._seq:
+                held = self._ports.host.segment.held(self._fields, timeout=self._limit)
+                self._seq = await self._held.enter_async_context(held)
+        return {"seq": self._seq}
 
 
 class Stages:
@@ -78,9 +117,9 @@ class Stages:
         for group in self._groups(stage, owner):
             replies: list[Reply] = []
             failed: list[StageEntry] = []
-            async with trio.open_nursery() as nursery:
+            async with _Context(self._ports, now) as context, trio.open_nursery() as nursery:
                 for entry in group:
-                    nursery.start_soon(self._invoke, turn, entry, now, replies, failed)
+                    nursery.start_soon(self._invoke, turn, entry, context, replies, failed)
             now, errors = merge(stage, now, replies)
             for error in errors:
                 self._note(turn, error)
@@ -108,21 +147,22 @@ class Stages:
         self,
         turn: Turn,
         entry: StageEntry,
-        fields: Mapping[str, object],
+        context: _Context,
         replies: list[Reply],
         failed: list[StageEntry],
     ) -> None:
         limit = self._ports.settings.float(STAGE_TIMEOUT)
         self._seq += 1
-        params = {"stage": entry.stage, "seq": self._seq, "fields": dict(fields)}
+        own_tools = context.own_tools(entry)
         try:
             if not entry.ready:
                 with trio.move_on_after(limit):  # it may be starting, or back in a second
                     await self._ports.host.wait_ready(entry.plugin)
             with turn.lend(self._ports.tokens, entry.plugin) as token:
-                call = {**params, "call": token}
+                about = {"stage": entry.stage, "seq": self._seq, "call": token}
+                call = {**about, **await context.shown(entry, own_tools)}
                 result = await self._ports.host.call(entry.plugin, STAGE_INVOKE, call, timeout=limit)
-            replies.append(Reply(entry.plugin, _changes(result)))
+            replies.append(Reply(entry.plugin, _changes(result), own_tools))
         except HomedError as error:
             failed.append(entry)
             self._note(turn, {"stage": entry.stage, "plugin": entry.plugin, "error": error.message})

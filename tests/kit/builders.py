@@ -18,6 +18,7 @@ from homed.errors import HomedError, PluginFailed, Unavailable
 from homed.events import Bus, Notice
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.host.registry import OutputEntry, StageEntry, ToolEntry
+from homed.host.segment import Segment
 from homed.host.states import PluginStatus, Trust
 from homed.identity.permissions import Rule
 from homed.identity.roles import Identity, Role
@@ -187,6 +188,8 @@ class FakeHost:
 
     def __init__(self) -> None:
         self.registry = FakeRegistry()
+        self.segment = Segment()
+        """Read by nobody, unless a test says ``read_by``."""
         self.calls: list[tuple[str, str, dict[str, Any]]] = []
         self._tools: dict[str, Handler] = {}
         self._stages: dict[tuple[str, str], Handler] = {}
