@@ -4,23 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from homed.api import admin, auth, core, doctor, events, io, keys, memory, plugin_mgr
+from homed.api import admin, auth, core, doctor, cold, cross, events, io, keys, knowledge, life, llm, memory, meta, peers, plugin_mgr, publish, social, textlog, tools
 from homed.api.method import Call, Method, PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts, Caller
 from homed.errors import Denied, InvalidInput
 from homed.host.grants import require
+from homed.host.states import Trust
 from homed.identity.roles import Identity, Role
 from homed.identity.tokens import CallIdentity
+from homed.wire.methods import PACKAGED_ONLY
 
 METHODS: dict[str, Method] = {
     **core.METHODS,
+    **life.METHODS,
     **io.METHODS,
     **events.METHODS,
     **auth.METHODS,
     **doctor.METHODS,
     **admin.METHODS,
     **keys.METHODS,
+    **peers.METHODS,
     **memory.METHODS,
+    **cold.METHODS,
+    **knowledge.METHODS,
+    **textlog.METHODS,
+    **llm.METHODS,
+    **social.METHODS,
+    **publish.METHODS,
+    **cross.METHODS,
+    **tools.METHODS,
+    **meta.METHODS,
     **plugin_mgr.METHODS,
 }
 """Every method a plugin may call; kept equal to ``wire.methods.TO_KERNEL`` by a test."""
@@ -38,11 +51,17 @@ class ApiDispatcher:
 
     async def dispatch(self, caller: Caller, method: str, params: Mapping[str, object]) -> object:
         """Answer one request; raises a ``HomedError`` that says what is wrong.  Cancellation reaches the handler."""
-        require(caller.plugin, caller.capabilities, method)
+        require(caller.plugin, open_to(caller), method)
         entry = METHODS[method]
         parsed = parse(method, entry.params, params)
         if not isinstance(parsed, PeerParams):
-            return await entry.handler(Call(self._ports, caller, parsed, caller.plugin))
+            # nobody is asked for, but a token is never passed by unlooked at
+            lent = self._ports.tokens.resolve(caller.plugin, parsed.call) if parsed.call else None
+            return await entry.handler(Call(self._ports, caller, parsed, caller.plugin, lent=lent))
+        if entry.of_call and not parsed.call:
+            raise InvalidInput(
+                f"{method}: call is missing.", hint="Call it while you work for a turn, with the token you were given."
+            )
         if entry.in_person and parsed.call:
             raise Denied(
                 f"{method} is for a person to say; a call token does not do.",
@@ -56,7 +75,7 @@ class ApiDispatcher:
                 detail={"method": method, "role": who.role.value},
             )
         channel = lent.channel if lent else caller.plugin
-        return await entry.handler(PeerCall(self._ports, caller, parsed, channel, who, lent))
+        return await entry.handler(PeerCall(self._ports, caller, parsed, channel, who, lent=lent))
 
     async def _identify(self, caller: Caller, method: str, params: PeerParams) -> tuple[Identity, CallIdentity | None]:
         """Who the request is of, and what its call token stands for, if it has one."""
@@ -71,6 +90,11 @@ class ApiDispatcher:
             return lent.identity, lent
         if peer is None:
             raise InvalidInput(f"{method}: peer is missing.", hint=f'Give the peer as "{caller.plugin}:ID".')
-        group = params.group if isinstance(params, io.Inject) else ""
+        group = params.group if isinstance(params, io.Said) else ""
         who = await self._ports.directory.identify(caller.plugin, peer.id, name=peer.name, group=group)
         return who, None
+
+
+def open_to(caller: Caller) -> frozenset[str]:
+    """What the plugin may do.  Whatever it was granted, what is for packaged plugins only is not for others."""
+    return caller.capabilities if caller.trust is Trust.PACKAGED else caller.capabilities - PACKAGED_ONLY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,36 +13,44 @@ from pathlib import Path
 import trio
 
 from homed.clock import WallClock, system_wall_clock
-from homed.errors import NotFound, Unavailable
+from homed.errors import ConfigError, HomedError, StorageError, Unavailable
 from homed.events import PLUGIN_STATE, Bus
 from homed.host import grants
 from homed.host.areas import Areas
 from homed.host.discover import Broken, Installed
+from homed.host.dynamic import StoredTools
 from homed.host.facilities import Facilities
 from homed.host.history import StoredHistory
 from homed.host.launch import LaunchPorts, ProcessLauncher
-from homed.host.life import Launcher, Plan, Running
+from homed.host.life import Launcher, Plan
 from homed.host.pluginlog import PluginLog
 from homed.host.policy import Policy
 from homed.host.registry import Registry, Reserved
 from homed.host.ring import Rings
+from homed.host.roster import Roster
+from homed.host.schedule import Due, Schedule, Schedules, as_params
+from homed.host.segment import Segment
 from homed.host.session import Dispatcher, SessionPorts
 from homed.host.states import RESTING, PluginStatus, State, Trust
-from homed.host.supervise import SETTLED, SupervisePorts, Supervisor
+from homed.host.supervise import SupervisePorts, Supervisor
+from homed.host.wishes import Wishes
 from homed.paths import Paths
-from homed.proc import kill_marked, reap_strays
+from homed.proc import Forker, kill_marked, reap_strays
 from homed.store.db import Store
 from homed.store.rows import Damaged
-from homed.wire import methods
+from homed.wire.manifest import Manifest
+from homed.wire.methods import SCHEDULE_INVOKE
 
 _log = logging.getLogger(__name__)
 
 SHUTDOWN = 7.5
 """Seconds for all ladders together: 5 + 2, and the reaping.  After that whatever is left is killed at once."""
 
-HEAD_START = 2.0
-"""Seconds that one stage of a start gets before the next begins: they share a few cores, and a page that is up sooner
-is worth more than a tool that nobody can ask for yet."""
+HEAD_START = 4.0
+"""Seconds that plugins get to come up before homed turns to what can wait: a local model takes a whole core."""
+
+SCHEDULE_LIMIT = 300.0
+"""Seconds that a plugin may work on one schedule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,8 @@ class HostPorts:
 
     ``config_for`` gives a plugin's settings without its prefix; ``child_env`` is all that children inherit; ``redact``
     cleans what is stored of their stderr; ``data`` is the data folder; ``reserved`` names are no tool's of theirs;
-    plugins wait for ``facilities``.
+    plugins wait for ``facilities``.  ``define`` takes on the settings of a plugin that is added while homed runs, and
+    raises `ConfigError`; ``undefine`` forgets those of one that is gone.
     """
 
     store: Store
@@ -64,6 +73,9 @@ class HostPorts:
     redact: Callable[[str], str] = str
     reserved: Reserved = field(default_factory=Reserved)
     facilities: Facilities = field(default_factory=Facilities.standing)
+    define: Callable[[Manifest], None] = lambda _: None
+    undefine: Callable[[Manifest], None] = lambda _: None
+    zygote: Forker | None = None
 
 
 class Host:
@@ -79,21 +91,28 @@ class Host:
     ) -> None:
         self.registry = Registry(ports.reserved)
         self._found, self._ports, self._policy = found, ports, policy or Policy()
-        self._begun = ports.wall()
-        self._broken = {b.name: b for b in found if isinstance(b, Broken)}
         self._family = hashlib.sha256(str(ports.data.resolve()).encode()).hexdigest()[:8]
         paths = Paths(ports.data)
-        self._logs = {f.name: PluginLog(ports.data / "logs" / f"{f.name}.log", ports.redact) for f in found}
-        self._rings = Rings(ports.bus)
+        self._roster = Roster(
+            lambda name: PluginLog(ports.data / "logs" / f"{name}.log", ports.redact), ports.wall
+        )  # fmt: skip
+        self._rings, self.segment = Rings(ports.bus), Segment()
         launch = LaunchPorts(
             self._family, ports.child_env, ports.config_for, paths.plugin_data,
-            lambda name: SessionPorts(ports.bus, ports.dispatcher, self._logs[name]), Areas(self._rings),
+            lambda name: SessionPorts(ports.bus, ports.dispatcher, self._roster.log(name)),
+            Areas(self._rings, self.segment),
         )  # fmt: skip
         self._launcher = launcher or ProcessLauncher(launch)
-        self._supervisors: dict[str, Supervisor] = {}
+        self._history = StoredHistory(ports.store)
+        self._tools = StoredTools(ports.store, ports.wall)
+        self._schedules = Schedules(ports.store, ports.wall, self._tell, self.registry.ready)
+        self.wishes = Wishes(self._roster.supervisor, self._tools, self._schedules)
+        """What running plugins ask about themselves."""
         self._scope = trio.CancelScope(shield=True)
+        self._lives: trio.Nursery | None = None
+        self._one_change = trio.Lock()
         self._all_started = trio.Event()
-        self._patience, self._closing = trio.CancelScope(), False
+        self._closing = trio.Event()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run every plugin until cancelled; ``started`` once all are known and launching.
@@ -102,17 +121,18 @@ class Host:
         """
         await self._prepare()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._keep)
-            task_status.started()
             try:
+                await nursery.start(self._keep)
+                nursery.start_soon(self._settle)
+                nursery.start_soon(self._schedules.run)
+                task_status.started()
                 await trio.sleep_forever()
             finally:
                 # The children's nursery is shielded from the cancellation that came here, and gets a deadline instead:
                 # pipes are drained and ladders walked as long as anything lives.
                 self._scope.deadline = trio.current_time() + SHUTDOWN
-                self._closing = True
-                self._patience.cancel()
-                for supervisor in self._supervisors.values():
+                self._closing.set()
+                for supervisor in self._roster:
                     supervisor.close()
 
     async def wait_started(self) -> None:
@@ -125,74 +145,158 @@ class Host:
 
     def statuses(self) -> list[PluginStatus]:
         """Every plugin found, sorted by name."""
-        shown = [self._broken_status(b) for b in self._broken.values()]
-        return sorted([*(s.status() for s in self._supervisors.values()), *shown], key=lambda status: status.name)
+        return self._roster.statuses()
 
     def status(self, name: str) -> PluginStatus:
         """One plugin; `NotFound` if there is none of that name."""
-        if name in self._broken:
-            return self._broken_status(self._broken[name])
-        return self._supervisor(name).status()
+        return self._roster.status(name)
+
+    def found(self, name: str) -> Installed | Broken:
+        """What there is of one on disk; `NotFound`."""
+        return self._roster.found(name)
 
     @property
     def addresses(self) -> dict[str, tuple[str, str]]:
         """Plugin → (kind, address) of those that announced one and are ready."""
         return {s.name: s.address for s in self.statuses() if s.address is not None}
 
+    def logs(self, name: str, limit: int) -> list[str]:
+        """The last lines of a plugin's log, oldest first, redacted."""
+        return self._roster.lines(name, limit)
+
+    # What persons want.
+
     async def start(self, name: str) -> PluginStatus:
-        """Start a plugin and forget its crashes; returns once it is ready or has failed (then it says why)."""
-        supervisor = self._supervisor(name)
+        """Start a plugin and forget its crashes; returns once it is ready, has failed, or waits for a facility."""
+        supervisor = self._roster.supervisor(name)
         await supervisor.start()
-        await supervisor.wait_until(SETTLED)
+        await supervisor.wait_settled()
         return supervisor.status()
 
     async def stop(self, name: str) -> PluginStatus:
         """Stop a plugin until a person starts it again; returns when its process is gone: within a ladder's length."""
-        supervisor = self._supervisor(name)
-        await supervisor.stop()
-        await supervisor.wait_until(RESTING)
+        return await self._end(name, disable=False)
+
+    async def enable(self, name: str) -> PluginStatus:
+        """As `start`, but a lazy plugin then starts with its first call."""
+        supervisor = self._roster.supervisor(name)
+        await supervisor.start(now=False)
+        await supervisor.wait_settled()
         return supervisor.status()
 
-    async def wait_ready(self, name: str) -> None:
-        """Wait until a plugin is ready; `Unavailable` when it stops before that."""
-        supervisor = self._supervisor(name)
-        if await supervisor.wait_until(frozenset({State.READY, State.STOPPED, State.DISABLED})) is not State.READY:
-            raise self._not_running(supervisor)
+    async def disable(self, name: str) -> PluginStatus:
+        """As `stop`; it is shown as disabled."""
+        return await self._end(name, disable=True)
 
-    def logs(self, name: str, limit: int) -> list[str]:
-        """The last lines of a plugin's log, oldest first, redacted."""
-        if name not in self._logs:
-            raise _unknown(name)
-        return self._logs[name].lines(limit)
+    async def add(self, found: Installed) -> PluginStatus:
+        """Take on a plugin that was installed just now, and start it unless its manifest says otherwise.
+
+        Returns once it is up, has failed, or waits.  `Conflict` when there is one of its name, `ConfigError` when what
+        was set for it from outside does not fit.  Once begun it is finished, also when whoever asked is cancelled.
+        """
+
+        async def change() -> None:
+            self._roster.require_free(found.name)
+            await self._bring(found)
+
+        await self._apart(change)
+        await self._roster.supervisor(found.name).wait_settled()
+        return self.status(found.name)
+
+    async def reload(self, name: str, found: Installed) -> PluginStatus:
+        """Put ``found`` in the place of the plugin ``name`` that it has the name of.
+
+        The old one's process, calls and names are gone before anything of the new one is there; calls meanwhile are
+        told so.  A person's wish stays (a stopped one stays stopped), crashes are forgotten.  Otherwise as `add`.
+        """
+
+
+        async def make() -> Installed:
+            return found
+
+        return await self.replace(name, make)
+
+    async def replace(self, name: str, make: Callable[[], Awaitable[Installed]]) -> PluginStatus:
+        """As `reload`, with what ``make`` makes while nothing of the old one runs; if it raises, that one is back."""
+
+        async def change() -> None:
+            old = self._roster.found(name)
+            await self._take_down(name, "it is being replaced")
+            try:
+                new = await make()
+            except HomedError:
+                if isinstance(old, Installed):
+                    await self._bring(old)
+                raise
+            await self._history.pardon(name)
+            await self._bring(new)
+
+        await self._apart(change)
+        await self._roster.supervisor(name).wait_settled()
+        return self.status(name)
+
+    async def remove(self, name: str) -> None:
+        """End a plugin and forget it: its names, settings' definitions, schedules, lists of tools and history.
+
+        Its files and its data folder are the caller's to remove, once this returned.  `NotFound`.
+        """
+
+        async def change() -> None:
+            self._roster.require(name)
+            await self._take_down(name, "it is being removed")
+            self._roster.drop(name)
+            for forget in (self._schedules.forget, self._tools.forget, self._history.forget):
+                await forget(name)
+
+        await self._apart(change)
+
+    # What the kernel wants.
+
+    async def wait_ready(self, name: str) -> None:
+        """Wait until a plugin takes calls; `Unavailable` when it stops before that."""
+        await self._roster.supervisor(name).front.wait_callable()
 
     async def call(self, plugin: str, method: str, params: Mapping[str, object], *, timeout: float) -> object:
-        """Call a plugin and return its result; ``timeout`` in seconds, waiting for a free slot included.
+        """Call a plugin and return its result; ``timeout`` in seconds, waiting for its start or a free slot included.
 
-        Raises `Unavailable` when it is not running or ends meanwhile, `TimedOut` in true words about whether the work
-        was stopped (``detail["ended"]``), `PluginFailed` or the error that the plugin answered.  Cancelling tells the
-        plugin and waits up to 1 s for its answer; without one the plugin is put on the stop ladder.
+        A lazy plugin is started for it.  Raises `Unavailable` when it is not running, cannot be started, or ends
+        meanwhile, `TimedOut` in true words about whether the work was stopped (``detail["ended"]``), `PluginFailed` or
+        the error that the plugin answered.  Cancelling tells the plugin and waits up to 1 s for its answer; without
+        one the plugin is put on the stop ladder.
         """
-        return await self._running(plugin).call(method, params, timeout=timeout)
+        async with self._roster.supervisor(plugin).front.serving(timeout) as (running, left):
+            return await running.call(method, params, timeout=left)
 
     def settings_changed(self, plugin: str, key: str, value: object) -> None:
         """Tell a running plugin of a change in its settings (``key`` without prefix); others read it at start."""
-        supervisor = self._supervisors.get(plugin)
-        if supervisor is not None and supervisor.life is not None and supervisor.life.running is not None:
-            supervisor.life.running.settings_changed(key, value)
+        supervisor = self._roster.get(plugin)
+        if supervisor is not None and supervisor.front.running is not None:
+            supervisor.front.running.settings_changed(key, value)
+
+    # Within.
 
     async def _prepare(self) -> None:
         """Read the past, claim names in one fixed order, and end what a daemon killed with -9 left on this folder."""
         strays = await trio.to_thread.run_sync(partial(kill_marked, self._family, group=True))
         if strays:
             _log.warning("ended %d processes that an earlier homed on this folder had left", strays)
+        await self._schedules.load()
         for found in self._found:
             if isinstance(found, Broken):
                 _log.error("plugin %s cannot be used: %s", found.name, "; ".join(found.errors))
-                continue
-            await self._logs[found.name].load()
-            supervisor = Supervisor(await self._plan(found), self._supervise_ports())
-            await supervisor.load()
-            self._supervisors[found.name] = supervisor
+                self._roster.put(found)
+            else:
+                await self._enlist(found)
+
+    async def _enlist(self, found: Installed) -> Supervisor:
+        await self._roster.log(found.name).load()
+        tools = await self._tools.load(found.manifest)
+        supervisor = Supervisor(await self._plan(found), self._supervise_ports(), tools)
+        await supervisor.load()
+        with suppress(StorageError):  # what it wants to be woken for is told once it can be stored
+            await self._schedules.adopt(found.manifest)
+        self._roster.put(supervisor)
+        return supervisor
 
     async def _plan(self, found: Installed) -> Plan:
         given: frozenset[str] = frozenset()
@@ -205,65 +309,86 @@ class Host:
     def _supervise_ports(self) -> SupervisePorts:
         return SupervisePorts(
             launcher=self._launcher,
-            history=StoredHistory(self._ports.store),
+            history=self._history,
             registry=self.registry,
             wall=self._ports.wall,
             on_change=self._announce,
             policy=self._policy,
+            facilities=self._ports.facilities,
         )
 
-    async def _keep(self) -> None:
-        with closing(self._rings), self._scope:
+    async def _keep(self, *, task_status: trio.TaskStatus[None]) -> None:
+        with self._scope, closing(self._rings), closing(self.segment):
             async with trio.open_nursery() as reaping:
                 reaping.start_soon(reap_strays)
-                async with trio.open_nursery() as nursery:
-                    for stage in _stages(self._supervisors.values()):
-                        for supervisor in stage:
-                            nursery.start_soon(supervisor.run)
-                        with trio.move_on_after(0 if self._closing else HEAD_START) as self._patience:
-                            for supervisor in stage:
-                                await supervisor.wait_until(SETTLED | {State.STOPPING})
-                    self._all_started.set()
+                async with trio.open_nursery() as self._lives:
+                    for supervisor in self._roster:  # each waits for what it needs itself, none for another
+                        self._lives.start_soon(supervisor.run)
+                    self._lives.start_soon(self._closing.wait)
+                    task_status.started()
                 reaping.cancel_scope.cancel()
+
+    async def _settle(self) -> None:
+        with trio.move_on_after(HEAD_START):
+            for supervisor in self._roster:
+                await supervisor.wait_settled(frozenset({State.STOPPING}))
+        self._all_started.set()
+
+    async def _end(self, name: str, *, disable: bool) -> PluginStatus:
+        supervisor = self._roster.supervisor(name)
+        await supervisor.stop(disable=disable)
+        await supervisor.wait_until(RESTING)
+        return supervisor.status()
+
+    async def _bring(self, found: Installed) -> None:
+        lives = self._open()
+        try:
+            self._ports.define(found.manifest)
+        except ConfigError as error:
+            self._roster.put(Broken(found.name, found.folder, found.trust, (str(error),)))
+            raise
+        supervisor = await self._enlist(found)
+        if not self._closing.is_set():
+            lives.start_soon(supervisor.run)
+
+    async def _take_down(self, name: str, why: str) -> None:
+        """End a plugin's life and take its names back; it stays on the roster, and says ``why`` to calls."""
+        supervisor = self._roster.get(name)
+        if supervisor is None:  # a broken one: nothing of it runs
+            return
+        supervisor.close(why)
+        await supervisor.ended.wait()
+        self.registry.release(name)
+        self._ports.undefine(supervisor.plan.manifest)
+
+    async def _apart(self, change: Callable[[], Awaitable[None]]) -> None:
+        """One change after another, in a task of ours: a plugin that asks for its own reload is gone before its end."""
+        done, failures = trio.Event(), list[HomedError]()
+
+        async def run() -> None:
+            try:
+                async with self._one_change:
+                    self._open()
+                    await change()
+            except HomedError as error:
+                failures.append(error)
+            finally:
+                done.set()
+
+        self._open().start_soon(run)
+        await done.wait()
+        if failures:
+            raise failures[0]
+
+    def _open(self) -> trio.Nursery:
+        if self._lives is None or self._closing.is_set():
+            raise Unavailable("homed is stopping, or has not begun yet.")
+        return self._lives
+
+    async def _tell(self, schedule: Schedule, due: Due) -> object:
+        return await self.call(schedule.plugin, SCHEDULE_INVOKE, as_params(schedule, due), timeout=SCHEDULE_LIMIT)
 
     def _announce(self, status: PluginStatus) -> None:
         data = {"plugin": status.name, "state": status.state.value, "reason": status.reason}
         self._ports.bus.post(PLUGIN_STATE, data=data)
-
-    def _supervisor(self, name: str) -> Supervisor:
-        if name in self._supervisors:
-            return self._supervisors[name]
-        if name in self._broken:
-            raise Unavailable(f"The plugin {name} cannot be used: {'; '.join(self._broken[name].errors)}.")
-        raise _unknown(name)
-
-    def _running(self, plugin: str) -> Running:
-        supervisor = self._supervisor(plugin)
-        if supervisor.life is None or supervisor.life.running is None:
-            raise self._not_running(supervisor)
-        return supervisor.life.running
-
-    def _not_running(self, supervisor: Supervisor) -> Unavailable:
-        name, reason = supervisor.plan.name, f" ({supervisor.reason})" if supervisor.reason else ""
-        hint = f"Start it: homed plugin start {name}." if supervisor.state in RESTING else "Try again in a moment."
-        return Unavailable(f"The plugin {name} is not running: {supervisor.state.value}{reason}.", hint=hint)
-
-    def _broken_status(self, broken: Broken) -> PluginStatus:
-        reason = f"needs attention: {'; '.join(broken.errors)}"
-        return PluginStatus(
-            name=broken.name, name_zh="", version="", description="", state=State.STOPPED, reason=reason,
-            since=self._begun, pid=None, tools=(), trust=broken.trust,
-        )  # fmt: skip
-
-
-def _stages(supervisors: Iterable[Supervisor]) -> list[list[Supervisor]]:
-    """In which order plugins start: what lets people in, then what else they speak through, then the rest."""
-    stages: list[list[Supervisor]] = [[], [], []]
-    for supervisor in supervisors:
-        manifest = supervisor.plan.manifest
-        stages[0 if methods.AUTH in manifest.capabilities else 1 if manifest.inputs else 2].append(supervisor)
-    return stages
-
-
-def _unknown(name: str) -> NotFound:
-    return NotFound(f"There is no plugin {name[:80]!r}.", hint="See them all: homed plugin list.")
+        self._schedules.look()

@@ -1,18 +1,19 @@
 """One registry from every tool, stage handler and output to the plugin that owns it.
 
 Names are claimed before a plugin is launched, from its manifest, in a fixed order: who owns a name does not depend on
-who was faster.  What is listed is what can be called: a tool is here only while its plugin is ready.
+who was faster.  What is listed is what can be called: a tool is here only while its plugin is ready, or is a lazy one
+that the call will start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from homed.errors import Conflict
 from homed.host.states import Trust
-from homed.wire.manifest import Manifest
+from homed.wire.manifest import Manifest, ToolSpec
 
 OUTPUT_PREFIX = "output_send__"
 """How the tool of an output begins; see ``homed.agent.outputs``."""
@@ -46,6 +47,7 @@ class StageEntry:
     order: int
     on_failure: str
     ready: bool = True
+    trust: Trust = Trust.PACKAGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,22 @@ class Registry:
         Its fail-closed stages hold also after a conflict: what they would have checked must not pass unchecked.
         """
         mine = manifest.name
+        ready = self.ready(mine)
         self._claims[mine] = _Claim(replace(manifest, tools=(), outputs=()), trust)
+        self._check_free(manifest)
+        self._claims[mine] = _Claim(manifest, trust, ready)
+
+    def set_tools(self, plugin: str, tools: Sequence[ToolSpec]) -> None:
+        """Replace a plugin's tools by others.  Raises as `claim`; then, and when it holds no names, nothing changes."""
+        claim = self._claims.get(plugin)
+        if claim is None:
+            return
+        manifest = replace(claim.manifest, tools=tuple(tools))
+        self._check_free(manifest)
+        claim.manifest = manifest
+
+    def _check_free(self, manifest: Manifest) -> None:
+        mine = manifest.name
         for kind, name in sorted(_names(manifest)):
             if kind == "tool" and name in self._reserved:
                 raise Conflict(
@@ -105,7 +122,6 @@ class Registry:
                         hint=f"Stop one of them: homed plugin stop {other}.",
                         detail={"plugins": [other, mine], kind: name},
                     )
-        self._claims[mine] = _Claim(manifest, trust)
 
     def release(self, plugin: str) -> None:
         """Give a plugin's names back, and its fail-closed stages with them: a person wants it gone."""
@@ -115,6 +131,10 @@ class Registry:
         """List, or no longer list, what a plugin provides."""
         if plugin in self._claims:
             self._claims[plugin].ready = ready
+
+    def ready(self, plugin: str) -> bool:
+        """Whether it takes calls."""
+        return plugin in self._claims and self._claims[plugin].ready
 
     def tools(self) -> Mapping[str, ToolEntry]:
         """Every tool that can be called now, by name."""
@@ -129,7 +149,7 @@ class Registry:
     def stages(self, stage: str) -> list[StageEntry]:
         """Handlers of ``stage`` in the order to run them; fail-closed ones of plugins that are down are included."""
         found = [
-            StageEntry(c.manifest.name, s.stage, s.scope, s.order, s.on_failure, c.ready)
+            StageEntry(c.manifest.name, s.stage, s.scope, s.order, s.on_failure, c.ready, c.trust)
             for c in self._claims.values()
             for s in c.manifest.stages
             if s.stage == stage and (c.ready or s.on_failure == "closed")

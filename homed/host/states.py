@@ -14,7 +14,10 @@ class Trust(Enum):
 
 
 class State(StrEnum):
-    """Where a plugin stands.  ``STOPPED`` needs a person, or was a person's wish: the reason says which."""
+    """Where a plugin stands.  ``STOPPED`` needs a person, or was a person's wish: the reason says which.
+
+    ``WAITING`` is for facilities (``waiting for X``, ``blocked on X: …``); ``LAZY`` for the first call.
+    """
 
     ABSENT = "absent"
     WAITING = "waiting"
@@ -24,6 +27,7 @@ class State(StrEnum):
     BACKOFF = "backoff"
     STOPPED = "stopped"
     DISABLED = "disabled"
+    LAZY = "lazy"
 
 
 RESTING = frozenset({State.STOPPED, State.DISABLED})
@@ -69,6 +73,9 @@ class PluginStatus:
     crashes: tuple[CrashReport, ...] = ()
     retry_at: float | None = None
     address: tuple[str, str] | None = None
+    lazy: bool = False
+    busy: tuple[str, ...] = ()
+    """The leases for which a lazy plugin is kept running."""
 
     def wire(self) -> dict[str, object]:
         """As `docs/wire.md` shows it in ``admin.plugins``."""
@@ -76,5 +83,5 @@ class PluginStatus:
             "name": self.name, "name_zh": self.name_zh, "version": self.version, "description": self.description,
             "state": self.state.value, "reason": self.reason, "since": self.since, "pid": self.pid,
             "tools": list(self.tools), "trust": self.trust.value, "crashes": [c.wire() for c in self.crashes],
-            "retry_at": self.retry_at,
+            "retry_at": self.retry_at, "lazy": self.lazy, "busy": list(self.busy),
         }  # fmt: skip

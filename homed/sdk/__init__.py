@@ -2,8 +2,8 @@
 
 from homed.errors import ConfigError, HomedError
 from homed.sdk import process
-from homed.sdk.client import Context, Kernel, Notice
+from homed.sdk.client import Context, Due, Kernel, Notice
 from homed.sdk.entry import run
 from homed.sdk.plugin import Plugin, ToolError
 
-__all__ = ["ConfigError", "Context", "HomedError", "Kernel", "Notice", "Plugin", "ToolError", "process", "run"]
+__all__ = ["ConfigError", "Context", "Due", "HomedError", "Kernel", "Notice", "Plugin", "ToolError", "process", "run"]

@@ -30,6 +30,10 @@ _SHOWN = 5
 _ANSWERS: dict[str, object] = {
     "core.log": {},
     "core.announce": {},
+    "core.busy": {},
+    "core.schedule_set": {"at": 0.0},
+    "core.schedule_clear": {},
+    "core.tools_set": {"tools": []},
     "core.settings_get": {"value": None},
     "core.settings_set": {},
     "events.subscribe": {"seq": 0},

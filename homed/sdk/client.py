@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+import secrets
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, TypedDict, Unpack
 
+import trio
+
+from homed.errors import Unavailable
+
 PIECE = 512 * 1024
 """Bytes of a file that go over the wire at once."""
+
+_LEASE_BACK = 1.0
 
 Json = dict[str, Any]
 """A result as ``docs/wire.md`` describes it."""
@@ -39,6 +47,15 @@ class Notice:
     turn: str = ""
     scope: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A schedule that is due: since when (UTC seconds), and how many earlier times of it were never told."""
+
+    name: str
+    at: float
+    missed: int = 0
 
 
 class InjectOptions(TypedDict, total=False):
@@ -161,6 +178,44 @@ class Kernel:
     async def log(self, level: str, message: str) -> None:
         """A line in the kernel's log: ``debug``, ``info``, ``warning`` or ``error``."""
         await self.call("core.log", {"level": level, "message": message})
+
+    async def schedule(self, name: str, *, at: float | None = None, every: float | None = None) -> float:
+        """Have ``@plugin.schedule(name)`` called at ``at`` (UTC seconds), every so many seconds (10 at least), or both.
+
+        It outlives the process and homed: a lazy plugin is started for it, and what was missed is told once.  Replaces
+        an earlier one of the name; returns when it is due.
+        """
+        given = {key: value for key, value in (("at", at), ("every", every)) if value is not None}
+        result: Json = await self.call("core.schedule_set", {"name": name, **given})
+        return float(result["at"])
+
+    async def unschedule(self, name: str) -> None:
+        """Take a schedule back; one of the manifest's stays switched off.  ``NotFound`` when there is none."""
+        await self.call("core.schedule_clear", {"name": name})
+
+    @asynccontextmanager
+    async def busy(self, lease: str) -> AsyncIterator[None]:
+        """Not to be stopped as idle for the length of the block; ``lease`` says what for (at most 40 characters)."""
+        own = f"{lease[:40]}:{secrets.token_hex(4)}"  # two blocks of one name are two leases
+        await self.call("core.busy", {"lease": own, "held": True})
+        try:
+            yield
+        finally:
+            with trio.move_on_after(_LEASE_BACK, shield=True), suppress(Unavailable):
+                await self.call("core.busy", {"lease": own, "held": False})
+
+    async def set_tools(self, tools: Iterable[Mapping[str, object]]) -> list[str]:
+        """List the tools there are now, as in ``plugin.json``; returns the names that the plugin has.
+
+        They replace those listed before, and are offered again at the next start of the same version before the plugin
+        runs.  Raises ``Conflict`` for a name that is taken.
+        """
+        result: Json = await self.call("core.tools_set", {"tools": [dict(tool) for tool in tools]})
+        return [str(name) for name in result["tools"]]
+
+    async def restart(self) -> None:
+        """Have the plugin stopped and started again.  ``Conflict`` when it wants that too often."""
+        await self.call("core.restart", {})
 
     async def set_setting(self, key: str, value: object) -> None:
         """Store one of the plugin's own settings; ``settings`` follows."""

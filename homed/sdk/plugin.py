@@ -125,6 +125,9 @@ class Plugin:
         self.tools: dict[str, Tool] = {}
         self.stages: dict[str, Stage] = {}
         self.outputs: dict[str, Output] = {}
+        self.schedules: dict[str, Callable[..., Any]] = {}
+        self.dynamic: Callable[..., Any] | None = None
+        """What is called for a tool of ``Kernel.set_tools``."""
         self.inputs: list[str] = []
         self.hooks = _Hooks()
 
@@ -167,6 +170,31 @@ class Plugin:
             return function
 
         return declare
+
+    def schedule(self, name: str) -> Callable[[F], F]:
+        """Declare what is done when a schedule is due: ``function(kernel, due)`` with a `Due`.
+
+        Those of the manifest's ``schedules`` come by themselves; others are set with `Kernel.schedule`.  The plugin is
+        not stopped as idle before the function returns.
+        """
+        if not NAME.fullmatch(name):
+            raise ValueError(f"a schedule's name matches {NAME.pattern}; {name!r} does not")
+
+        def declare(function: F) -> F:
+            self._add(self.schedules, name, function)
+            return function
+
+        return declare
+
+    def dynamic_tools(self, function: F) -> F:
+        """Declare what is done for tools that stand in no manifest: ``function(ctx, name, args)``, result as a tool's.
+
+        `Kernel.set_tools` lists them; the manifest says ``"dynamic_tools": true``.
+        """
+        if self.dynamic is not None:
+            raise ValueError(f"{self.name}: dynamic tools have one function")
+        self.dynamic = function
+        return function
 
     def input(self, name: str) -> None:
         """Declare a channel that this plugin brings messages in by."""

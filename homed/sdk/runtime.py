@@ -15,7 +15,7 @@ import trio
 
 from homed.errors import ConfigError, HomedError, InvalidInput, NotFound, ProtocolError, Stopped
 from homed.sdk.areas import Areas, BulkLink, Fields
-from homed.sdk.client import Context, Invocation, Kernel, Notice
+from homed.sdk.client import Context, Due, Invocation, Kernel, Notice
 from homed.sdk.plugin import Plugin
 from homed.sdk.ring import Item, RingFds, RingLink
 from homed.wire import methods
@@ -60,6 +60,7 @@ class Runtime:
             methods.TOOL_INVOKE: self._tool,
             methods.STAGE_INVOKE: self._stage,
             methods.OUTPUT_INVOKE: self._output,
+            methods.SCHEDULE_INVOKE: self._schedule,
         }
 
     def connect(self, connection: Connection) -> None:
@@ -158,23 +159,35 @@ class Runtime:
     # Invocations
 
     async def _tool(self, params: Mapping[str, Any]) -> object:
-        tool = self._plugin.tools.get(_name(params, "tool"))
-        if tool is None:
-            raise NotFound(f"The plugin {self._plugin.name} has no tool {params['tool']!r}.")
+        name = _name(params, "tool")
+        tool, dynamic = self._plugin.tools.get(name), self._plugin.dynamic
+        if tool is None and dynamic is None:
+            raise NotFound(f"The plugin {self._plugin.name} has no tool {name!r}.")
         args = params.get("args", {})
         if not isinstance(args, dict):
             raise InvalidInput("args must be an object.")
         try:
-            content = await self._invoke(tool.function, self._context(params), **tool.bind(args))
+            if tool is not None:
+                content = await self._invoke(tool.function, self._context(params), **tool.bind(args))
+            elif dynamic is not None:
+                content = await self._invoke(dynamic, self._context(params), name, args)
         except (Exception, SystemExit) as error:
             known = homed_error(error)
             if self._work.cancel_called and isinstance(known, Stopped):
                 raise  # plugin.stop ended it: that is no result of the tool
             if known is None:
-                log.exception("the tool %s failed", tool.name)
+                log.exception("the tool %s failed", name)
             text = f"{type(error).__name__}: {error}" if known is None else str(known)
             return {"content": text, "is_error": True}
         return {"content": "" if content is None else content, "is_error": False}
+
+    async def _schedule(self, params: Mapping[str, Any]) -> object:
+        name = _name(params, "name")
+        function = self._plugin.schedules.get(name)
+        if function is None:
+            raise NotFound(f"The plugin {self._plugin.name} does nothing at {name!r}.")
+        await self._invoke(function, self._ready(), Due(name, float(params["due"]), int(params.get("missed", 0))))
+        return {}
 
     async def _stage(self, params: Mapping[str, Any]) -> object:
         stage = self._plugin.stages.get(_name(params, "stage"))
@@ -288,6 +301,7 @@ def registrations(plugin: Plugin) -> dict[str, Any]:
             {"name": o.name, "caps": list(o.caps), "description": o.description, "format": o.format} for o in outputs
         ],
         "inputs": list(plugin.inputs),
+        "schedules": list(plugin.schedules),
     }
 
 

@@ -32,7 +32,10 @@ __all__ = ["Call", "Harness", "Result", "harness"]
 
 MemoryStream = trio.StapledStream[trio.testing.MemorySendStream, trio.testing.MemoryReceiveStream]
 
-_DEFAULTS: dict[str, object] = {"core.log": {}, "core.announce": {}, "events.subscribe": {"seq": 0}}
+_DEFAULTS: dict[str, object] = {
+    "core.log": {}, "core.announce": {}, "core.busy": {}, "core.restart": {}, "core.schedule_set": {"at": 0.0},
+    "core.schedule_clear": {}, "core.tools_set": {"tools": []}, "events.subscribe": {"seq": 0},
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,10 @@ class Harness:
         params = {"output": name, "content": content, "call": "call_test", "thread": thread}
         answer: Mapping[str, Any] = await self.call(methods.OUTPUT_INVOKE, params)
         return answer
+
+    async def due(self, schedule: str, *, at: float = 0.0, missed: int = 0) -> None:
+        """Wake the plugin by a schedule of its own, and wait until it has done what it does then."""
+        await self.call(methods.SCHEDULE_INVOKE, {"name": schedule, "due": at, "missed": missed})
 
     async def emit(self, type_: str, *, thread: str = "", turn: str = "", **data: Any) -> None:
         """Send the plugin a notice."""

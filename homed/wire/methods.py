@@ -32,10 +32,20 @@ AUTH = "auth"
 ADMIN = "admin"
 MEMORY = "memory"
 PLUGIN_MGR = "plugin_mgr"
+COLD = "cold"
+KNOWLEDGE = "knowledge"
+TEXTLOG = "textlog"
+LLM = "llm"
+SOCIAL_READ = "social.read"
+SOCIAL_WRITE = "social.write"
+PUBLISH = "events.publish"
+SETTINGS_CROSS = "settings_cross"
+TOOLS = "tools"
 
-CAPABILITIES = frozenset({CORE, IO, NOTICES, CONTENT, AUTH, ADMIN, MEMORY, PLUGIN_MGR})
-PACKAGED_ONLY = frozenset({CONTENT, AUTH, ADMIN, MEMORY, PLUGIN_MGR})
+PACKAGED_ONLY = frozenset({CONTENT, PUBLISH, SOCIAL_WRITE, PLUGIN_MGR, SETTINGS_CROSS, TOOLS, AUTH, ADMIN})
 """Capabilities that no external plugin is ever granted."""
+
+CAPABILITIES = PACKAGED_ONLY | {CORE, IO, MEMORY, COLD, KNOWLEDGE, TEXTLOG, LLM, SOCIAL_READ, NOTICES}
 
 BINARY: dict[str, str] = {}
 """Method a plugin may call → its parameter that may come as bytes, by the arena."""
@@ -45,9 +55,16 @@ TO_KERNEL: dict[str, str] = {
     "core.announce": CORE,
     "core.settings_get": CORE,
     "core.settings_set": CORE,
+    "core.meta": CORE,
     "core.arena_alloc": CORE,
     "core.arena_free": CORE,
+    "core.restart": CORE,
+    "core.busy": CORE,
+    "core.tools_set": CORE,
+    "core.schedule_set": CORE,
+    "core.schedule_clear": CORE,
     "io.inject": IO,
+    "io.interrupt": IO,
     "io.upload": IO,
     "io.upload_cancel": IO,
     "io.block": IO,
@@ -61,7 +78,32 @@ TO_KERNEL: dict[str, str] = {
     "io.approvals": IO,
     "io.approve": IO,
     "events.subscribe": NOTICES,
+    "events.publish": PUBLISH,
     "memory.explain": MEMORY,
+    "memory.search": MEMORY,
+    "cold.query": COLD,
+    "knowledge.search": KNOWLEDGE,
+    "knowledge.list": KNOWLEDGE,
+    "knowledge.read": KNOWLEDGE,
+    "knowledge.add": KNOWLEDGE,
+    "knowledge.remove": KNOWLEDGE,
+    "textlog.read": TEXTLOG,
+    "llm.list": LLM,
+    "llm.current": LLM,
+    "llm.set": LLM,
+    "llm.complete": LLM,
+    "social.get_person": SOCIAL_READ,
+    "social.list_persons": SOCIAL_READ,
+    "social.get_trait": SOCIAL_READ,
+    "social.get_relations": SOCIAL_READ,
+    "social.get_network": SOCIAL_READ,
+    "social.set_role": SOCIAL_WRITE,
+    "social.set_name": SOCIAL_WRITE,
+    "settings.get": SETTINGS_CROSS,
+    "settings.list": SETTINGS_CROSS,
+    "settings.set": SETTINGS_CROSS,
+    "tools.call": TOOLS,
+    "tools.list": TOOLS,
     "auth.state": AUTH,
     "auth.redeem": AUTH,
     "auth.login": AUTH,
@@ -86,6 +128,10 @@ TO_KERNEL: dict[str, str] = {
     "admin.keys_list": ADMIN,
     "admin.keys_add": ADMIN,
     "admin.keys_remove": ADMIN,
+    "admin.peers_list": ADMIN,
+    "admin.peers_role": ADMIN,
+    "admin.rules_list": ADMIN,
+    "admin.rules_remove": ADMIN,
     "plugin_mgr.list": PLUGIN_MGR,
     "plugin_mgr.review": PLUGIN_MGR,
     "plugin_mgr.install": PLUGIN_MGR,
@@ -97,3 +143,6 @@ TO_KERNEL: dict[str, str] = {
     "plugin_mgr.info": PLUGIN_MGR,
 }
 """Method a plugin may call → capability it needs."""
+
+ON_BEHALF = frozenset(method for method, needed in TO_KERNEL.items() if needed not in (CORE, NOTICES, AUTH))
+"""Methods that act for somebody: called back within an invocation, they carry its call token."""

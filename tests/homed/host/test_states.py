@@ -16,7 +16,7 @@ def test_a_status_crosses_the_wire_as_documented() -> None:
     shown = json.loads(json.dumps(status.wire()))
     assert set(shown) == {
         "name", "name_zh", "version", "description", "state", "reason", "since", "pid", "tools", "trust", "crashes",
-        "retry_at",
+        "retry_at", "lazy", "busy",
     }  # fmt: skip
     assert (shown["state"], shown["trust"], shown["name_zh"]) == ("backoff", "packaged", "插件")
     assert shown["crashes"] == [{"at": 1.0, "code": None, "signal": 9, "stderr": "boom", "pending": ["tool.invoke a"]}]
