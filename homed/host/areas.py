@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from homed.host.arena import Arena, open_arena
 from homed.host.life import Plan
 from homed.host.ring import NO_RINGS, LifeRings, Rings
+from homed.host.segment import Segment
 from homed.host.states import Trust
 from homed.wire.layout import ENV
 
@@ -18,6 +19,7 @@ class LifeAreas:
     """``pass_fds`` go to the child, ``env`` says their numbers, ``handshake`` the bytes of each area by its name."""
 
     arena: Arena | None = None
+    segment: Segment | None = None
     rings: LifeRings = NO_RINGS
     pass_fds: tuple[int, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
@@ -29,10 +31,10 @@ NONE = LifeAreas()
 
 
 class Areas:
-    """Makes the areas of every life; ``rings`` are the host's own, None: nobody reads events from memory."""
+    """Makes the areas of every life; ``rings`` and ``segment`` are the host's own, None: nobody gets one."""
 
-    def __init__(self, rings: Rings | None = None) -> None:
-        self._rings = rings
+    def __init__(self, rings: Rings | None = None, segment: Segment | None = None) -> None:
+        self._rings, self._segment = rings, segment
 
     @contextmanager
     def of(self, plan: Plan) -> Iterator[LifeAreas]:
@@ -46,10 +48,21 @@ class Areas:
             if self._rings is not None:
                 packaged = plan.trust is Trust.PACKAGED
                 rings = stack.enter_context(self._rings.of(plan.capabilities, packaged=packaged))
+            shared = {"ARENA": (arena.fd, arena.size)}
+            segment = self._segment if _handles_stages(plan) else None
+            if segment is not None:
+                shared["SEGMENT"] = segment.fd, segment.size
+                stack.callback(segment.read_by, plan.name, False)
             yield LifeAreas(
                 arena,
+                segment,
                 rings,
-                (arena.fd, *rings.pass_fds),
-                {f"{ENV}ARENA": str(arena.fd), **rings.env},
-                {"arena": {"size": arena.size}, **rings.handshake},
+                (*(fd for fd, _ in shared.values()), *rings.pass_fds),
+                {**{f"{ENV}{name}": str(fd) for name, (fd, _) in shared.items()}, **rings.env},
+                {**{name.lower(): {"size": size} for name, (_, size) in shared.items()}, **rings.handshake},
             )
+
+
+def _handles_stages(plan: Plan) -> bool:
+    """Whether it may read whole contexts: it came with homed, and has a handler that is for every tool."""
+    return plan.trust is Trust.PACKAGED and any(stage.scope == "global" for stage in plan.manifest.stages)

@@ -14,6 +14,7 @@ from homed.errors import Denied, HomedError, InvalidInput, PluginFailed, Protoco
 from homed.events import SYSTEM, Bus
 from homed.host import grants
 from homed.host.areas import NONE, LifeAreas
+from homed.host.bulk import Bulk
 from homed.host.follow import Follower
 from homed.host.life import Cause, Life
 from homed.host.pluginlog import PluginLog
@@ -33,6 +34,8 @@ _CALLS_A_SECOND, _CALLS_BURST = 1000.0, 4000.0
 """What a plugin may ask of the kernel.  A page with a hundred readers stays far below; a runaway loop does not."""
 _LONGEST_LINE = 64 << 20
 """Bytes without a newline after which a plugin is given up; what is over 1 MiB was skipped already."""
+_MISUSES = 3
+"""Frames naming memory that is not the plugin's: an author's mistake shows with the first, the rest are for nothing."""
 
 
 class Dispatcher(Protocol):
@@ -83,6 +86,14 @@ class Caller:
         data = {"code": "announced", "plugin": self.plugin, "kind": kind, "message": address}
         self._session.ports.bus.post(SYSTEM, data=data)
 
+    def arena_alloc(self, length: int) -> int:
+        """A block of the plugin's arena, for it to write into: its offset.  `Unavailable` when there is no room."""
+        return self._session.bulk.alloc(length)
+
+    def arena_free(self, off: int) -> None:
+        """Take back a block that the plugin has or was given.  `ProtocolError` for any other."""
+        self._session.bulk.free(off)
+
     async def log(self, level: str, message: str) -> None:
         """Add a line to this plugin's own log."""
         await self._session.ports.log.note(f"{level}: {message}")
@@ -102,9 +113,10 @@ class Session:
         """Calls that had no answer when the conversation ended."""
         self._life, self._child, self._name = life, child, plan.name
         self._caller = Caller(self, plan.name, plan.trust, plan.capabilities)
+        self.bulk, self._misuses = Bulk(areas.arena, self._misused), 0
         self._connection = Connection(
             _Metered(child.stdout), child.stdin, self, limits=Limits(quoting=True),
-            on_broken=self._broken, on_unanswered=self._unanswered,
+            on_broken=self._broken, on_unanswered=self._unanswered, on_untaken=self.bulk.untaken,
         )  # fmt: skip
         self._calls: dict[object, str] = {}
         slots = plan.manifest.in_flight
@@ -121,6 +133,9 @@ class Session:
         named = answer.get("areas") if isinstance(answer, dict) else None
         if isinstance(named, list):
             self.uses = frozenset(name for name in named if isinstance(name, str)) & self.areas.handshake.keys()
+        self.bulk.used = "arena" in self.uses
+        if self.areas.segment is not None:
+            self.areas.segment.read_by(self._name, "segment" in self.uses)
 
     async def converse(self) -> None:
         """Talk until either side ends it."""
@@ -152,8 +167,9 @@ class Session:
         if not self._bucket.take(trio.current_time()):
             self._life.doom(Cause.BROKEN, f"it floods homed with calls (over {_CALLS_A_SECOND:g} a second)")
             raise Unavailable("Too many calls.")
+        values: Any = self.bulk.taken(params, binary=methods.BINARY.get(method, ""))
         grants.require(self._name, self._caller.capabilities, method)
-        return await self.ports.dispatcher.dispatch(self._caller, method, params)
+        return await self.bulk.given(await self.ports.dispatcher.dispatch(self._caller, method, values))
 
     def notification(self, method: str, params: Mapping[str, Any]) -> None:  # noqa: ARG002 - the port says so
         """No notification from a plugin means anything yet: complain, and count it."""
@@ -184,12 +200,20 @@ class Session:
             )
         try:
             with self._counted(_label(method, params)):
-                left = max(0.001, begun + timeout - trio.current_time())
-                return await self._connection.request(method, params, timeout=left)
+                return await self._exchange(method, params, begun + timeout)
         except HomedError as error:
             raise self._explain(error, _label(method, params), timeout) from error
         finally:
             slots.release()
+
+    async def _exchange(self, method: str, params: Mapping[str, object], until: float) -> object:
+        async with self.bulk.lent(params, timeout=max(0.001, until - trio.current_time())) as framed:
+            left = max(0.001, until - trio.current_time())
+            answer = await self._connection.request(method, framed, timeout=left)
+        try:
+            return self.bulk.taken(answer)
+        except (ProtocolError, InvalidInput) as error:
+            raise PluginFailed(f"{self._name} answered with what cannot be read: {error.message}") from error
 
     async def ask(self, method: str, params: Mapping[str, object], *, timeout: float | None = None) -> Any:
         """A call of the host's own (handshake, init, start), outside the in-flight limit."""
@@ -212,6 +236,7 @@ class Session:
             try:
                 await self._connection.request(methods.PING, timeout=PING_EVERY - 1)
                 missed = 0
+                self.bulk.trim()
             except TimedOut:
                 missed += 1
                 _log.warning("%s did not answer ping %d of %d", self._name, missed, PING_MISSES)
@@ -266,8 +291,14 @@ class Session:
         return error
 
     def _unanswered(self, method: str) -> None:
-        if method in (methods.TOOL_INVOKE, methods.STAGE_INVOKE, methods.OUTPUT_INVOKE):
+        if method in (methods.TOOL_INVOKE, methods.STAGE_INVOKE, methods.OUTPUT_INVOKE, methods.SCHEDULE_INVOKE):
             self._life.doom(Cause.UNANSWERED, f"it did not stop {method} when told to")
+
+    def _misused(self, reason: str) -> None:
+        self._complain(f"misuse of its arena: {reason}")
+        self._misuses += 1
+        if self._misuses >= _MISUSES:
+            self._life.doom(Cause.BROKEN, f"it broke the protocol of its arena: {reason[:200]}")
 
     def _broken(self, reason: str) -> None:
         self._complain(f"unreadable output: {reason}")
