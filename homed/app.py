@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,13 +26,15 @@ from homed.failpoints import Failpoints, NoFailpoints
 from homed.host.discover import Broken, Installed, discover, packaged_folder
 from homed.host.facilities import Facilities
 from homed.host.host import Host, HostPorts
+from homed.host.launch import PRELOADED
 from homed.host.shelf import Shelf
 from homed.identity.logins import Logins
 from homed.lifecycle import House, cause_of, follow_settings, greet, report_damage, report_emptied, watch_signals
 from homed.log import logging_to, set_level
 from homed.order import ORDER
 from homed.paths import Paths
-from homed.proc import become_subreaper
+from homed.proc import Forker, become_subreaper
+from homed.proc.zygote import open_zygote
 from homed.redact import Redactor
 from homed.settings.plugin import definitions_of, settings_of
 from homed.settings.registry import Settings, open_settings
@@ -49,7 +51,10 @@ TURNS_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line said.  ``say`` prints a line for the person who started it."""
+    """What the command line said.  ``say`` prints a line for the person who started it.
+
+    Without ``zygote`` every plugin is a Python started afresh: for measuring.
+    """
 
     paths: Paths
     say: Callable[[str], None]
@@ -58,6 +63,7 @@ class Options:
     safe: bool = False
     wall: WallClock = system_wall_clock
     failpoints: Failpoints = field(default_factory=NoFailpoints)
+    zygote: bool = True
 
     @property
     def greeting(self) -> str:
@@ -104,13 +110,13 @@ def serve(options: Options) -> int:
 async def run(ground: Ground) -> None:
     """The nursery tree.  Returns after an orderly stop; cancelled, everything below ends in the same order."""
     options, found, door = ground.options, _plugins(ground.options), Door()
-    async with _open_floor(ground) as (store, settings):
+    async with _open_floor(ground) as (store, settings, zygote):
         for plugin in found:
             settings.define(definitions_of(plugin.manifest) if isinstance(plugin, Installed) else ())
         set_level(settings.str(LOG_LEVEL))
         for fault in () if options.safe else settings.unclaimed():  # without plugins nobody claims theirs
             _log.warning("%s", fault)
-        host, logins = build_host(ground, store, settings, found, door), Logins(store, settings, options.wall)
+        host, logins = build_host(ground, store, settings, found, door, zygote), Logins(store, settings, options.wall)
         stop = trio.Event()
         async with trio.open_nursery() as services:
             await services.start(watch_signals, stop, host)
@@ -132,14 +138,16 @@ async def run(ground: Ground) -> None:
 
 
 @asynccontextmanager
-async def _open_floor(ground: Ground) -> AsyncIterator[tuple[Store, Settings]]:
-    """What everything else stands on."""
-    options = ground.options
-    async with open_store(options.paths.db, failpoints=options.failpoints) as store:
-        ground.facilities.up("store")
+async def _open_floor(ground: Ground) -> AsyncIterator[tuple[Store, Settings, Forker | None]]:
+    """What everything else stands on; the zygote begins first, since its imports take as long as the rest."""
+    options, up = ground.options, ground.facilities.up
+    forks = options.zygote and not options.safe
+    forking = open_zygote(PRELOADED, child_environment(), f"{options.paths.family}-zygote") if forks else nullcontext()
+    async with forking as zygote, open_store(options.paths.db, failpoints=options.failpoints) as store:
+        up("store")
         async with open_settings(store, ground.overrides, ground.secrets, wall=options.wall) as settings:
-            ground.facilities.up("settings")
-            yield store, settings
+            up("settings")
+            yield store, settings, zygote
 
 
 async def converse(conversations: Conversations, stop: trio.Event, up: Callable[[], None]) -> None:
@@ -155,15 +163,16 @@ async def converse(conversations: Conversations, stop: trio.Event, up: Callable[
 
 
 def build_host(
-    ground: Ground, store: Store, settings: Settings, found: Sequence[Installed | Broken], door: Door
-) -> Host:
+    ground: Ground, store: Store, settings: Settings, found: Sequence[Installed | Broken], door: Door,
+    zygote: Forker | None,
+) -> Host:  # fmt: skip
     """The plugins' host: it needs the store and the settings, and whoever answers its plugins comes to the door."""
     return Host(
         found,
         HostPorts(
             store=store, bus=ground.bus, dispatcher=door, data=ground.options.paths.data, wall=ground.options.wall,
             child_env=child_environment(), config_for=lambda name: settings_of(settings, name),
-            redact=ground.redactor.redact, reserved=RESERVED, facilities=ground.facilities,
+            redact=ground.redactor.redact, reserved=RESERVED, facilities=ground.facilities, zygote=zygote,
         ),
     )  # fmt: skip
 

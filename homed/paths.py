@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
@@ -21,6 +22,11 @@ class Paths:
     """The files of one data folder.  ``data`` is absolute; nothing exists before ``create``."""
 
     data: Path
+
+    @property
+    def family(self) -> str:
+        """What the marks of all processes of this folder begin with."""
+        return hashlib.sha256(str(self.data.resolve()).encode()).hexdigest()[:8]
 
     @property
     def db(self) -> Path:

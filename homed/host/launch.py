@@ -18,7 +18,7 @@ from homed.host.life import Cause, Ending, Fate, Life, Plan
 from homed.host.session import Session, SessionPorts
 from homed.host.states import Trust
 from homed.host.suits import misfit
-from homed.proc import Child, Command, Exit, spawn, stop_ladder
+from homed.proc import Child, Command, Exit, Forker, spawn, stop_ladder
 from homed.wire import methods, version
 from homed.wire.manifest import Manifest
 from homed.wire.registration import differences
@@ -35,9 +35,16 @@ _UNTALKABLE_GRACE = 1.0
 """Seconds between EOF and SIGTERM for a plugin that cannot be asked: never up, or its conversation is over."""
 
 
+PRELOADED = ("trio", "homed.sdk", "homed.sdk.clients", "datetime", "typing_extensions")
+"""What most Python plugins import: their zygote has done so before it forks them."""
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchPorts:
-    """What launching needs.  ``env`` is all that a child inherits of ours; ``family`` begins all its marks."""
+    """What launching needs.  ``env`` is all that a child inherits of ours; ``family`` begins all its marks.
+
+    Python plugins are forked by ``zygote``, if there is one.
+    """
 
     family: str
     env: Mapping[str, str]
@@ -45,6 +52,7 @@ class LaunchPorts:
     data_dir: Callable[[str], Path]
     session: Callable[[str], SessionPorts]
     areas: Areas = field(default_factory=Areas)
+    zygote: Forker | None = None
 
 
 class ProcessLauncher:
@@ -64,7 +72,8 @@ class ProcessLauncher:
             command = self._command(life.plan, data_dir)
             with self._ports.areas.of(life.plan) as areas:  # outlives the process: unmapped after the reaping
                 command = replace(command, env={**command.env, **areas.env}, pass_fds=areas.pass_fds)
-                async with spawn(command, mark=f"{self._ports.family}:{name}:{secrets.token_hex(4)}") as child:
+                mark = f"{self._ports.family}:{name}:{secrets.token_hex(4)}"
+                async with spawn(command, mark=mark, by=self._ports.zygote) as child:
                     life.started(child.pid)
                     return await self._live(life, child, Session(life, child, ports, areas), data_dir)
         except ConfigError as error:
