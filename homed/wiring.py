@@ -37,7 +37,6 @@ from homed.lifecycle import House, Say
 from homed.paths import Paths
 from homed.providers.local.models import LocalPorts
 from homed.providers.registry import open_sources
-from homed.settings.plugin import definitions_of
 from homed.settings.registry import Settings
 from homed.store.files import MediaFiles
 
@@ -98,7 +97,7 @@ def _packages(house: House) -> Packages:
 
     return Packages(
         PackagePorts(
-            plugins=house.host, settings=house.settings, store=house.store, definitions=definitions_of, data_of=data_of,
+            plugins=house.host, settings=house.settings, store=house.store, data_of=data_of,
             shelf=Shelf(paths.plugins, house.failpoints), wall=house.wall, failpoints=house.failpoints,
         )
     )  # fmt: skip

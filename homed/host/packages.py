@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,8 +13,7 @@ from typing import Protocol
 import trio
 
 from homed.clock import WallClock, system_wall_clock
-from homed.config.definitions import Definition
-from homed.errors import Conflict, Denied, HomedError, InvalidInput, NotFound
+from homed.errors import Conflict, Denied, HomedError, InvalidInput
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.host import grants
 from homed.host.discover import Broken, Installed
@@ -23,7 +21,7 @@ from homed.host.review import Machine, Present, Review, review
 from homed.host.shelf import Shelf
 from homed.host.states import PluginStatus, Trust
 from homed.store.rows import Storage, Tx
-from homed.wire.manifest import Manifest, load_manifest
+from homed.wire.manifest import load_manifest
 from homed.wire.package import Package, open_package
 from homed.wire.version import CORE
 
@@ -32,7 +30,6 @@ CHANGE_LIMIT = 60.0
 asked for it went away.  A ladder takes 8, the rest is a few renames and commits."""
 
 _TABLES = ("grants", "plugin_packages", "plugin_tools", "plugin_schedules", "plugin_states", "crash_reports")
-_OF_DATA = ("plugin_schedules",)
 
 
 class Plugins(Protocol):
@@ -62,13 +59,13 @@ class Plugins(Protocol):
         """End one and begin again with this."""
         ...
 
+    async def replace(self, name: str, make: Callable[[], Awaitable[Installed]]) -> PluginStatus:
+        """The same with what ``make`` makes once the old one has ended; if that raises, the old one comes back."""
+        ...
+
 
 class PluginSettings(Protocol):
     """The settings, as far as they are used here."""
-
-    def redefine(self, prefix: str, definitions: Iterable[Definition]) -> None:
-        """These, and no others below ``prefix``."""
-        ...
 
     async def discard(self, prefix: str) -> None:
         """Forget stored values and secrets below ``prefix``."""
@@ -87,14 +84,12 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackagePorts:
-    """What managing packages needs.  ``definitions`` makes settings of a manifest; ``data_of`` is a plugin's own files
-    (folder and logs), which may not exist."""
+    """What managing packages needs.  ``data_of``: a plugin's own files (folder and logs), which may not exist."""
 
     plugins: Plugins
     settings: PluginSettings
     store: Storage
     shelf: Shelf
-    definitions: Callable[[Manifest], Sequence[Definition]]
     data_of: Callable[[str], Sequence[Path]]
     machine: Machine = field(default_factory=lambda: Machine(CORE, sys.platform))
     wall: WallClock = system_wall_clock
@@ -130,9 +125,20 @@ class Packages:
                 package.archive.path.unlink(missing_ok=True)
                 raise
             fresh = await trio.to_thread.run_sync(self._ports.shelf.unpack, package)
-            with trio.CancelScope(shield=True, deadline=trio.current_time() + CHANGE_LIMIT):
-                new = await self._put(package, fresh, wanted, source)
-            return await self._ports.plugins.add(new)
+            change = _Change(self._ports, package, fresh, wanted, source)
+            try:
+                if found.present is not None:
+                    status = await self._ports.plugins.replace(found.name, change.make)
+                else:
+                    with trio.CancelScope(shield=True, deadline=trio.current_time() + CHANGE_LIMIT):
+                        new = await change.make()
+                    status = await self._ports.plugins.add(new)
+            except HomedError:
+                await trio.to_thread.run_sync(self._ports.shelf.drop, fresh)
+                raise
+            if change.failed is not None:
+                raise change.failed
+            return status
 
     async def remove(self, name: str, *, keep_data: bool) -> None:
         """End an external plugin and delete it with its grants, schedules and what the model was told it can do.
@@ -146,9 +152,8 @@ class Packages:
                 await self._ports.plugins.remove(name)
                 await trio.to_thread.run_sync(self._ports.shelf.remove, name)
                 await self._ports.store.write(lambda tx: _forget(tx, name, status.tools))
-                self._ports.settings.redefine(_prefix(name), ())
                 if not keep_data:
-                    await self._ports.settings.discard(_prefix(name))
+                    await self._ports.settings.discard(f"plugin.{name}.")
                     await trio.to_thread.run_sync(_delete, list(self._ports.data_of(name)))
 
     async def reload(self, name: str) -> PluginStatus:
@@ -159,8 +164,12 @@ class Packages:
             manifest = await trio.to_thread.run_sync(load_manifest, found.folder)
             if manifest.name != name and isinstance(found, Installed):
                 raise Conflict(f"The folder of {name} now holds a plugin called {manifest.name}.")
-            self._ports.settings.redefine(_prefix(name), self._ports.definitions(manifest))
-            return await self._ports.plugins.reload(name, Installed(manifest, found.folder, found.trust))
+            new = Installed(manifest, found.folder, found.trust)
+            if manifest.name == name:
+                return await self._ports.plugins.reload(name, new)
+            status = await self._ports.plugins.add(new)  # one that was called by its folder while it could not be read
+            await self._ports.plugins.remove(name)
+            return status
 
     async def grant(self, name: str, capabilities: Collection[str]) -> PluginStatus:
         """Set what an external plugin may do: these and no others, from its next start on, which is now."""
@@ -194,48 +203,6 @@ class Packages:
         present = Present(there.version, there.trust, await self.granted(name)) if there else None
         return review(package, self._ports.machine, present, taken)
 
-    async def _put(self, package: Package, fresh: Path, wanted: frozenset[str], source: str) -> Installed:
-        """End the old one, swap the folders, write down what was granted.  Any error puts the old one back to work."""
-        manifest, ports = package.manifest, self._ports
-        async with self._ended(manifest.name):
-            try:
-                ports.settings.redefine(_prefix(manifest.name), ports.definitions(manifest))
-                # what is taken back goes first and what is given comes last: at no moment has either one more than both
-                await ports.store.write(partial(_narrow, plugin=manifest.name, wanted=wanted))
-                ports.failpoints.reach("package.narrowed")
-                folder = await trio.to_thread.run_sync(ports.shelf.place_new, manifest.name, fresh)
-            except BaseException:
-                await trio.to_thread.run_sync(ports.shelf.drop, fresh)
-                raise
-        new = Installed(manifest, folder, Trust.EXTERNAL)
-        provenance = Provenance(manifest.version, package.sha256, source, ports.wall())
-        try:
-            await ports.store.write(partial(_record, plugin=manifest.name, wanted=wanted, provenance=provenance))
-        except HomedError:  # it is in place all the same, with what it was granted before
-            await ports.plugins.add(new)
-            raise
-        ports.failpoints.reach("package.recorded")
-        return new
-
-    @asynccontextmanager
-    async def _ended(self, name: str) -> AsyncIterator[None]:
-        """Without the plugin of that name for the length of the block; an error inside brings it back."""
-        try:
-            old = self._ports.plugins.found(name)
-        except NotFound:
-            yield
-            return
-        before = await self._ports.store.read(lambda tx: grants.granted(tx, name))
-        await self._ports.plugins.remove(name)
-        try:
-            yield
-        except Exception:
-            await self._ports.store.write(partial(_grant, plugin=name, wanted=before, at=self._ports.wall()))
-            if isinstance(old, Installed):
-                self._ports.settings.redefine(_prefix(name), self._ports.definitions(old.manifest))
-                await self._ports.plugins.add(old)
-            raise
-
     def _external(self, name: str) -> PluginStatus:
         status = self._ports.plugins.status(name)
         if status.trust is not Trust.EXTERNAL:
@@ -243,6 +210,41 @@ class Packages:
                 f"The plugin {name} came with homed.", hint=f"Disable it instead: homed plugin disable {name}."
             )
         return status
+
+
+@dataclass(slots=True)
+class _Change:
+    """The steps of putting a package in place of what was there, while nothing of that runs."""
+
+    ports: PackagePorts
+    package: Package
+    fresh: Path
+    wanted: frozenset[str]
+    source: str
+    failed: HomedError | None = None
+
+    async def make(self) -> Installed:
+        """Put it in place.  After an error the old one is there with what it was granted.
+
+        What is taken back of the grants goes first and what is given comes last, so that at no moment, and after no
+        kill, either of the two versions has one that was not meant for it.
+        """
+        manifest, ports = self.package.manifest, self.ports
+        before = await ports.store.read(lambda tx: grants.granted(tx, manifest.name))
+        await ports.store.write(partial(_narrow, plugin=manifest.name, wanted=self.wanted))
+        ports.failpoints.reach("package.narrowed")
+        try:
+            folder = await trio.to_thread.run_sync(ports.shelf.place_new, manifest.name, self.fresh)
+        except HomedError:
+            await ports.store.write(partial(_grant, plugin=manifest.name, wanted=before, at=ports.wall()))
+            raise
+        provenance = Provenance(manifest.version, self.package.sha256, self.source, ports.wall())
+        try:
+            await ports.store.write(partial(_record, plugin=manifest.name, wanted=self.wanted, provenance=provenance))
+        except HomedError as error:  # it is in place all the same, with fewer grants, and runs
+            self.failed = error
+        ports.failpoints.reach("package.recorded")
+        return Installed(manifest, folder, Trust.EXTERNAL)
 
 
 def _checked_grants(found: Review, grant: Collection[str]) -> frozenset[str]:
@@ -263,10 +265,6 @@ def _absolute(path: Path) -> Path:
     if not path.is_absolute():
         raise InvalidInput(f"{path} is no absolute path.", hint="homed has another working folder than you.")
     return path
-
-
-def _prefix(name: str) -> str:
-    return f"plugin.{name}."
 
 
 def _narrow(tx: Tx, *, plugin: str, wanted: frozenset[str]) -> None:

@@ -40,6 +40,11 @@ class Review:
     warnings: tuple[str, ...]
 
     @property
+    def name(self) -> str:
+        """The plugin's."""
+        return self.package.manifest.name
+
+    @property
     def grantable(self) -> frozenset[str]:
         """What it asks for and may be given."""
         return frozenset(self.package.manifest.capabilities) - methods.PACKAGED_ONLY - {methods.CORE}

@@ -23,6 +23,16 @@ def definitions_of(manifest: Manifest) -> list[Definition]:
     return [_definition(manifest, spec) for spec in manifest.settings]
 
 
+def define_plugin(settings: Settings, manifest: Manifest) -> None:
+    """A plugin is there, or another version of it: these are its settings now.  `ConfigError` as `Settings.define`."""
+    settings.redefine(full_key(manifest.name, ""), definitions_of(manifest))
+
+
+def undefine_plugin(settings: Settings, manifest: Manifest) -> None:
+    """A plugin is gone; what was stored for it stays stored."""
+    settings.redefine(full_key(manifest.name, ""), ())
+
+
 def plugin_settings(settings: Settings, manifest: Manifest) -> dict[str, object]:
     """The values in force of what a manifest declares, keys without prefix: the ``config`` of ``plugin.init``."""
     return {spec.key: settings.get(full_key(manifest.name, spec.key)) for spec in manifest.settings}
@@ -33,6 +43,28 @@ def settings_of(settings: Settings, plugin: str) -> dict[str, object]:
     prefix = full_key(plugin, "")
     found = settings.list_(prefix, hidden=True)
     return {view.key.removeprefix(prefix): settings.get(view.key) for view in found}
+
+
+class PluginSettings:
+    """The settings of the plugins there are, which come and go while homed runs."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._manifests: dict[str, Manifest] = {}
+
+    def define(self, manifest: Manifest) -> None:
+        """Take on a plugin's settings.  Raises `ConfigError` when what was given from outside does not fit them."""
+        self._settings.define(definitions_of(manifest))
+        self._manifests[manifest.name] = manifest
+
+    def undefine(self, manifest: Manifest) -> None:
+        """The plugin is gone."""
+        self._manifests.pop(manifest.name, None)
+        self._settings.undefine(full_key(manifest.name, spec.key) for spec in manifest.settings)
+
+    def config_for(self, name: str) -> dict[str, object]:
+        """The ``config`` of ``plugin.init``; nothing for a plugin that is not there."""
+        return plugin_settings(self._settings, self._manifests[name]) if name in self._manifests else {}
 
 
 def full_key(plugin: str, key: str) -> str:
