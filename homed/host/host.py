@@ -100,7 +100,7 @@ class Host:
         launch = LaunchPorts(
             self._family, ports.child_env, ports.config_for, paths.plugin_data,
             lambda name: SessionPorts(ports.bus, ports.dispatcher, self._roster.log(name)),
-            Areas(self._rings, self.segment),
+            Areas(self._rings, self.segment), ports.zygote,
         )  # fmt: skip
         self._launcher = launcher or ProcessLauncher(launch)
         self._history = StoredHistory(ports.store)
