@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import trio
@@ -321,17 +321,19 @@ class Supervisor:
         self._set(*((State.DISABLED, DISABLED_REASON) if disabled else (State.STOPPED, OFF_REASON)))
 
     async def _sleep(self) -> None:
-        """Until somebody wakes it, or something that it needs is up or has failed."""
-        facilities = self._ports.facilities
+        """Until somebody wakes it, or something that it needs is up, has failed or is mended."""
+        facilities, needs = self._ports.facilities, self.plan.manifest.needs
         async with trio.open_nursery() as nursery:
-            for name in facilities.waiting(self.plan.manifest.needs):
-                nursery.start_soon(self._hear_of, name)
+            if facilities.blocked(needs):
+                nursery.start_soon(self._hear_of, facilities.mended, needs)
+            for name in facilities.waiting(needs):
+                nursery.start_soon(self._hear_of, facilities.wait, (name,))
             await self.front.wake.wait()
             nursery.cancel_scope.cancel()
         self.front.wake = trio.Event()
 
-    async def _hear_of(self, facility: str) -> None:
-        await self._ports.facilities.wait([facility])
+    async def _hear_of(self, change: Callable[[Sequence[str]], Awaitable[object]], names: Sequence[str]) -> None:
+        await change(names)
         self.front.wake.set()
 
     def _claim(self) -> bool:
