@@ -48,6 +48,10 @@ class RecordingDispatcher:
             given = str(params.get("via", "rpc"))
             seq = caller.subscribe(None, content=bool(params.get("content")), via=given)
             return {"seq": seq, "cursor": seq, "mask": ALL}
+        if method == "core.arena_alloc":
+            return {"off": caller.arena_alloc(int(str(params["len"])))}
+        if method == "core.arena_free":
+            caller.arena_free(int(str(params["off"])))
         if method == "core.announce":
             caller.announce(str(params["kind"]), str(params["address"]))
         return {}
