@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
@@ -36,7 +37,7 @@ from homed.paths import Paths
 from homed.proc import Forker, become_subreaper
 from homed.proc.zygote import open_zygote
 from homed.redact import Redactor
-from homed.settings.plugin import definitions_of, settings_of
+from homed.settings.plugin import define_plugin, definitions_of, settings_of, undefine_plugin
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import Store, open_store
 
@@ -172,6 +173,7 @@ def build_host(
         HostPorts(
             store=store, bus=ground.bus, dispatcher=door, data=ground.options.paths.data, wall=ground.options.wall,
             child_env=child_environment(), config_for=lambda name: settings_of(settings, name),
+            define=partial(define_plugin, settings), undefine=partial(undefine_plugin, settings),
             redact=ground.redactor.redact, reserved=RESERVED, facilities=ground.facilities, zygote=zygote,
         ),
     )  # fmt: skip
