@@ -45,28 +45,6 @@ def settings_of(settings: Settings, plugin: str) -> dict[str, object]:
     return {view.key.removeprefix(prefix): settings.get(view.key) for view in found}
 
 
-class PluginSettings:
-    """The settings of the plugins there are, which come and go while homed runs."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._manifests: dict[str, Manifest] = {}
-
-    def define(self, manifest: Manifest) -> None:
-        """Take on a plugin's settings.  Raises `ConfigError` when what was given from outside does not fit them."""
-        self._settings.define(definitions_of(manifest))
-        self._manifests[manifest.name] = manifest
-
-    def undefine(self, manifest: Manifest) -> None:
-        """The plugin is gone."""
-        self._manifests.pop(manifest.name, None)
-        self._settings.undefine(full_key(manifest.name, spec.key) for spec in manifest.settings)
-
-    def config_for(self, name: str) -> dict[str, object]:
-        """The ``config`` of ``plugin.init``; nothing for a plugin that is not there."""
-        return plugin_settings(self._settings, self._manifests[name]) if name in self._manifests else {}
-
-
 def full_key(plugin: str, key: str) -> str:
     """``plugin.NAME.KEY``."""
     return f"{PREFIX}{plugin}.{key}"
