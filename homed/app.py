@@ -97,10 +97,8 @@ def serve(options: Options) -> int:
     with data_lock(options.paths), logging_to(options.paths.log, level="info", redact=redactor.redact):
         report_emptied(options.paths, options.say)
         facilities = Facilities(ORDER, options.failpoints)
-        facilities.up("config")
-        bus = Bus(options.wall)
-        facilities.up("events")
-        ground = Ground(options, _overrides(options, environment), secrets, redactor, bus, facilities)
+        ground = Ground(options, _overrides(options, environment), secrets, redactor, Bus(options.wall), facilities)
+        facilities.up("config", "events")
         try:
             trio.run(run, ground)
         except BaseExceptionGroup as group:
@@ -118,6 +116,7 @@ async def run(ground: Ground) -> None:
         for fault in () if options.safe else settings.unclaimed():  # without plugins nobody claims theirs
             _log.warning("%s", fault)
         host, logins = build_host(ground, store, settings, found, door, zygote), Logins(store, settings, options.wall)
+        ground.facilities.up("identity")
         stop = trio.Event()
         async with trio.open_nursery() as services:
             await services.start(watch_signals, stop, host)
@@ -126,6 +125,7 @@ async def run(ground: Ground) -> None:
             services.start_soon(greet, ground.bus, logins, options.say, options.paths)
             async with trio.open_nursery() as plugins:
                 await plugins.start(host.run)
+                ground.facilities.up("ring", "scheduler", "segment")
                 open_kernel = await trio.to_thread.run_sync(_load_kernel)
                 house = House(
                     paths=options.paths, store=store, settings=settings, secrets=ground.secrets,

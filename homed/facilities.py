@@ -58,7 +58,7 @@ def _said(tree: ast.Module, module: str) -> dict[str, Any]:
 
 
 def arrange(providers: Iterable[Provider]) -> tuple[Provider, ...]:
-    """The providers so that each stands after what it needs; slow ones as late as that allows, else by name.
+    """The providers so that each stands after what it needs: by how much is below them, then by name; slow ones last.
 
     Raises `ConfigError` naming the whole cycle, both sides of a missing provider, both providers of one facility, or
     a word that no manifest could use.
@@ -78,9 +78,10 @@ def arrange(providers: Iterable[Provider]) -> tuple[Provider, ...]:
         ready = [provider for provider in left.values() if done.issuperset(provider.needs)]
         if not ready:
             raise ConfigError(f"Facilities need each other in a circle: {' → '.join(_circle(left))}.", hint=_MEND)
-        order.append(min(ready, key=lambda provider: (provider.slow, provider.facility)))
-        del left[order[-1].facility]
-    return tuple(order)
+        order += sorted(ready, key=lambda provider: provider.facility)
+        for provider in ready:
+            del left[provider.facility]
+    return tuple(sorted(order, key=lambda provider: provider.slow))
 
 
 def _check(provider: Provider, named: dict[str, Provider]) -> None:

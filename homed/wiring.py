@@ -14,22 +14,27 @@ from pathlib import Path
 import trio
 
 from homed.agent import prompt
+from homed.agent.complete import Completions
 from homed.agent.conversations import Conversations
 from homed.agent.explain import Explanations
 from homed.agent.media import Media
 from homed.agent.ports import AgentPorts
+from homed.agent.remember import Remembering
 from homed.agent.uploads import Uploads
 from homed.api.dispatch import ApiDispatcher
 from homed.api.overview import Overview
 from homed.api.ports import ApiPorts
+from homed.builtin.coldcontext import ColdQuery
 from homed.builtin.tools import builtin_tools
 from homed.clock import WallClock
 from homed.config.definitions import PERSONA
 from homed.config.environment import child_environment
 from homed.host.packages import PackagePorts, Packages
+from homed.host.publish import Publisher
 from homed.host.shelf import Shelf
 from homed.identity.keys import ApiKeys
 from homed.identity.peers import Directory
+from homed.identity.people import People
 from homed.identity.rules import Rules
 from homed.identity.tokens import CallTokens
 from homed.jobs.selflook import SelfLook
@@ -52,19 +57,17 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     tokens, files = CallTokens(), MediaFiles(house.paths.media)
     store, wall, redactor = house.store, house.wall, house.redactor
     media = Media(store, files, redactor)
-    up = house.facilities.up
     async with (
         open_sources(house.settings, house.secrets, redactor.know, local) as sources,
         trio.open_nursery() as slow,
     ):
         slow.start_soon(sources.bring_up, house.facilities)
-        directory = Directory(store, wall)
-        up("identity")
+        directory, rules = Directory(store, wall), Rules(store, wall)
         uploads = Uploads(store, files, redactor, wall=wall, failpoints=house.failpoints)
         conversations = Conversations(
             AgentPorts(
                 store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
-                rules=Rules(store, wall), tokens=tokens, redactor=redactor, wall=wall, failpoints=house.failpoints,
+                rules=rules, tokens=tokens, redactor=redactor, wall=wall, failpoints=house.failpoints,
                 builtins=builtin_tools(store, house.host.registry, wall, house.failpoints, media), media=media,
             ),
             uploads,
@@ -80,11 +83,13 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             directory=directory, tokens=tokens, logins=house.logins, conversations=conversations,
             host=house.host, settings=house.settings, sources=sources, status=overview, doctor=look,
             archive=conversations.archive, memory=Explanations(store), uploads=uploads,
-            keys=ApiKeys(store, redactor.know, wall), packages=_packages(house),
+            keys=ApiKeys(store, redactor.know, wall), packages=_packages(house), calling=conversations.calling,
+            remembering=Remembering(store, redactor), cold=ColdQuery(store, wall, house.failpoints),
+            completions=Completions(sources, redactor), people=People(store), rules=rules,
+            publisher=Publisher(house.bus, redactor),
         )  # fmt: skip
         with house.door.open_to(ApiDispatcher(api)):
-            for name in BEHIND_THE_DOOR:
-                up(name)
+            house.facilities.up(*BEHIND_THE_DOOR)
             yield conversations
         slow.cancel_scope.cancel()
 

@@ -21,7 +21,7 @@ from homed.host.states import Trust
 from homed.wire.methods import STAGE_INVOKE
 
 PROVIDES = ("stages",)
-NEEDS = ("events", "identity")
+NEEDS = ("events", "identity", "segment")
 
 CLOSED = "closed"
 OWN_TOOLS = "own-tools"

@@ -64,8 +64,12 @@ class Facilities:
         made._ups = dict.fromkeys(made._needs)
         return made
 
-    def up(self, name: str) -> None:
-        """It is up, for good, whatever was said before: whoever waits for it goes on."""
+    def up(self, *names: str) -> None:
+        """They are up, for good, whatever was said before: whoever waits for them goes on."""
+        for name in names:
+            self._up(name)
+
+    def _up(self, name: str) -> None:
         self._known(name)
         try:
             self._failpoints.reach(f"facility.{name}")

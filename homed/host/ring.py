@@ -22,6 +22,9 @@ from homed.wire import methods
 from homed.wire.layout import ENV
 from homed.wire.layout.ring import NUMBERS, SLOTS, Writer, mask_of, size
 
+PROVIDES = ("ring",)
+NEEDS = ("events", "settings")
+
 _log = logging.getLogger(__name__)
 
 CONTENT, NOTICES = "content", "notices"

@@ -18,6 +18,9 @@ from homed.errors import Conflict, HomedError, InvalidInput, NotFound, StorageEr
 from homed.store.rows import Damaged, Storage, Tx
 from homed.wire.manifest import MOST_OFTEN, MOST_SELDOM, NAME, Manifest
 
+PROVIDES = ("scheduler",)
+NEEDS = ("store", "settings")
+
 _log = logging.getLogger(__name__)
 
 NAP = 30.0

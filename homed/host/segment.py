@@ -14,6 +14,9 @@ from homed.host.allocate import Allocator, Block
 from homed.host.arena import seal, shared_memory
 from homed.wire.layout.segment import CONTENT, SIZE, SLOTS, Slots, encode_context, write_segment_header
 
+PROVIDES = ("segment",)
+NEEDS = ("settings",)
+
 
 class Segment:
     """The one writer.  The memory is made when the first plugin is to read it, and goes with `close`."""

@@ -17,6 +17,9 @@ from homed.identity.ports import TextSettings
 from homed.identity.sessions import Login, LoginRows
 from homed.store.rows import Storage
 
+PROVIDES = ("identity",)
+NEEDS = ("store", "settings")
+
 LINK_SECONDS = 300.0
 SESSION_SECONDS = 86_400.0
 OWNER_PEER = "webui:owner"

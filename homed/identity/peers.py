@@ -10,9 +10,6 @@ from homed.errors import Conflict, Denied, InvalidInput, NotFound, StorageError
 from homed.identity.roles import Identity, Role, scope_of
 from homed.store.rows import Damaged, ReadOnly, Storage, Tx
 
-PROVIDES = ("identity",)
-NEEDS = ("store", "settings")
-
 log = logging.getLogger(__name__)
 
 SEEDED_OWNERS = frozenset({"webui:owner", "cli:owner", "timer:owner"})

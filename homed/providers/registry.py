@@ -95,8 +95,8 @@ class SecretsPort(Protocol):
 class FacilityPort(Protocol):
     """Who is told that a facility is up, or why it is not."""
 
-    def up(self, name: str) -> None:
-        """It is up, for good."""
+    def up(self, *names: str) -> None:
+        """They are up, for good."""
         ...
 
     def fail(self, name: str, reason: str) -> None:
