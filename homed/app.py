@@ -96,8 +96,8 @@ def serve(options: Options) -> int:
     become_subreaper()
     with data_lock(options.paths), logging_to(options.paths.log, level="info", redact=redactor.redact):
         report_emptied(options.paths, options.say)
-        facilities = Facilities(ORDER, options.failpoints)
-        ground = Ground(options, _overrides(options, environment), secrets, redactor, Bus(options.wall), facilities)
+        facilities, bus = Facilities(ORDER, options.failpoints), Bus(options.wall)
+        ground = Ground(options, _overrides(options, environment), secrets, redactor, bus, facilities)
         facilities.up("config", "events")
         try:
             trio.run(run, ground)
@@ -141,9 +141,9 @@ async def run(ground: Ground) -> None:
 @asynccontextmanager
 async def _open_floor(ground: Ground) -> AsyncIterator[tuple[Store, Settings, Forker | None]]:
     """What everything else stands on; the zygote begins first, since its imports take as long as the rest."""
-    options, up = ground.options, ground.facilities.up
+    options, up, env = ground.options, ground.facilities.up, child_environment()
     forks = options.zygote and not options.safe
-    forking = open_zygote(PRELOADED, child_environment(), f"{options.paths.family}-zygote") if forks else nullcontext()
+    forking = open_zygote(PRELOADED, env, f"{options.paths.family}-zygote") if forks else nullcontext()
     async with forking as zygote, open_store(options.paths.db, failpoints=options.failpoints) as store:
         up("store")
         async with open_settings(store, ground.overrides, ground.secrets, wall=options.wall) as settings:
