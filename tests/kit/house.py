@@ -26,8 +26,9 @@ from tests.kit.probe import Probe
 from waiter.endpoint import places
 from waiter.link import Link, dial
 
-PACKAGED = ("webui", "timer", "files", "shell", "sanitizer", "cli")
-SETTLED = ("ready", "disabled", "stopped")
+PLUGINS = Path(__file__).parents[2] / "plugins"
+PACKAGED = tuple(sorted(found.parent.name for found in PLUGINS.glob("*/plugin.json")))
+SETTLED = ("ready", "disabled", "stopped", "lazy")
 
 
 @dataclass(kw_only=True)
