@@ -35,14 +35,22 @@ THREAD = "thread"
 PLUGIN_STATE = "plugin_state"
 SYSTEM = "system"
 RECALL = "recall"
+REASONING = "reasoning"
+MEMORY = "memory"
+TERMINAL_OUTPUT = "terminal_output"
+SKILL_DETECTED = "skill_detected"
 
 TYPES = frozenset(
     {
         RAW_INPUT, TURN, CONTENT_DELTA, REASONING_DELTA, TOOL_CALL, APPROVAL, AGENT_OUTPUT, AGENT_LLM_CHAIN,
-        AGENT_ERROR, STAGE, PROGRESS, THREAD, PLUGIN_STATE, SYSTEM, RECALL,
+        AGENT_ERROR, STAGE, PROGRESS, THREAD, PLUGIN_STATE, SYSTEM, RECALL, REASONING, MEMORY,
+        TERMINAL_OUTPUT, SKILL_DETECTED,
     }
 )  # fmt: skip
 """Every notice type; `docs/wire.md` says what ``data`` holds for each."""
+
+PUBLISHED = frozenset({TERMINAL_OUTPUT, SKILL_DETECTED})
+"""Types that packaged plugins may post; all others are the kernel's own word."""
 
 CONTENT_KEYS = frozenset({"text", "args", "result", "error", "title", "calls", "reasoning", "message", "blocks"})
 """Keys of ``data`` that carry what people or models said; withheld from subscribers without ``events.content``."""

@@ -15,6 +15,7 @@ from homed.agent.calling import Calling
 from homed.agent.deletion import Deletion
 from homed.agent.indexing import keep_index
 from homed.agent.lanes import Lanes
+from homed.agent.levels import clamped
 from homed.agent.loop import Loop
 from homed.agent.ports import AgentPorts
 from homed.agent.recovery import recover, settle
@@ -149,6 +150,24 @@ class Conversations:
                 self._lanes.put(receipt.input)
         self._ports.failpoints.reach("accept.after_commit")
         return receipt
+
+    async def interrupt(self, who: Identity, message: Message, level: int) -> tuple[Receipt, int]:
+        """Begin a turn with a message now, of a level that is clamped here too; what counts of it is returned.
+
+        Only where no turn runs or waits: Unavailable says so where one does, and nothing is stored then.  To suspend a
+        turn and take it up again needs the scheduler, which is not there yet.  Raises otherwise what ``inject`` does.
+        """
+        counts = clamped(level)
+        await self._intake()
+        if message.thread:
+            await self._see(who, message.thread)
+            if self._lanes.get(message.thread) is not None:
+                raise Unavailable(
+                    "A turn is under way in this conversation, and homed cannot suspend one for another yet.",
+                    hint="Send it with io.inject to have it next, or end what runs with io.stop.",
+                    detail={"busy": True, "level": counts},
+                )
+        return await self.inject(who, message), counts
 
     def _checked(self, text: str, *, alone: bool) -> str:
         if alone and not text.strip():

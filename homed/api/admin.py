@@ -8,7 +8,7 @@ from pathlib import PurePath
 from pydantic import Field
 
 from homed.api.door import PAGE
-from homed.api.method import Method, PeerCall, PeerParams, administrative
+from homed.api.method import Json, Method, PeerCall, PeerParams, administrative
 from homed.api.ports import SourcesPort
 from homed.config.definitions import LLM_CURRENT, LLM_SOURCES, WEB_PASSWORD
 from homed.errors import InvalidInput, NotFound, Unavailable
@@ -42,7 +42,7 @@ class OfKey(PeerParams):
 class ConfigSet(OfKey):
     """``admin.config_set``"""
 
-    value: object
+    value: Json
 
 
 class ConfigList(PeerParams):

@@ -4,7 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from homed.api import admin, auth, core, doctor, cold, cross, events, io, keys, knowledge, life, llm, memory, meta, peers, plugin_mgr, publish, social, textlog, tools
+from homed.api import (
+    admin,
+    auth,
+    cold,
+    core,
+    cross,
+    doctor,
+    events,
+    io,
+    keys,
+    knowledge,
+    life,
+    llm,
+    memory,
+    meta,
+    peers,
+    plugin_mgr,
+    publish,
+    social,
+    textlog,
+    tools,
+)
 from homed.api.method import Call, Method, PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts, Caller
 from homed.errors import Denied, InvalidInput

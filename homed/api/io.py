@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
 from homed.agent.archive import SLICE
-from homed.agent.conversations import Message
+from homed.agent.conversations import Message, Receipt
+from homed.agent.levels import HIGHEST, LOWEST, clamped
 from homed.agent.uploads import PIECE, Piece
 from homed.agent.views import outcome_view
 from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, personal
@@ -29,8 +30,8 @@ MAX_TEXT = 1024 * 1024
 """Characters; ``Conversations`` has a limit in bytes, and says it."""
 
 
-class Inject(PeerParams):
-    """``io.inject``"""
+class Said(PeerParams):
+    """What ``io.inject`` and ``io.interrupt`` have in common."""
 
     text: str = Field(max_length=MAX_TEXT)
     thread: str = Field(default="", max_length=MAX_NAME)
@@ -40,6 +41,19 @@ class Inject(PeerParams):
     can_ask: bool = False
     wait: bool = False
     attachments: list[Annotated[str, Field(min_length=1, max_length=MAX_NAME)]] = Field(default=[], max_length=64)
+
+
+S = TypeVar("S", bound=Said)
+
+
+class Inject(Said):
+    """``io.inject``"""
+
+
+class Interrupt(Said):
+    """``io.interrupt``"""
+
+    level: int = Field(default=2, ge=LOWEST, le=HIGHEST)
 
 
 class Upload(PeerParams):
@@ -118,10 +132,21 @@ class Approve(PeerParams):
 
 async def inject(call: PeerCall[Inject]) -> Mapping[str, object]:
     """Accept a message; with ``wait`` answer when it has its outcome."""
-    params, conversations = call.params, call.ports.conversations
+    receipt = await call.ports.conversations.inject(call.who, _message(call))
+    return await _accepted(call, receipt)
+
+
+async def interrupt(call: PeerCall[Interrupt]) -> Mapping[str, object]:
+    """Begin a turn with a message at once, or say why not; ``level`` is what counts of the one that was asked for."""
+    receipt, level = await call.ports.conversations.interrupt(call.who, _message(call), clamped(call.params.level))
+    return {**await _accepted(call, receipt), "level": level}
+
+
+def _message(call: PeerCall[S]) -> Message:
+    params = call.params
     if call.lent is not None:
         _within_call(params, call.lent)
-    message = Message(
+    return Message(
         text=params.text,
         channel=call.channel,
         thread=params.thread,
@@ -131,8 +156,12 @@ async def inject(call: PeerCall[Inject]) -> Mapping[str, object]:
         untrusted=call.lent is not None,
         attachments=tuple(params.attachments),
     )
-    receipt = await conversations.inject(call.who, message)
-    input_ = await conversations.wait(call.who, receipt.input.id) if params.wait else receipt.input
+
+
+async def _accepted(call: PeerCall[S], receipt: Receipt) -> dict[str, object]:
+    input_ = receipt.input
+    if call.params.wait:
+        input_ = await call.ports.conversations.wait(call.who, input_.id)
     return {**_input(input_), "duplicate": receipt.duplicate}
 
 
@@ -161,6 +190,7 @@ async def block(call: PeerCall[OfBlock]) -> Mapping[str, object]:
     """Bytes of an attachment."""
     params = call.params
     found, data = await call.ports.uploads.block(call.who, params.block, params.offset, params.length)
+    call.took_in(untrusted=True)  # people pass on files that they have not written or read
     return {
         "name": found.name,
         "media_type": found.media_type,
@@ -190,13 +220,18 @@ async def threads(call: PeerCall[Threads]) -> Mapping[str, object]:
 async def history(call: PeerCall[History]) -> Mapping[str, object]:
     """What was said in a thread, and what is being said."""
     params = call.params
-    return await call.ports.archive.history(call.who, params.thread, params.before, params.limit)
+    page = await call.ports.archive.history(call.who, params.thread, params.before, params.limit)
+    events = page.get("events")
+    call.took_in(untrusted=any(map(_from_outside, events if isinstance(events, list) else ())))
+    return page
 
 
 async def event(call: PeerCall[OfEvent]) -> Mapping[str, object]:
     """One event, word for word."""
     params = call.params
-    return await call.ports.archive.event(call.who, params.event, params.offset, params.length)
+    found = await call.ports.archive.event(call.who, params.event, params.offset, params.length)
+    call.took_in(untrusted=_from_outside(found.get("event")))
+    return found
 
 
 async def thread_delete(call: PeerCall[OfThread]) -> Mapping[str, object]:
@@ -224,6 +259,11 @@ async def approve(call: PeerCall[Approve]) -> Mapping[str, object]:
     return {}
 
 
+def _from_outside(event: object) -> bool:
+    data = event.get("data") if isinstance(event, Mapping) else None
+    return isinstance(data, Mapping) and bool(data.get("untrusted") or data.get("blocks"))
+
+
 def _decoded(text: str) -> bytes:
     try:
         data = base64.b64decode(text, validate=True)
@@ -234,7 +274,7 @@ def _decoded(text: str) -> bytes:
     return data
 
 
-def _within_call(params: Inject, lent: CallIdentity) -> None:
+def _within_call(params: Said, lent: CallIdentity) -> None:
     """A plugin that works for a turn can have more said in it, but reaches no further than that turn does."""
     if params.thread not in ("", lent.thread):
         raise Denied(
@@ -260,6 +300,7 @@ def _input(input_: Input) -> dict[str, object]:
 
 METHODS: dict[str, Method] = {
     "io.inject": personal(Inject, inject),
+    "io.interrupt": personal(Interrupt, interrupt),
     "io.upload": personal(Upload, upload),
     "io.upload_cancel": personal(OfUpload, upload_cancel),
     "io.block": personal(OfBlock, block),

@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Generic, TypeVar
 
 import trio
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from homed.agent.fitting import size
 from homed.api.ports import ApiPorts, Caller
 from homed.errors import InvalidInput
 from homed.identity.roles import Identity
 from homed.identity.tokens import CallIdentity
 
 MAX_NAME = 256
+
+MAX_JSON = 1024 * 1024
+"""Bytes of a parameter of any shape."""
+
+
+def _no_more(value: object) -> object:
+    try:
+        taken = size(value)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if taken > MAX_JSON:
+        raise ValueError(f"it has {taken} bytes; {MAX_JSON} are the limit")
+    return value
+
+
+Json = Annotated[object, AfterValidator(_no_more)]
+"""A parameter of any shape."""
+
+JsonObject = Annotated[dict[str, object], AfterValidator(_no_more)]
+"""A parameter that is an object with whatever in it."""
+
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+"""An id or a name."""
 
 
 class Params(BaseModel):
@@ -52,33 +76,43 @@ PP = TypeVar("PP", bound=PeerParams)
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[P]):
-    """One request, its parameters checked.  ``channel`` is where answers belong."""
+    """One request, its parameters checked.  ``channel`` is where answers belong.
+
+    ``lent``: what its call token stands for, if it came with one.
+    """
 
     ports: ApiPorts
     caller: Caller
     params: P
     channel: str
+    lent: CallIdentity | None = field(default=None, kw_only=True)
+
+    def took_in(self, *, untrusted: bool) -> None:
+        """The answer holds words of strangers: if it is asked for within a turn, the turn has them in view from now."""
+        if self.lent is not None and untrusted:
+            self.ports.calling.took_in(self.lent, untrusted=True)
 
 
 @dataclass(frozen=True, slots=True)
 class PeerCall(Call[P]):
-    """A request of somebody's.  ``lent``: what its call token stands for, if it came with one."""
+    """A request of somebody's."""
 
     who: Identity
-    lent: CallIdentity | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
     """An entry of the dispatcher's table.
 
-    ``owner``: only for peers whose role is owner.  ``in_person``: a call token does not do, a person has to say it.
+    ``owner``: only for peers whose role is owner.  ``in_person``: a call token does not do, a person has to say it;
+    ``of_call``: nothing else does.
     """
 
     params: type[Params]
     handler: Callable[[Any], Awaitable[object]]
     owner: bool = False
     in_person: bool = False
+    of_call: bool = False
 
 
 def plain(params: type[P], handler: Callable[[Call[P]], object]) -> Method:
@@ -89,6 +123,17 @@ def plain(params: type[P], handler: Callable[[Call[P]], object]) -> Method:
 def personal(params: type[PP], handler: Callable[[PeerCall[PP]], object], *, in_person: bool = False) -> Method:
     """A method that a peer uses."""
     return Method(params, _awaitable(handler), in_person=in_person)
+
+
+def of_call(params: type[PP], handler: Callable[[PeerCall[PP]], object]) -> Method:
+    """A method that a plugin uses while it works for a turn."""
+    return Method(params, _awaitable(handler), of_call=True)
+
+
+def lent(call: PeerCall[P]) -> CallIdentity:
+    """What the call token of a method ``of_call`` stands for."""
+    assert call.lent is not None  # the dispatcher saw to it
+    return call.lent
 
 
 def administrative(params: type[PP], handler: Callable[[PeerCall[PP]], object], *, in_person: bool = False) -> Method:

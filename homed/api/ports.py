@@ -9,14 +9,23 @@ from typing import Protocol
 
 from homed.agent.conversations import Message, Receipt
 from homed.agent.uploads import Piece
+from homed.api.rooms import (
+    CallingPort,
+    ColdPort,
+    CompletionsPort,
+    PeoplePort,
+    PublisherPort,
+    RememberingPort,
+    RulesPort,
+)
+from homed.api.wishes import WishesPort
 from homed.host.discover import Broken, Installed
 from homed.host.packages import Provenance
 from homed.host.review import Review
-from homed.api.wishes import WishesPort
 from homed.host.states import PluginStatus, Trust
 from homed.identity.keys import ApiKey
 from homed.identity.logins import Session
-from homed.identity.roles import Identity
+from homed.identity.roles import Identity, Role
 from homed.identity.tokens import CallIdentity
 from homed.jobs.checks import Check
 from homed.memory.blocks import Block
@@ -173,6 +182,10 @@ class ConversationsPort(Protocol):
 
     async def inject(self, who: Identity, msg: Message) -> Receipt:
         """Accept a message durably."""
+        ...
+
+    async def interrupt(self, who: Identity, message: Message, level: int) -> tuple[Receipt, int]:
+        """Begin a turn with it now, and the level that counts; Unavailable where one is under way."""
         ...
 
     async def wait(self, who: Identity, input_id: str) -> Input:
@@ -370,6 +383,14 @@ class DirectoryPort(Protocol):
         """Who a peer of this plugin's is."""
         ...
 
+    async def set_role(self, peer: str, role: Role) -> None:
+        """Give a known peer a role."""
+        ...
+
+    async def set_name(self, peer: str, name: str) -> str:
+        """Call a known peer so; the name as stored."""
+        ...
+
 
 class TokensPort(Protocol):
     """``homed.identity.tokens.CallTokens``."""
@@ -413,3 +434,10 @@ class ApiPorts:
     uploads: UploadsPort
     keys: KeysPort
     packages: PackagesPort
+    calling: CallingPort
+    remembering: RememberingPort
+    cold: ColdPort
+    completions: CompletionsPort
+    people: PeoplePort
+    rules: RulesPort
+    publisher: PublisherPort

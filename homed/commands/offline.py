@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import trio
 
-from homed.api import admin, keys
+from homed.api import admin, keys, peers
 from homed.api.method import PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts
 from homed.clock import system_wall_clock
@@ -18,7 +18,10 @@ from homed.errors import Unavailable
 from homed.host.discover import Installed, discover, packaged_folder
 from homed.identity.keys import ApiKeys
 from homed.identity.logins import Logins
+from homed.identity.peers import Directory
+from homed.identity.people import People
 from homed.identity.roles import Identity, Role, scope_of
+from homed.identity.rules import Rules
 from homed.paths import Paths
 from homed.providers.local.models import LocalPorts
 from homed.providers.registry import Sources, open_sources
@@ -28,7 +31,7 @@ from homed.store.db import Store, open_store
 from homed.wire.stream import homed_error
 from homed.wiring import local_ports
 
-METHODS = {**admin.METHODS, **keys.METHODS}
+METHODS = {**admin.METHODS, **keys.METHODS, **peers.METHODS}
 
 PEER = "cli:owner"
 """Who can open the folder is its owner: the file system has checked it."""
@@ -76,8 +79,9 @@ def _local(paths: Paths, settings: Settings) -> LocalPorts:
 def _ports(store: Store, settings: Settings, sources: Sources) -> ApiPorts:
     absent = cast(Any, NotRunning())
     return ApiPorts(
-        directory=absent, tokens=absent, logins=Logins(store, settings), conversations=absent, host=absent,
+        directory=Directory(store), tokens=absent, logins=Logins(store, settings), conversations=absent, host=absent,
         settings=settings, sources=sources, status=absent, doctor=absent, archive=absent, memory=absent,
-        uploads=absent,
-        keys=ApiKeys(store, lambda _: None),
+        uploads=absent, calling=absent, remembering=absent, cold=absent, completions=absent, publisher=absent,
+        packages=absent,
+        keys=ApiKeys(store, lambda _: None), people=People(store), rules=Rules(store),
     )  # fmt: skip

@@ -7,27 +7,38 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from homed.agent.complete import Completion, Question
 from homed.agent.conversations import Message, Receipt
+from homed.agent.dispatch import Result
+from homed.agent.ports import CallContext
+from homed.agent.remember import Remembered
 from homed.agent.uploads import Piece
 from homed.api.dispatch import ApiDispatcher
 from homed.api.ports import ApiPorts
+from homed.builtin.entries import entry
 from homed.config.definitions import Definition
 from homed.config.secrets import Secrets
 from homed.errors import NotFound
+from homed.events import Bus
 from homed.host.discover import Broken, Installed
 from homed.host.packages import Provenance
+from homed.host.publish import Publisher
+from homed.host.registry import ToolEntry
 from homed.host.review import Review
 from homed.host.states import PluginStatus, State, Trust
 from homed.identity.keys import ApiKeys
 from homed.identity.logins import Logins
 from homed.identity.peers import Directory
+from homed.identity.people import People
 from homed.identity.roles import Identity, Role
-from homed.identity.tokens import CallTokens
+from homed.identity.rules import Rules
+from homed.identity.tokens import CallIdentity, CallTokens
 from homed.jobs.checks import Check, bad
 from homed.memory.blocks import Block
 from homed.memory.records import Input, InputState, Outcome, Thread
-from homed.providers.base import Source
+from homed.providers.base import Source, Usage
 from homed.providers.local.models import Standing
+from homed.redact import Redactor
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import open_store
 from homed.wire.manifest import parse_manifest
@@ -79,6 +90,10 @@ class FakeConversations:
     async def inject(self, who: Identity, msg: Message) -> Receipt:
         self.calls.append(("inject", who, msg))
         return Receipt(self.input, Thread("thread_1", who.scope, msg.channel, "", 0, 0), self.duplicate)
+
+    async def interrupt(self, who: Identity, message: Message, level: int) -> tuple[Receipt, int]:
+        self.calls.append(("interrupt", who, message, level))
+        return Receipt(self.input, Thread("thread_1", who.scope, message.channel, "", 0, 0), self.duplicate), level
 
     async def wait(self, who: Identity, input_id: str) -> Input:
         self.calls.append(("wait", who, input_id))
@@ -267,6 +282,63 @@ class FakeMemory:
         return {"turn": turn, "thread": "th_1", "at": 1.0, "entries": [], "events": {}}
 
 
+class FakeCalling:
+    """A turn in flight; notes what is done with its token."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[object, ...]] = []
+        self.result = Result("ok", "done")
+
+    async def call(self, lent: CallIdentity, tool: str, args: Mapping[str, object]) -> Result:
+        self.calls.append(("call", lent.identity.peer, tool, dict(args)))
+        return self.result
+
+    async def offered(self, lent: CallIdentity) -> Sequence[ToolEntry]:
+        self.calls.append(("offered", lent.identity.peer))
+        return [entry("result_read", {}, (), guest=True)]
+
+    def context(self, lent: CallIdentity) -> CallContext:
+        who = lent.identity
+        return CallContext(lent.thread, lent.channel, who.peer, who.role.value, who.scope, lent.turn)
+
+    def took_in(self, lent: CallIdentity, *, untrusted: bool, no_memory: bool = False) -> None:
+        self.calls.append(("took_in", lent.turn, untrusted, no_memory))
+
+    def spent(self, lent: CallIdentity, usage: Usage) -> None:
+        self.calls.append(("spent", lent.turn, usage))
+
+
+class FakeRemembering:
+    """Remembers nothing, but whose memory was asked for."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[object, ...]] = []
+        self.untrusted = False
+
+    async def search(self, who: Identity, query: str, *, limit: int, layer: str, turn: str) -> Remembered:
+        self.calls.append(("search", who, query, limit, layer, turn))
+        return Remembered({"found": []}, self.untrusted)
+
+    async def day(self, who: Identity, day: str, *, after: int, limit: int) -> Remembered:
+        self.calls.append(("day", who, day, after, limit))
+        return Remembered({"day": day, "lines": [], "more": False, "next": 0}, self.untrusted)
+
+    async def ask(self, context: CallContext, query: str, top: int) -> tuple[Mapping[str, object], bool]:
+        self.calls.append(("cold", context.scope, query, top))
+        return {"found": []}, self.untrusted
+
+
+class FakeCompletions:
+    """Answers every question with "yes"."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Question]] = []
+
+    async def ask(self, plugin: str, question: Question) -> Completion:
+        self.calls.append((plugin, question))
+        return Completion("yes", "stop", Usage(10, 1), "demo", "demo-1")
+
+
 class FakeDoctor:
     async def examine(self, *, deep: bool = False) -> list[Check]:
         return [bad("disk space", "0 MB free" if deep else "1 MB free", "Free some.")]
@@ -292,6 +364,11 @@ class House:
     directory: Directory
     tokens: CallTokens
     packages: FakePackages
+    calling: FakeCalling
+    remembering: FakeRemembering
+    completions: FakeCompletions
+    rules: Rules
+    bus: Bus
 
 
 CITY = Definition("plugin.webui.city", "string", "Paris", "Where.")
@@ -305,14 +382,18 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
         settings.define([CITY])
         conversations, host, sources = FakeConversations(), FakeHost(), FakeSources()
         logins, directory, tokens = Logins(store, settings), Directory(store), CallTokens()
+        calling, remembering, completions = FakeCalling(), FakeRemembering(), FakeCompletions()
+        rules, bus = Rules(store), Bus()
         packages = FakePackages(host)
         uploads, keys = FakeUploads(), ApiKeys(store, lambda _: None)
         ports = ApiPorts(
             directory=directory, tokens=tokens, logins=logins, conversations=conversations, host=host,
             settings=settings, sources=sources, status=FakeStatus(), doctor=FakeDoctor(), archive=conversations,
             memory=FakeMemory(), uploads=uploads, keys=keys, packages=packages,
+            calling=calling, remembering=remembering, cold=remembering, completions=completions, people=People(store),
+            rules=rules, publisher=Publisher(bus, Redactor()),
         )  # fmt: skip
         yield House(
             ApiDispatcher(ports), conversations, uploads, keys, host, sources, settings, logins, directory, tokens,
-            packages,
+            packages, calling, remembering, completions, rules, bus,
         )  # fmt: skip

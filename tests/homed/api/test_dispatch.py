@@ -10,7 +10,16 @@ from homed.api.method import PeerParams
 from homed.errors import Denied, InvalidInput, NotFound
 from homed.host.states import Trust
 from homed.identity.roles import Identity, Role
-from homed.wire.methods import ADMIN, CORE, IO, PLUGIN_MGR, TO_KERNEL
+from homed.wire.methods import (
+    ADMIN,
+    CORE,
+    IO,
+    ON_BEHALF,
+    PLUGIN_MGR,
+    SETTINGS_CROSS,
+    SOCIAL_WRITE,
+    TO_KERNEL,
+)
 from tests.homed.api.fakes import FakeCaller, House
 
 OWNER = Identity("webui:owner", "webui", "", Role.OWNER, "owner")
@@ -21,13 +30,15 @@ def test_every_method_of_the_wire_has_a_handler_and_there_is_no_other() -> None:
     assert set(METHODS) == set(TO_KERNEL)
 
 
-def test_what_needs_the_admin_capability_needs_an_owner_and_nothing_else_does() -> None:
+def test_what_changes_homed_or_people_needs_an_owner_and_nothing_else_does() -> None:
     assert {name for name, entry in METHODS.items() if entry.owner} == {
-        name for name, capability in TO_KERNEL.items() if capability in (ADMIN, PLUGIN_MGR)
+        name
+        for name, capability in TO_KERNEL.items()
+        if capability in (ADMIN, PLUGIN_MGR, SETTINGS_CROSS, SOCIAL_WRITE) or name == "llm.set"
     }
 
 
-@pytest.mark.parametrize("name", [name for name, needed in TO_KERNEL.items() if needed in (IO, ADMIN, PLUGIN_MGR)])
+@pytest.mark.parametrize("name", sorted(ON_BEHALF - {"llm.list", "llm.current", "llm.complete"}))
 def test_whatever_shows_or_changes_something_of_a_persons_needs_that_person(name: str) -> None:
     assert issubclass(METHODS[name].params, PeerParams)
 
@@ -182,6 +193,7 @@ async def test_every_wrong_parameter_is_named_at_once_and_no_value_repeated(hous
 
 ENOUGH: dict[str, dict[str, object]] = {
     "io.inject": {"text": "hi"},
+    "io.interrupt": {"text": "hi"},
     "io.wait": {"input": "input_1"},
     "io.stop": {"thread": "t"},
     "io.history": {"thread": "t"},
@@ -203,6 +215,35 @@ ENOUGH: dict[str, dict[str, object]] = {
     "admin.models_test": {"name": "a"},
     "admin.keys_add": {"name": "a", "scopes": ["chat"]},
     "admin.keys_remove": {"name": "a"},
+    "admin.peers_role": {"person": "webui:friend", "role": "trusted"},
+    "admin.rules_remove": {"rule": "rule_1"},
+    "memory.explain": {"turn": "last"},
+    "memory.search": {"query": "cat"},
+    "cold.query": {"query": "cat"},
+    "knowledge.search": {"query": "cat"},
+    "knowledge.read": {"document": "d"},
+    "knowledge.add": {"name": "d", "text": "x"},
+    "knowledge.remove": {"document": "d"},
+    "textlog.read": {"day": "2026-01-31"},
+    "llm.set": {"name": "a"},
+    "llm.complete": {"messages": [{"role": "user", "content": "hi"}]},
+    "social.set_role": {"person": "webui:friend", "role": "trusted"},
+    "social.set_name": {"person": "webui:friend", "name": "Anna"},
+    "events.publish": {"notice": {"type": "skill_detected", "skill": "cook"}},
+    "settings.get": {"key": "core.agent.persona"},
+    "settings.set": {"key": "core.agent.persona", "value": "x"},
+    "tools.call": {"tool": "look"},
+    "auth.redeem": {"secret": "s"},
+    "auth.login": {"password": "p"},
+    "auth.check": {"session": "s"},
+    "auth.key": {"key": "k"},
+    "auth.logout": {"session": "s"},
+    "core.log": {"message": "hi"},
+    "core.announce": {"kind": "url", "address": "http://x/"},
+    "core.settings_get": {"key": "city"},
+    "core.settings_set": {"key": "city", "value": "Rome"},
+    "core.arena_alloc": {"len": 8},
+    "core.arena_free": {"off": 0},
     "plugin_mgr.review": {"path": "/x"},
     "plugin_mgr.install": {"path": "/x", "sha256": "0" * 64, "grant": []},
     "plugin_mgr.remove": {"name": "shell", "keep_data": True},

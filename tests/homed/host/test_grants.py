@@ -24,7 +24,12 @@ EVERYTHING = methods.CAPABILITIES
         (("io",), Trust.EXTERNAL, (), {"core"}),
         (("io",), Trust.EXTERNAL, ("io",), {"core", "io"}),
         ((), Trust.EXTERNAL, ("io",), {"core"}),
-        (tuple(EVERYTHING), Trust.EXTERNAL, tuple(EVERYTHING), {"core", "io", "events.notices"}),
+        (
+            tuple(EVERYTHING),
+            Trust.EXTERNAL,
+            tuple(EVERYTHING),
+            {"core", "io", "memory", "cold", "knowledge", "textlog", "llm", "social.read", "events.notices"},
+        ),
     ],
 )
 def test_what_a_plugin_gets(

@@ -1,0 +1,102 @@
+"""What the groups memory, cold, textlog, llm, social, tools and the permission rules need of the rooms below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from homed.agent.complete import Completion, Question
+from homed.agent.dispatch import Result
+from homed.agent.ports import CallContext
+from homed.agent.remember import Remembered
+from homed.events import Notice
+from homed.host.registry import ToolEntry
+from homed.identity.people import Person
+from homed.identity.permissions import Rule
+from homed.identity.roles import Identity
+from homed.identity.tokens import CallIdentity
+from homed.providers.base import Usage
+
+
+class CallingPort(Protocol):
+    """``homed.agent.calling.Calling``: the turn that lent a call token.  Denied once that turn is over."""
+
+    async def call(self, lent: CallIdentity, tool: str, args: Mapping[str, object]) -> Result:
+        """Have a tool called within the call."""
+        ...
+
+    async def offered(self, lent: CallIdentity) -> Sequence[ToolEntry]:
+        """The tools that turn may use."""
+        ...
+
+    def context(self, lent: CallIdentity) -> CallContext:
+        """On whose behalf it works."""
+        ...
+
+    def took_in(self, lent: CallIdentity, *, untrusted: bool, no_memory: bool = False) -> None:
+        """Words of strangers, or private ones, were given to the plugin."""
+        ...
+
+    def spent(self, lent: CallIdentity, usage: Usage) -> None:
+        """Tokens used on behalf of the turn."""
+        ...
+
+
+class RememberingPort(Protocol):
+    """``homed.agent.remember.Remembering``."""
+
+    async def search(self, who: Identity, query: str, *, limit: int, layer: str, turn: str) -> Remembered:
+        """The result of ``memory.search``."""
+        ...
+
+    async def day(self, who: Identity, day: str, *, after: int, limit: int) -> Remembered:
+        """The result of ``textlog.read``."""
+        ...
+
+
+class ColdPort(Protocol):
+    """``homed.builtin.coldcontext.ColdQuery``."""
+
+    async def ask(self, context: CallContext, query: str, top: int) -> tuple[Mapping[str, object], bool]:
+        """What was found, and whether words of strangers are in it."""
+        ...
+
+
+class CompletionsPort(Protocol):
+    """``homed.agent.complete.Completions``."""
+
+    async def ask(self, plugin: str, question: Question) -> Completion:
+        """The answer of a model."""
+        ...
+
+
+class PeoplePort(Protocol):
+    """``homed.identity.people.People``.  Whom ``who`` may not know of is ``NotFound``."""
+
+    async def get(self, who: Identity, person: str) -> Person:
+        """Somebody."""
+        ...
+
+    async def list_(self, who: Identity, query: str = "", *, limit: int = 50, after: str = "") -> Sequence[Person]:
+        """Those who are known, by id, from behind ``after``."""
+        ...
+
+
+class RulesPort(Protocol):
+    """``homed.identity.rules.Rules``."""
+
+    async def list_(self) -> Sequence[Rule]:
+        """Every rule, oldest first."""
+        ...
+
+    async def remove(self, rule_id: str) -> None:
+        """Remove one; NotFound."""
+        ...
+
+
+class PublisherPort(Protocol):
+    """``homed.host.publish.Publisher``."""
+
+    def post(self, plugin: str, type_: str, data: Mapping[str, object], *, where: Mapping[str, str]) -> Notice:
+        """Post a notice for a plugin; Unavailable when it is too many."""
+        ...
