@@ -12,7 +12,7 @@ import secrets
 import shutil
 from pathlib import Path
 
-from homed.errors import InvalidInput, NotFound, StorageError
+from homed.errors import HomedError, InvalidInput, NotFound, StorageError
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.wire.archive import MAX_PACKED, opened
 from homed.wire.manifest import read_manifest
@@ -85,10 +85,12 @@ class Shelf:
             fresh.rename(target)
             _sync(self.place)
             self._failpoints.reach("package.moved_in")
-        except OSError as error:
-            if old is not None and not old.exists() and aside.exists():
+        except (OSError, HomedError) as error:
+            if old is not None and not os.path.lexists(old) and os.path.lexists(aside) and not target.exists():
                 aside.rename(old)
-            raise StorageError(f"{target} cannot be put in place: {error.strerror}.") from error
+            if isinstance(error, OSError):
+                raise StorageError(f"{target} cannot be put in place: {error.strerror}.") from error
+            raise
         if old is not None:
             self._discard(aside)
         return target
