@@ -103,7 +103,7 @@ class Front:
         if self.state in RESTING:
             hint = f"Start it: homed plugin start {name}."
         elif self.blocked:
-            hint = "homed status shows what failed; start homed again once that is mended."
+            hint = "It starts once that is mended; homed status shows it."
         return Unavailable(f"The plugin {name} is not running: {self}.", hint=hint)
 
     @asynccontextmanager

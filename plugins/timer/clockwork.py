@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import trio
 
+from homed.sdk import HomedError
+
 from . import cron
 from .book import Timer
 from .zones import zone
+
+log = logging.getLogger(__name__)
 
 LATE = 60.0
 """Seconds after which a timer counts as missed rather than due."""
@@ -20,6 +26,9 @@ NAP = 30.0
 
 MANY = 99
 """Missed times counted of one timer."""
+
+SAME = 0.5
+"""Seconds between two alarms that are not worth a change."""
 
 RETRY = 5.0
 """Seconds until a timer that the kernel refused is tried again; twice as many after each further refusal."""
@@ -47,6 +56,12 @@ class Due:
 
 Tell = Callable[[Due], Awaitable[bool]]
 Save = Callable[[Mapping[str, Timer]], Awaitable[None]]
+Arm = Callable[[float | None], Awaitable[None]]
+
+
+async def unarmed(_at: float | None) -> None:
+    """For a clockwork that nobody stops."""
+    await trio.lowlevel.checkpoint()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +76,8 @@ class Refused:
 class Clockwork:
     """The timers of one homed.  ``tell`` answers False if it could not: the timer stays and is told later.
 
-    ``aside`` are the ids of timers that cannot be told at all (`book.load`): they are kept, and nothing else.
+    ``arm`` has the plugin woken at a time (UTC seconds; None: no more), for it may be stopped until then.  ``aside``
+    are the ids of timers that cannot be told at all (`book.load`): they are kept, and nothing else.
     """
 
     timers: dict[str, Timer]
@@ -69,8 +85,11 @@ class Clockwork:
     tell: Tell
     wall: Callable[[], float]
     aside: Collection[str] = ()
+    arm: Arm = unarmed
+    _armed: float | None = None
     _refused: dict[str, Refused] = field(default_factory=dict)
     _changed: trio.Event = field(default_factory=trio.Event)
+    _looked: trio.Event = field(default_factory=trio.Event)
     _lock: trio.Lock = field(default_factory=trio.Lock)
 
     async def put(self, timer: Timer) -> None:
@@ -87,22 +106,47 @@ class Clockwork:
         """Tell every timer when it is due, for ever.  First come those missed while homed was down."""
         while True:
             changed = self._changed
-            wait = NAP
-            usable = (timer for timer in self.timers.values() if timer.id not in self.aside)
-            for timer in sorted(usable, key=lambda timer: timer.next_at):
+            wait = math.inf
+            for timer in self._in_order(self.timers):
                 if timer.next_at > self.wall():
                     wait = min(wait, max(0.0, timer.next_at - self.wall()))
                     break
                 wait = min(wait, await self._try(timer))
-            with trio.move_on_after(wait):
+            await self._rearm(None if math.isinf(wait) else self.wall() + wait)
+            looked, self._looked = self._looked, trio.Event()
+            looked.set()
+            with trio.move_on_after(min(wait, NAP)):
                 await changed.wait()
+
+    async def settled(self) -> None:
+        """Wait until everything that is due has been told, or refused."""
+        self._look()
+        while True:
+            await self._looked.wait()
+            now = self.wall()
+            if all(timer.next_at > now or timer.id in self._refused for timer in self._in_order(self.timers)):
+                return
+
+    def _in_order(self, timers: Mapping[str, Timer]) -> list[Timer]:
+        return sorted((t for t in timers.values() if t.id not in self.aside), key=lambda timer: timer.next_at)
+
+    async def _rearm(self, at: float | None) -> None:
+        """Be woken at another time.  The one set before it stands where that fails: woken for nothing is no harm."""
+        if at == self._armed or (at is not None and self._armed is not None and abs(at - self._armed) < SAME):
+            return
+        try:
+            await self.arm(at)
+        except HomedError as error:
+            log.warning("the next timer could not be announced: %s", error)
+        else:
+            self._armed = at
 
     async def _try(self, timer: Timer) -> float:
         """Tell a due timer unless it was refused a moment ago; returns the seconds until it wants to be looked at."""
         before = self._refused.pop(timer.id, Refused(0, 0.0))
         if before.until <= trio.current_time():
             if await self._fire(timer, before.count):
-                return NAP
+                return math.inf
             pause = min(RETRY * 2**before.count, LONGEST_RETRY)
             before = Refused(before.count + 1, trio.current_time() + pause)
         self._refused[timer.id] = before
@@ -123,9 +167,16 @@ class Clockwork:
         return True
 
     async def _store(self, timers: dict[str, Timer]) -> None:
+        # First the alarm, then the file: whoever dies in between is woken for nothing, and not too late.
+        if (order := self._in_order(timers)) and (self._armed is None or order[0].next_at < self._armed):
+            await self.arm(order[0].next_at)
+            self._armed = order[0].next_at
         await self.save(timers)
         self.timers = timers
         self._refused = {id_: refused for id_, refused in self._refused.items() if id_ in timers}
+        self._look()
+
+    def _look(self) -> None:
         self._changed.set()
         self._changed = trio.Event()
 

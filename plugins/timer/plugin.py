@@ -6,13 +6,14 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import trio
 
 from homed import sdk
-from homed.errors import HomedError, Unavailable
+from homed.errors import HomedError, NotFound, Unavailable
 
 from . import book, requests, zones
 from .book import Timer
@@ -22,6 +23,12 @@ OWNER = "timer:owner"
 """The kernel takes this peer for the owner; hence only the owner may set timers."""
 
 MAX_TIMERS = 200
+
+DUE = "due"
+"""The schedule for the next timer."""
+
+LOOK = "look"
+"""The manifest's schedule: once a day, whatever became of the other, say because the file came from a backup."""
 
 
 class Tools:
@@ -50,11 +57,17 @@ class Tools:
 
         for id_, why in self._aside.items():
             await kernel.log("warning", f"timer {id_} is kept aside, it cannot be told: {why}")
-        self._clockwork = Clockwork(timers, save, partial(tell, kernel), self._wall, self._aside)
+        self._clockwork = Clockwork(
+            timers, save, partial(tell, kernel), self._wall, self._aside, partial(arm, kernel)
+        )  # fmt: skip
 
     async def run(self, _kernel: sdk.Kernel) -> None:
         """Tell what is due until the plugin stops."""
         await self._running().run()
+
+    async def woken(self, _kernel: sdk.Kernel, _due: sdk.Due) -> None:
+        """Something may be due: stay until it is told."""
+        await self._running().settled()
 
     async def timer_set(
         self, ctx: sdk.Context, text: str, at: str = "", seconds: float = 0, cron: str = "", zone: str = ""
@@ -120,6 +133,15 @@ async def tell(kernel: sdk.Kernel, due: Due) -> bool:
     return True
 
 
+async def arm(kernel: sdk.Kernel, at: float | None) -> None:
+    """Have homed start this plugin at that time, if it does not run; None: no more."""
+    if at is not None:
+        await kernel.schedule(DUE, at=at)
+        return
+    with suppress(NotFound):
+        await kernel.unschedule(DUE)
+
+
 def view(timer: Timer) -> dict[str, object]:
     """A timer as the model sees it: its next time in its own zone and in UTC seconds."""
     shown: dict[str, object] = {"id": timer.id, "text": timer.text, "next": requests.shown(timer.next_at, timer.zone)}
@@ -132,6 +154,8 @@ def build(wall: Callable[[], float] = time.time) -> sdk.Plugin:
     tools = Tools(wall)
     made.on_start(tools.start)
     made.main(tools.run)
+    made.schedule(DUE)(tools.woken)
+    made.schedule(LOOK)(tools.woken)
     made.tool(cls="write")(tools.timer_set)
     made.tool(cls="read", parallel_safe=True)(tools.timer_list)
     made.tool(cls="write")(tools.timer_cancel)

@@ -77,6 +77,59 @@ async def test_a_due_timer_is_a_message_in_the_thread_that_made_it(tmp_path: Pat
     }  # fmt: skip
 
 
+def alarms(kernel: Harness) -> list[float | None]:
+    """When it asked to be woken, in that order; None where it took that back."""
+    names = ("core.schedule_set", "core.schedule_clear")
+    return [call.params.get("at") for call in kernel.calls if call.method in names and call.params["name"] == "due"]
+
+
+async def test_it_asks_to_be_woken_for_the_next_timer_before_that_is_on_disk(tmp_path: Path) -> None:
+    async with timers(tmp_path) as kernel:
+        on_disk: list[bool] = []
+
+        def woken(_: Any) -> object:
+            on_disk.append((tmp_path / "timers.json").exists())
+            return {"at": 0}
+
+        kernel.reply("core.schedule_set", woken)
+        first = await good(kernel, "timer_set", text="noon", seconds=900)
+        await good(kernel, "timer_set", text="later", seconds=1800)
+        await good(kernel, "timer_set", text="sooner", seconds=60)
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        assert alarms(kernel) == [NOW + 900, NOW + 60]
+        assert on_disk[0] is False
+        for timer in (await good(kernel, "timer_list"))["timers"]:
+            await good(kernel, "timer_cancel", id=timer["id"])
+        with trio.fail_after(5):
+            await kernel.wait_call("core.schedule_clear")
+        assert first["next_utc"] == NOW + 900
+
+
+async def test_woken_by_its_schedule_it_stays_until_what_is_due_is_told(tmp_path: Path) -> None:
+    wall = Wall()
+    save(tmp_path / "timers.json", {"t1": Timer("t1", "tea", NOW + 90, "", NEW_YORK, "th", 0)})
+    async with timers(tmp_path, wall) as kernel:
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        assert alarms(kernel) == [NOW + 90]
+        wall.now += 90
+        await kernel.due("due", at=NOW + 90)
+        assert [call.params["thread"] for call in kernel.calls if call.method == "io.inject"] == ["th"]
+        assert "t1" not in (tmp_path / "timers.json").read_text()
+        await kernel.due("look")
+
+
+async def test_a_refused_timer_has_it_woken_again(tmp_path: Path) -> None:
+    save(tmp_path / "timers.json", {"t1": Timer("t1", "tea", NOW - 1, "", NEW_YORK, "th", 0)})
+    async with harness(build(Wall()), start=False) as kernel:
+        kernel.reply("io.inject", Unavailable("The conversation is full."))
+        await kernel.start({"zone": NEW_YORK}, tmp_path)
+        with trio.fail_after(5):
+            await kernel.due("due", at=NOW - 1)
+        at = alarms(kernel)[-1]
+        assert at is not None
+        assert 0 < at - NOW <= 5
+
+
 async def test_missed_timers_are_reported_at_start(tmp_path: Path) -> None:
     save(tmp_path / "timers.json", {"t1": Timer("t1", "tea", NOW - 3_600, "", NEW_YORK, "th", 0)})
     async with timers(tmp_path) as kernel:
