@@ -30,7 +30,11 @@ COMMIT_LIMIT = 10.0
 INTERRUPTED = "interrupted, no result: homed ended while this tool was running; it may or may not have had an effect"
 STOPPED = "interrupted, no result: the person stopped this; it may or may not have had an effect"
 
-CONTENT = frozenset({notices.CONTENT_DELTA, notices.REASONING_DELTA, notices.TOOL_CALL, notices.AGENT_LLM_CHAIN})
+CONTENT = frozenset(
+    {
+        notices.CONTENT_DELTA, notices.REASONING_DELTA, notices.REASONING, notices.TOOL_CALL, notices.AGENT_LLM_CHAIN,
+    }
+)  # fmt: skip
 """What nobody sees any more once the person has pressed stop."""
 
 

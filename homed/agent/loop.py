@@ -247,6 +247,8 @@ class Loop:
         event = NewEvent(EventKind.ASSISTANT, text, data)
 
         def tell() -> None:
+            if reasoning:
+                self._journal.post(turn, notices.REASONING, {"step": turn.step, "text": reasoning})
             chain = {
                 "step": turn.step,
                 "text": "" if hidden else text,

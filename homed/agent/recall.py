@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
 
 import trio
 
@@ -162,6 +164,11 @@ class Recall:
         if not turn.view.recoveries:
             self._post(turn, data)
 
-    def _post(self, turn: Turn, data: Mapping[str, object]) -> None:
-        given = turn.input
-        self._ports.bus.post(notices.RECALL, thread=given.thread, turn=turn.id, scope=given.scope, data=data)
+    def _post(self, turn: Turn, data: Mapping[str, Any]) -> None:
+        given, bus = turn.input, self._ports.bus
+        bus.post(notices.RECALL, thread=given.thread, turn=turn.id, scope=given.scope, data=data)
+        memory = partial(bus.post, notices.MEMORY, thread=given.thread, turn=turn.id, scope=given.scope)
+        if data["shown"] or data["cold"]:
+            memory(data={"what": "recall", "events": [*data["shown"], *data["cold"]]})
+        if data["chars"]:
+            memory(data={"what": "injection", "events": data["cold"], "chars": data["chars"]})

@@ -17,6 +17,7 @@ from homed.agent.scopes import Scopes, Use, ids
 from homed.agent.turn import Turn
 from homed.config.definitions import MAX_CONTEXT_SIZE, PROTECTED_EVENTS
 from homed.errors import StorageError
+from homed.events import MEMORY
 from homed.memory import cold, ledger, scope_window
 from homed.memory.budget import Budget, protected, top_k
 from homed.memory.choose import FULL
@@ -29,6 +30,9 @@ log = logging.getLogger(__name__)
 
 SLICE = 200
 """Events that one transaction sinks: some 30 ms of the writer."""
+
+NAMED = 200
+"""Events that the notice of a sinking names; of the others it says how many."""
 
 MOST = 2_000
 """Newest events of a window that one sinking looks at: after an upgrade there may be any number, and each turn sinks
@@ -99,6 +103,8 @@ class Sinking:
                 held = ids(self._scopes.in_use(scope, but=turn.id))
                 moved += await self._ports.store.write(partial(self._move, turn=turn, part=part, held=held))
         if moved:
+            said = {"what": "prune", "events": moved[:NAMED], "more": max(0, len(moved) - NAMED)}
+            self._ports.bus.post(MEMORY, thread=turn.input.thread, turn=turn.id, scope=scope, data=said)
             log.info("%d events of %s went to cold memory", len(moved), scope)
         return moved
 

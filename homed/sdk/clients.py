@@ -122,6 +122,13 @@ class Client:
         """Notices up to this number never come here."""
         self._feed.skip(seq)
 
+    def reach(self, seq: int) -> None:
+        """There is nothing more up to this number."""
+        if self._subscribed.is_set():
+            self._feed.reach(seq)
+        else:
+            self.skip(seq)
+
     def lose(self, count: int) -> None:
         """Count notices that never came here."""
         if self._subscribed.is_set():
@@ -185,6 +192,12 @@ class Clients:
         self._seq = max(self._seq, int(notice.get("seq") or 0))
         for client in self._clients:
             client.offer(notice)
+
+    def reach(self, seq: int) -> None:
+        """There is nothing more up to this number: what was lost or not wanted is waited for by nobody."""
+        self._seq = max(self._seq, seq)
+        for client in self._clients:
+            client.reach(seq)
 
     def lose(self, count: int) -> None:
         """Tell every client that ``count`` notices were lost on the way here."""

@@ -9,6 +9,8 @@ from typing import Any
 import trio
 
 EVENT, LOST = "event", "event.lost"
+PASSED = ""
+"""The type of what stands in the queue for notices that never come."""
 WAITING = 1024
 """Notices that may wait for a slow client (some 20 s of a fast stream); then the oldest go and are counted."""
 
@@ -39,8 +41,7 @@ class Feed:
 
     def offer(self, notice: Mapping[str, Any]) -> None:
         """Queue a notice; never waits."""
-        if len(self._waiting) >= self._size:
-            self._waiting.popleft()
+        if len(self._waiting) >= self._size and not _is_mark(self._waiting.popleft()):
             self._lost += 1
         self._waiting.append(notice)
         self._wake.set()
@@ -53,6 +54,13 @@ class Feed:
     def skip(self, seq: int) -> None:
         """Notices up to this number are not for this client: nobody has to wait for them."""
         self._pass(seq)
+
+    def reach(self, seq: int) -> None:
+        """There is nothing more up to this number; it counts as passed once what waits before it was sent."""
+        if self._waiting and _is_mark(self._waiting[-1]):
+            self._waiting.pop()  # one mark behind another says no more than the last
+        self._waiting.append({"seq": seq, "type": PASSED})
+        self._wake.set()
 
     def may_see(self, thread: str) -> None:
         """The kernel let the peer into this thread."""
@@ -71,7 +79,7 @@ class Feed:
                 await send(LOST, {"count": lost})
             while self._waiting and not self._lost:
                 notice = self._waiting.popleft()
-                if await self._may_see(notice):
+                if not _is_mark(notice) and await self._may_see(notice):
                     await send(EVENT, notice)
                 self._pass(int(notice.get("seq") or 0))
             if not self._waiting and not self._lost:
@@ -102,6 +110,10 @@ class Feed:
         while len(self._known) >= KNOWN:
             del self._known[next(iter(self._known))]
         self._known[thread] = seen
+
+
+def _is_mark(notice: Mapping[str, Any]) -> bool:
+    return notice.get("type") == PASSED
 
 
 def _deleted(notice: Mapping[str, Any]) -> bool:

@@ -73,6 +73,11 @@ class RingReader:
         """The number up to which everything was read, skipped or counted as lost."""
         return self._cursor.seq
 
+    @property
+    def behind(self) -> int:
+        """How many events it has not come to."""
+        return self._cursor.behind
+
     def read(self, limit: int = BATCH) -> list[Item]:
         """What is there, oldest first, at most ``limit`` notices; empty when it is at the end."""
         items: list[Item] = []

@@ -52,6 +52,11 @@ class Cli:
         if self._clients is not None:
             self._clients.lose(count)
 
+    async def passed(self, seq: int) -> None:
+        """Pass on how far the notices went that did not come."""
+        if self._clients is not None:
+            self._clients.reach(seq)
+
 
 def build() -> sdk.Plugin:
     """The plugin, with a state of its own."""
@@ -61,6 +66,7 @@ def build() -> sdk.Plugin:
     made.main(cli.run)
     made.on("event")(cli.hear)
     made.on("lost")(cli.lose)
+    made.on("passed")(cli.passed)
     return made
 
 

@@ -75,6 +75,11 @@ class Page:
             if self._clients is not None:
                 self._clients.lose(count)
 
+    async def passed(self, seq: int) -> None:
+        """Nothing more comes up to this notice."""
+        if self._clients is not None:
+            self._clients.reach(seq)
+
 
 def build() -> sdk.Plugin:
     """The plugin with a page of its own."""
@@ -84,6 +89,7 @@ def build() -> sdk.Plugin:
     made.main(page.serve)
     made.on("event")(page.notice)
     made.on("lost")(page.lost)
+    made.on("passed")(page.passed)
     return made
 
 

@@ -59,6 +59,7 @@ async def test_a_new_conversation_sees_the_others_of_its_scope_in_time_order_eac
         assert notice["shown"] == [], "in view, but this is not about any of it: no recall to speak of"
         assert (notice["cold"], notice["late"], notice["chars"]) == ([], [], 0)
         assert notice["input"] == done.id
+        assert agent.of("memory") == [], "nothing was recalled"
         again = await agent.ask("what about the bees?")
         notice = agent.of("recall")[1]
         bees = [event.id for event in await agent.store.read(lambda tx: _about(tx, "bees."))]
@@ -133,6 +134,10 @@ async def test_the_closest_of_cold_memory_is_told_just_before_the_message(tmp_pa
         assert "Rain" not in snapshot.text, "below the gate"
         assert agent.of("recall")[0]["cold"] == [cold[0].id]
         assert agent.of("recall")[0]["chars"] == len(snapshot.text)
+        assert agent.of("memory") == [
+            {"what": "recall", "events": [cold[0].id]},
+            {"what": "injection", "events": [cold[0].id], "chars": len(snapshot.text)},
+        ]
         stored = await agent.store.read(lambda tx: events.of_turn(tx, done.turn))
         assert [event.kind for event in stored] == [EventKind.USER, EventKind.ASSISTANT], "the snapshot is no event"
         recall = await entry(agent, done.turn, "recall")
