@@ -12,7 +12,7 @@ import secrets
 import shutil
 from pathlib import Path
 
-from homed.errors import HomedError, InvalidInput, NotFound, StorageError
+from homed.errors import InvalidInput, NotFound, StorageError
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.wire.archive import MAX_PACKED, opened
 from homed.wire.manifest import read_manifest
@@ -76,21 +76,21 @@ class Shelf:
     def place_new(self, name: str, fresh: Path) -> Path:
         """Put the folder ``fresh`` in the place of the plugin ``name``; an old one is deleted.  Returns the folder."""
         target, old = self.place / name, self.find(name)
-        aside = self._outgoing / name
+        aside, placed = self._outgoing / name, False
         try:
             if old is not None:
                 self._outgoing.mkdir(mode=0o700, parents=True, exist_ok=True)
                 old.rename(aside)
                 self._failpoints.reach("package.moved_out")
             fresh.rename(target)
+            placed = True
             _sync(self.place)
             self._failpoints.reach("package.moved_in")
-        except (OSError, HomedError) as error:
-            if old is not None and not os.path.lexists(old) and os.path.lexists(aside) and not target.exists():
+        except OSError as error:
+            raise StorageError(f"{target} cannot be put in place: {error.strerror}.") from error
+        finally:
+            if old is not None and not placed and os.path.lexists(aside):
                 aside.rename(old)
-            if isinstance(error, OSError):
-                raise StorageError(f"{target} cannot be put in place: {error.strerror}.") from error
-            raise
         if old is not None:
             self._discard(aside)
         return target

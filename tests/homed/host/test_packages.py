@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -155,7 +155,7 @@ async def test_the_name_of_a_packaged_plugin_is_refused(tmp_path: Path) -> None:
     ("field", "why"), [({"platforms": ["plan9"]}, "runs on plan9"), ({"min_version": "99"}, "needs homed 99")]
 )
 async def test_what_cannot_run_here_is_told_before_it_is_installed(
-    tmp_path: Path, field: dict[str, object], why: str
+    tmp_path: Path, field: dict[str, Any], why: str
 ) -> None:
     async with placed(tmp_path) as place:
         path = place.package(**field)
@@ -207,9 +207,8 @@ async def test_without_its_data_nothing_of_it_is_left(tmp_path: Path) -> None:
         left = [p for p in place.data.rglob("*") if "hello" in p.name]
         assert left == []
         assert "s3cret" not in (place.data / "s.json").read_text()
-        assert (
-            await place.store.read(lambda tx: tx.all("SELECT key FROM settings WHERE key GLOB 'plugin.hello.*'")) == []
-        )
+        stored = await place.store.read(lambda tx: tx.all("SELECT key FROM settings"))
+        assert [key for (key,) in stored if "hello" in key] == []
         # what a person had allowed was this plugin's tool, not whoever's takes the name next
         assert [rule.decision for rule in await Rules(place.store).list_()] == [Decision.DENY]
         await place.install(place.package(version="3.0", settings=[{"key": "a", "type": "int", "default": 1}]))
@@ -311,6 +310,6 @@ async def test_a_skill_is_pointed_to_where_skills_go(tmp_path: Path) -> None:
 
 async def test_one_that_crashes_says_so(tmp_path: Path) -> None:
     async with placed(tmp_path) as place:
-        status = await place.install(place.package(entry=f"{sys.executable and 'python'} -c 'raise SystemExit(3)'"))
+        status = await place.install(place.package(entry="python -c 'raise SystemExit(3)'"))
         assert status.state.value in ("backoff", "stopped")
         assert "3" in status.reason
