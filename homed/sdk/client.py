@@ -13,7 +13,9 @@ from typing import Any, Protocol, TypedDict, Unpack
 
 import trio
 
-from homed.errors import Unavailable
+from homed.errors import HomedError, Stopped, Unavailable
+from homed.sdk.namespaces import Rooms
+from homed.wire.methods import ON_BEHALF
 
 PIECE = 512 * 1024
 """Bytes of a file that go over the wire at once."""
@@ -70,7 +72,7 @@ class InjectOptions(TypedDict, total=False):
     attachments: list[str]
 
 
-class Kernel:
+class Kernel(Rooms):
     """Calls to the kernel.  Each raises the kernel's own error, or ``Unavailable`` when the kernel has gone.
 
     Cancelling a call asks the kernel to stop that work and waits up to a second for it.
@@ -93,6 +95,22 @@ class Kernel:
     async def inject(self, peer: Peer, text: str, **options: Unpack[InjectOptions]) -> Json:
         """Hand a person's message to the kernel, which has it durably when this returns; ``wait``: with the outcome."""
         result: Json = await self.call("io.inject", {"peer": peer, "text": text, **options})
+        return result
+
+    async def ask(self, peer: Peer, text: str, **options: Unpack[InjectOptions]) -> str:
+        """Say something for a person and wait for the answer: its text; Stopped, or what went wrong, is raised."""
+        result: Json = await self.call("io.inject", {"peer": peer, "text": text, **options, "wait": True})
+        outcome: Json = result["outcome"]
+        if outcome["state"] == "stopped":
+            raise Stopped("The person stopped it.")
+        if outcome["state"] != "answered":
+            raise HomedError(outcome["error"] or f"It was {outcome['state']}.", hint=outcome["hint"])
+        return str(outcome["text"])
+
+    async def interrupt(self, peer: Peer, text: str, *, level: int = 2, **options: Unpack[InjectOptions]) -> Json:
+        """Begin a turn with a message at once; Unavailable where one is under way, for homed cannot suspend it yet."""
+        params: Json = {"peer": peer, "text": text, "level": level, **options}
+        result: Json = await self.call("io.interrupt", params)
         return result
 
     async def upload(self, peer: Peer, name: str, data: bytes, *, media_type: str = "") -> str:
@@ -237,7 +255,8 @@ class Invocation:
 
 
 class Context(Kernel):
-    """The kernel on behalf of one invocation: ``io.*`` calls carry its token and get its identity, rights and scope."""
+    """The kernel on behalf of one invocation: calls that act for somebody carry its token, and get that turn's
+    identity, rights and scope."""
 
     def __init__(self, kernel: Kernel, invocation: Invocation) -> None:
         super().__init__(kernel._link, settings=kernel._settings, data_dir=kernel.data_dir)
@@ -255,5 +274,5 @@ class Context(Kernel):
         self, method: str, params: Mapping[str, object] | None = None, *, timeout: float | None = None
     ) -> Any:
         """As `Kernel.call`, with the token of this invocation."""
-        own = {"call": self._token} if method.startswith("io.") and self._token else {}
+        own = {"call": self._token} if method in ON_BEHALF and self._token else {}
         return await super().call(method, {**(params or {}), **own}, timeout=timeout)

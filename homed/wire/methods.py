@@ -144,5 +144,6 @@ TO_KERNEL: dict[str, str] = {
 }
 """Method a plugin may call → capability it needs."""
 
-ON_BEHALF = frozenset(method for method, needed in TO_KERNEL.items() if needed not in (CORE, NOTICES, AUTH))
-"""Methods that act for somebody: called back within an invocation, they carry its call token."""
+_OWN = frozenset({CORE, NOTICES, AUTH, ADMIN, PLUGIN_MGR})
+ON_BEHALF = frozenset(method for method, needed in TO_KERNEL.items() if needed not in _OWN)
+"""Methods that a plugin calls back within an invocation, on its behalf: there they carry its call token."""
