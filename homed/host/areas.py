@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from homed.host.arena import Arena, open_arena
+from homed.host.arena import Arena, Scratch, open_arena
 from homed.host.life import Plan
 from homed.host.ring import NO_RINGS, LifeRings, Rings
 from homed.host.segment import Segment
@@ -19,6 +19,7 @@ class LifeAreas:
     """``pass_fds`` go to the child, ``env`` says their numbers, ``handshake`` the bytes of each area by its name."""
 
     arena: Arena | None = None
+    scratch: Scratch = field(default_factory=Scratch)
     segment: Segment | None = None
     rings: LifeRings = NO_RINGS
     pass_fds: tuple[int, ...] = ()
@@ -34,7 +35,7 @@ class Areas:
     """Makes the areas of every life; ``rings`` and ``segment`` are the host's own, None: nobody gets one."""
 
     def __init__(self, rings: Rings | None = None, segment: Segment | None = None) -> None:
-        self._rings, self._segment = rings, segment
+        self._rings, self._segment, self._scratch = rings, segment, Scratch()
 
     @contextmanager
     def of(self, plan: Plan) -> Iterator[LifeAreas]:
@@ -55,6 +56,7 @@ class Areas:
                 stack.callback(segment.read_by, plan.name, False)
             yield LifeAreas(
                 arena,
+                self._scratch,
                 segment,
                 rings,
                 (*(fd for fd, _ in shared.values()), *rings.pass_fds),

@@ -13,6 +13,7 @@ from homed.errors import InvalidInput, ProtocolError, Unavailable
 from homed.host.allocate import Allocator, Block
 from homed.wire.layout import PAGE, write_header
 from homed.wire.layout.arena import CONTENT, MAGIC, SIZE, VERSION
+from homed.wire.layout.values import Packed
 
 KERNEL, PLUGIN = "kernel", "plugin"
 """Whose a block is: the kernel frees what it lent for one call, the plugin what it asked for or was given."""
@@ -62,6 +63,32 @@ def _no_memory(error: OSError) -> Unavailable:
     return Unavailable(f"There is no shared memory to be had: {error.strerror}.", hint=f"The machine lacks {lacking}.")
 
 
+class Scratch:
+    """Memory of the kernel's own that one value after another is copied to.
+
+    Kept, for new pages cost ten times the copy: the system takes those of 8 MiB back whenever they are freed.
+    """
+
+    def __init__(self) -> None:
+        self._memory = bytearray()
+        self._quiet = True
+
+    def take(self, length: int) -> memoryview:
+        """This many bytes, whatever was in them."""
+        self._quiet = False
+        if length > WARM:
+            return memoryview(bytearray(length))
+        if length > len(self._memory):
+            self._memory = bytearray(-(-length // PAGE) * PAGE)
+        return memoryview(self._memory)[:length]
+
+    def trim(self) -> None:
+        """Give it back if nobody used it since the last time; called now and then."""
+        quiet, self._quiet = self._quiet, True
+        if quiet:
+            self._memory = bytearray()
+
+
 class Arena:
     """The kernel's end.  ``fd`` is what the plugin gets.  Made by `open_arena` only."""
 
@@ -90,17 +117,20 @@ class Arena:
             self._quiet = False
         return block
 
-    def write(self, block: Block, data: bytes) -> None:
+    def write(self, block: Block, content: Packed) -> None:
         """Fill a block of the kernel's."""
-        self._view[block.off : block.off + len(data)] = data
+        content.write(self._view, block.off)
 
-    def copy(self, off: int, length: int) -> bytes:
-        """The bytes of a block of the plugin's, which it may be changing this very moment: parse only this copy.
+    def copy(self, off: int, length: int, scratch: Scratch) -> memoryview:
+        """The bytes of a block of the plugin's, which it may be changing this very moment: parse only this copy, which
+        is good until the next one.
 
         Raises `ProtocolError` for a block that is not its own, or is shorter.
         """
         self.check(off, length)
-        return bytes(self._view[off : off + length])
+        copy = scratch.take(length)
+        copy[:] = self._view[off : off + length]
+        return copy
 
     def check(self, off: int, length: int) -> None:
         """Raise `ProtocolError` unless the plugin has a block at ``off`` with that many bytes."""

@@ -7,15 +7,15 @@ copied; the plugin what it got as a result.  Nothing is trusted that the plugin 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import trio
 
 from homed.errors import InvalidInput, ProtocolError, Unavailable
-from homed.host.arena import KERNEL, PLUGIN, Arena
+from homed.host.arena import KERNEL, PLUGIN, Arena, Scratch
 from homed.wire import rpc
 from homed.wire.layout.arena import BYTES, KEY, MAX_NAMED, Ref, refs
-from homed.wire.layout.values import pack, unpack
+from homed.wire.layout.values import Packed, pack, unpack
 
 ROOM_WAIT = 5.0
 """Seconds that a result of the kernel's waits for room in the arena; a call waits as long as it may take in all."""
@@ -27,8 +27,8 @@ class Bulk:
     ``on_misuse`` hears of each frame that names what is not the plugin's to name.
     """
 
-    def __init__(self, arena: Arena | None, on_misuse: Callable[[str], None]) -> None:
-        self._arena, self._on_misuse = arena, on_misuse
+    def __init__(self, arena: Arena | None, on_misuse: Callable[[str], None], scratch: Scratch | None = None) -> None:
+        self._arena, self._on_misuse, self._scratch = arena, on_misuse, scratch or Scratch()
         self._freed = trio.Event()
         self.used = False
         """Whether the plugin reads what the kernel puts there; it says so in the handshake."""
@@ -73,24 +73,24 @@ class Bulk:
         taken: list[int] = []
         named: dict[str, object] = {}
         try:
-            for name, (content, kind) in packed.items():
+            for name, content in packed.items():
                 taken.append(await self._write(content, owner, timeout))
-                named[name] = Ref(taken[-1], len(content), kind).as_json()
+                named[name] = Ref(taken[-1], content.length, content.kind).as_json()
         except BaseException:
             self._free(taken, owner)
             raise
         return {**{name: value for name, value in values.items() if name not in packed}, KEY: named}, taken
 
-    async def _write(self, data: bytes, owner: str, timeout: float) -> int:
+    async def _write(self, content: Packed, owner: str, timeout: float) -> int:
         arena = self._arena
         assert arena is not None
         with trio.move_on_after(timeout):
-            while (block := arena.alloc(len(data), owner)) is None:
+            while (block := arena.alloc(content.length, owner)) is None:
                 await self._freed.wait()
-            arena.write(block, data)
+            arena.write(block, content)
             return block.off
         raise Unavailable(
-            f"The plugin's arena had no room for {len(data)} bytes within {timeout:.0f} s.",
+            f"The plugin's arena had no room for {content.length} bytes within {timeout:.0f} s.",
             hint="It holds too many large values at once, or does not free those it was given.",
         )
 
@@ -106,37 +106,45 @@ class Bulk:
         """
         if not isinstance(frame, Mapping) or KEY not in frame:
             return frame
-        copies = self._copies(frame)
-        for name, (_, kind) in copies.items():
-            if kind == BYTES and name != binary:
-                raise InvalidInput(f"{name[:80]} is bytes where text or JSON belongs.")
         values = {name: value for name, value in frame.items() if name != KEY}
-        return values | {name: unpack(data, kind) for name, (data, kind) in copies.items()}
+        return values | self._values(frame, binary)
 
     def untaken(self, frame: object) -> None:
         """Free what a frame of the plugin's named that nobody reads."""
         if isinstance(frame, Mapping) and KEY in frame:
-            try:
-                self._copies(frame, copy=False)
-            except ProtocolError:
-                return  # counted
+            with suppress(ProtocolError):  # counted
+                self._release(self._named(frame))
 
-    def _copies(self, frame: Mapping[str, object], *, copy: bool = True) -> dict[str, tuple[bytes, str]]:
+    def _values(self, frame: Mapping[str, object], binary: str) -> dict[str, object]:
+        named = self._named(frame)
+        assert self._arena is not None
+        try:
+            return {name: self._value(self._arena, name, ref, binary) for name, ref in named.items()}
+        finally:
+            self._release(named)
+
+    def _value(self, arena: Arena, name: str, ref: Ref, binary: str) -> object:
+        if ref.kind == BYTES and name != binary:
+            raise InvalidInput(f"{name[:80]} is bytes where text or JSON belongs.")
+        return unpack(arena.copy(ref.off, ref.length, self._scratch), ref.kind)
+
+    def _named(self, frame: Mapping[str, object]) -> dict[str, Ref]:
+        """What the frame names, all of it the plugin's to name."""
         try:
             named = refs(frame)
             if self._arena is None:
                 raise ProtocolError("This plugin has no arena.")
             if len({ref.off for ref in named.values()}) != len(named):
                 raise ProtocolError(f"{KEY} names a block twice.")
-            arena = self._arena
             for ref in named.values():
-                arena.check(ref.off, ref.length)
-            copies = {n: (arena.copy(r.off, r.length) if copy else b"", r.kind) for n, r in named.items()}
-            self._free([ref.off for ref in named.values()], PLUGIN)
+                self._arena.check(ref.off, ref.length)
         except ProtocolError as error:
             self._on_misuse(error.message)
             raise
-        return copies
+        return named
+
+    def _release(self, named: Mapping[str, Ref]) -> None:
+        self._free([ref.off for ref in named.values()], PLUGIN)
 
     def alloc(self, length: int) -> int:
         """A block for the plugin to write into.  `Unavailable` when there is no room now, `InvalidInput` never."""
@@ -161,6 +169,7 @@ class Bulk:
         """Give memory back that has not been used lately."""
         if self._arena is not None:
             self._arena.trim()
+            self._scratch.trim()
 
     def _free(self, offs: list[int], owner: str) -> None:
         if self._arena is None:

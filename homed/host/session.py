@@ -113,7 +113,7 @@ class Session:
         """Calls that had no answer when the conversation ended."""
         self._life, self._child, self._name = life, child, plan.name
         self._caller = Caller(self, plan.name, plan.trust, plan.capabilities)
-        self.bulk, self._misuses = Bulk(areas.arena, self._misused), 0
+        self.bulk, self._misuses = Bulk(areas.arena, self._misused, areas.scratch), 0
         self._connection = Connection(
             _Metered(child.stdout), child.stdin, self, limits=Limits(quoting=True),
             on_broken=self._broken, on_unanswered=self._unanswered, on_untaken=self.bulk.untaken,

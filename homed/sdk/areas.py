@@ -136,11 +136,11 @@ class BulkLink:
         taken: list[int] = []
         named: dict[str, object] = {}
         try:
-            for name, (content, kind) in list(packed.items())[:MAX_NAMED]:
-                off = await self._alloc(len(content))
+            for name, content in list(packed.items())[:MAX_NAMED]:
+                off = await self._alloc(content.length)
                 taken.append(off)
-                self._arena[off : off + len(content)] = content
-                named[name] = Ref(off, len(content), kind).as_json()
+                content.write(self._arena, off)
+                named[name] = Ref(off, content.length, content.kind).as_json()
         except BaseException:
             self._unfreed.extend(taken)
             raise
@@ -177,7 +177,7 @@ class BulkLink:
         if self._arena is None:
             raise ProtocolError("homed sent a value by an arena that this plugin does not have.")
         for name, ref in refs(frame).items():
-            data = bytes(self._arena[ref.off : ref.off + ref.length])
+            data = self._arena[ref.off : ref.off + ref.length]
             if len(data) != ref.length:
                 raise ProtocolError(f"homed sent {name} by a place outside of the arena.")
             yield name, unpack(data, ref.kind)

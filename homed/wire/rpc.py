@@ -136,11 +136,16 @@ def encode(message: Mapping[str, object], *, limit: int = MAX_LINE) -> bytes:
 
 
 def decode(line: bytes) -> Any:
-    """The JSON value of a line, or of a block of an arena; raises `ValueError` with a reason."""
+    """The JSON value of a line; raises `ValueError` with a reason."""
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
         raise ValueError(f"invalid UTF-8 at byte {error.start}") from error
+    return loads(text)
+
+
+def loads(text: str) -> Any:
+    """The JSON value of a text; raises `ValueError` with a reason."""
     try:
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
         if "\\ud" in text.lower():
