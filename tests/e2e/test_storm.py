@@ -1,4 +1,4 @@
-"""Twenty plugins that crash, hang, flood and babble at once: the chat goes on, each ends where it should and says why."""
+"""Twenty plugins crash, hang, flood and babble at once: the chat goes on, each ends where it should and says why."""
 
 from __future__ import annotations
 
