@@ -23,7 +23,7 @@ from homed.identity.tokens import CallIdentity
 from homed.providers.base import ToolCall, Usage
 
 WAITING = 16
-"""Calls that one call may have running or waiting: they run one after another."""
+"""Calls that one call may have running or waiting."""
 
 END_LIMIT = 12.0
 """Seconds to wait, shielded, for a call to end whose caller has gone: it is cancelled and its result is stored."""
@@ -74,11 +74,11 @@ class Calling:
         return job.result
 
     async def _run(self, turn: Turn, link: Link, call: ToolCall, job: _Job) -> None:
-        # one at a time: within a call that runs alone its own, else one for all calls of the turn
-        alone = next((above.alone for above in link.chain if above.serial), turn.alone)
+        entry = self._catalogue.entries().get(call.name)
+        beside = entry is not None and entry.parallel_safe
         try:
             with job.scope:
-                async with alone:
+                async with link.inside.taken(beside=beside):
                     job.result = await self._dispatch.within(turn, link, call)
         except HomedError as error:  # such as a full disk: the turn will meet it too
             job.error = error

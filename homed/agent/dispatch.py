@@ -270,8 +270,9 @@ class Dispatch:
         }  # fmt: skip
         answer: object = None
         async with trio.open_nursery() as nursery:
-            serial = case.above is not None or not entry.parallel_safe
-            link = Link(case.call.id, entry.name, entry.plugin, nursery, case.above, serial)
+            link = Link(case.call.id, entry.name, entry.plugin, nursery, case.above)
+            if entry.parallel_safe:  # it has others beside it, and what it calls must not meet what they call
+                link.inside = case.above.inside.below if case.above else turn.inside
             with turn.linked(link) as within, turn.lend(self._ports.tokens, entry.plugin, within) as token:
                 try:
                     answer = await self._ports.host.call(

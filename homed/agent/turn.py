@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import trio
 
+from homed.agent.order import Order
 from homed.agent.ports import CallContext, TokensPort
 from homed.agent.view import View
 from homed.clock import new_id
@@ -91,7 +92,7 @@ class Counters:
 class Link:
     """A tool call that runs in a plugin, for the calls the plugin makes within it: they live in its ``nursery``.
 
-    ``alone``: what such a call holds while it runs, ``waiting`` how many have been asked for.  ``untrusted``,
+    ``inside``: how they take turns, ``waiting`` how many have been asked for.  ``untrusted``,
     ``no_memory``: what came back to the plugin that way, and so may stand in its own result.
     """
 
@@ -100,8 +101,7 @@ class Link:
     plugin: str
     nursery: trio.Nursery
     above: Link | None = None
-    serial: bool = True
-    alone: trio.Lock = field(default_factory=trio.Lock)
+    inside: Order = field(default_factory=Order)
     waiting: int = 0
     untrusted: bool = False
     no_memory: bool = False
@@ -121,7 +121,8 @@ class Link:
 class Turn:
     """One input on its way.  ``events`` are the stored events of this turn, in order, but for those of calls that were
     made within a tool call, which no prompt shows: ``inner``.  ``ledger`` is what the next commit records of what it
-    was shown; ``links`` the tool calls that run in plugins now, and ``alone`` is for the calls within them.
+    was shown; ``links`` the tool calls that run in plugins now; ``inside``: how the calls within those that run side by
+    side take turns.
 
     ``over``: its outcome is stored and told; what still follows (``after_output``) is nobody's to wait for.
     """
@@ -143,7 +144,7 @@ class Turn:
     events: list[Event] = field(default_factory=list)
     inner: list[Event] = field(default_factory=list)
     links: dict[str, Link] = field(default_factory=dict)
-    alone: trio.Lock = field(default_factory=trio.Lock)
+    inside: Order = field(default_factory=Order)
     view: View = field(default_factory=View)
     ledger: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
     hidden: frozenset[str] = frozenset()

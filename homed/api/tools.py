@@ -34,7 +34,7 @@ async def list_(call: PeerCall[PeerParams]) -> Mapping[str, object]:
     return {
         "tools": [
             {"name": e.name, "plugin": e.plugin, "class": e.tool_class, "description": e.description,
-             "parameters": dict(e.parameters)}
+             "parameters": dict(e.parameters), "parallel_safe": e.parallel_safe}
             for e in offered
         ]
     }  # fmt: skip
