@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import Any
 
+from homed.builtin.names import RESERVED
+from homed.commands import packages
 from homed.commands.actions import Actions
 from homed.commands.output import as_json, clean, table, when
 from homed.commands.reach import ask
@@ -20,10 +22,11 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         help="see, start and stop plugins, read their logs, make and check one",
         description="Plugins are processes of their own; homed starts them and brings them back when they crash.",
         epilog="Examples:\n  homed plugin list\n  homed plugin start shell\n  homed plugin logs webui\n"
-        "  homed plugin new greeter\n  homed plugin check ./greeter",
+        "  homed plugin install ./greeter-0.1.0.hmap\n  homed plugin new greeter\n  homed plugin check ./greeter",
     )
     actions = Actions(parser, common)
-    actions.add("list", _list, "every plugin with its state")
+    listed = actions.add("list", _list, "every plugin with its state")
+    listed.add_argument("--tools", action="store_true", help="every tool by its plugin, counted")
     for name, handler, text in (
         ("start", _start, "start it, also after too many crashes or a stop"),
         ("stop", _stop, "stop it until it is started again"),
@@ -33,6 +36,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         action.add_argument("name", metavar="NAME")
         if name == "logs":
             action.add_argument("--limit", type=int, default=200, help="how many lines")
+    packages.register(actions)
     new = actions.add("new", _new, "write a new plugin with its test", "greeter", json=False)
     new.add_argument("name", metavar="NAME")
     new.add_argument("--dir", default=".", help="where to put its folder")
@@ -42,11 +46,26 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def _list(args: argparse.Namespace) -> int:
     plugins = ask(args, "admin.plugins")["plugins"]
+    if args.tools:
+        return _tools(args, plugins)
     if args.json:
         as_json(plugins)
     else:
         rows = [(p["name"], p["state"], p["trust"], len(p["tools"]), p["reason"] or p["description"]) for p in plugins]
         table(rows, ("plugin", "state", "from", "tools", "reason or what it is"))
+    return 0
+
+
+def _tools(args: argparse.Namespace, plugins: list[dict[str, Any]]) -> int:
+    """Every tool there is, the kernel's own apart, and how many that makes."""
+    by_plugin = {plugin["name"]: plugin["tools"] for plugin in plugins if plugin["tools"]}
+    kernel, count = sorted(RESERVED.names), sum(map(len, by_plugin.values()))
+    if args.json:
+        as_json({"plugins": by_plugin, "kernel": kernel, "count": count, "kernel_count": len(kernel)})
+        return 0
+    rows = [(tool, name) for name, tools in by_plugin.items() for tool in tools]
+    table([*rows, *((tool, "kernel") for tool in kernel)], ("tool", "plugin"))
+    print(f"{count} tools of {len(by_plugin)} plugins, and {len(kernel)} of the kernel's own.")
     return 0
 
 

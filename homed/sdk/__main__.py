@@ -11,6 +11,7 @@ import trio
 
 from homed.errors import HomedError
 from homed.sdk.check import check
+from homed.sdk.packing import packed
 from homed.sdk.scaffold import explain, new, update_manifest
 
 
@@ -24,6 +25,12 @@ def main(arguments: list[str] | None = None) -> int:
     for name, text in (("check", "run the plugin and report what homed would object to"),
                        ("manifest", "bring plugin.json in step with the code")):  # fmt: skip
         commands.add_parser(name, help=text).add_argument("folder", type=Path, help="the plugin's folder")
+    packer = commands.add_parser("pack", help="bring plugin.json in step and write NAME-VERSION.hmap")
+    packer.add_argument("folder", type=Path, help="the plugin's folder")
+    packer.add_argument("--out", type=Path, help="the file (default: NAME-VERSION.hmap here)")
+    fetcher = commands.add_parser("fetch", help="download a package over https, as JSON on stdout")
+    fetcher.add_argument("url")
+    fetcher.add_argument("file", type=Path, help="the new file")
     options = parser.parse_args(arguments)
     try:
         return trio.run(_run, options)
@@ -51,6 +58,13 @@ async def _run(options: argparse.Namespace) -> int:
         folder = await new(options.name, options.dir)
         sys.stdout.write(_next_steps(folder))
         return 0
+    if options.command == "pack":
+        sys.stdout.write(await packed(options.folder, options.out))
+        return 0
+    if options.command == "fetch":
+        from homed.sdk.download import download  # loads an HTTP client
+
+        return await download(options.url, options.file)
     if options.command == "manifest":
         changed = await update_manifest(options.folder)
         sys.stdout.write(f"{options.folder}/plugin.json {'was brought in step' if changed else 'is in step'}.\n")

@@ -31,7 +31,7 @@ SHORT = {
 }
 """Names on the line → methods of the kernel."""
 
-ROOMS: Mapping[str, str] = {"io": "chat", "memory": "memory", "admin": "admin"}
+ROOMS: Mapping[str, str] = {"io": "chat", "memory": "memory", "admin": "admin", "plugin_mgr": "admin"}
 """The first part of a method → the scope of an API key that lets it pass."""
 
 READ_BY_ALL = frozenset({"admin.status"})
