@@ -12,7 +12,7 @@ import logging
 import mmap
 import os
 import select
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -36,8 +36,26 @@ CAPABILITY: Mapping[str, str] = {CONTENT: methods.CONTENT, NOTICES: methods.NOTI
 _F_SEAL_FUTURE_WRITE = 0x10  # Linux 5.1; Python has no name for it yet
 _SEALS = _F_SEAL_FUTURE_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 _ONE = (1).to_bytes(8, "little")
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False).encode
-_encode_ascii = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_circular=False).encode
+
+
+def _no_json(value: object) -> object:
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+def _encoder() -> Callable[[object], str]:
+    """What turns a value into compact JSON.
+
+    ``json`` makes its C encoder anew for every value, which costs as much again as the encoding; so it is made once
+    here, where there is one.
+    """
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+    encode = make(None, _no_json, json.encoder.encode_basestring, None, ":", ",", False, False, False)
+    return lambda value: "".join(encode(value, 0))
+
+
+_dumps = _encoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +104,7 @@ class Ring:
         self._payload = payload
         self._readers: dict[int, _Reader] = {}
         self._wanted = 0
+        self._payloads = _Payloads()
         self._undrained = select.poll()
         with ExitStack() as undo:
             fd = os.memfd_create(f"homed-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -124,7 +143,7 @@ class Ring:
     def post(self, notice: Notice, kind: int) -> None:
         """Write a notice, and wake who wants it and has read its last wake.  Never waits, never fails."""
         bit = 1 << kind
-        payload = _payload(notice) if self._wanted & bit else b""
+        payload = self._payloads.of(notice) if self._wanted & bit else b""
         self._writer.write(notice.seq, kind, notice.at, payload)
         self._wake(bit, notice.seq, self._writer.written)
 
@@ -260,12 +279,26 @@ class Rings:
         self._attached = wanted
 
 
-def _payload(notice: Notice) -> bytes:
-    said = {"thread": notice.thread, "turn": notice.turn, "scope": notice.scope, "data": notice.data}
-    try:
-        return _encode(said).encode()
-    except UnicodeEncodeError:  # half a surrogate pair: only JSON's own escapes can carry it
-        return _encode_ascii(said).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        _log.error("the notice %d (%s) is not JSON and goes without what it says: %s", notice.seq, notice.type, error)
-        return b""
+class _Payloads:
+    """Notices as JSON.  A stream's deltas come from one turn, so what they have in common is made once."""
+
+    def __init__(self) -> None:
+        self._of: tuple[str, str, str] | None = None
+        self._head = ""
+
+    def of(self, notice: Notice) -> bytes:
+        """The payload of a notice; empty, which announces it without, if it holds what is no JSON."""
+        of = notice.thread, notice.turn, notice.scope
+        try:
+            if of != self._of:
+                self._head = _dumps({"thread": of[0], "turn": of[1], "scope": of[2]})[:-1] + ',"data":'
+                self._of = of
+            text = f"{self._head}{_dumps(notice.data)}}}"
+            try:
+                return text.encode()
+            except UnicodeEncodeError:  # half a surrogate pair: only JSON's own escapes can carry it
+                return json.dumps(json.loads(text)).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            name = f"the notice {notice.seq} ({notice.type})"
+            _log.error("%s is not JSON and goes without what it says: %s", name, error)
+            return b""

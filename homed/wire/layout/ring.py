@@ -106,7 +106,9 @@ class Writer:
         if seq != self._head + 1:
             self._tail = seq
             self._words[_TAIL] = seq
-        self._make_room(seq, start + length - self._size)
+        gone = start + length - self._size
+        if self._tail + SLOTS <= seq or self._starts[self._tail % SLOTS] < gone:
+            self._make_room(seq, gone)
         if length:
             into = self._payload_at + off
             self._buffer[into : into + length] = payload
