@@ -152,10 +152,35 @@ class FakeUploads:
         return Block(id_, "00", "猫.png", "image/png", 5), b"\x89PNG\n"[offset:][:length]
 
 
+class FakeWishes:
+    """Notes what plugins ask about themselves."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+
+    def restart(self, plugin: str) -> None:
+        self.asked.append(("restart", plugin))
+
+    def busy(self, plugin: str, lease: str, held: bool) -> None:
+        self.asked.append(("busy", plugin, lease, held))
+
+    async def set_tools(self, plugin: str, listed: Sequence[object]) -> list[str]:
+        self.asked.append(("set_tools", plugin, list(listed)))
+        return ["dig"]
+
+    async def schedule(self, plugin: str, name: str, *, at: float | None, every: float | None) -> float:
+        self.asked.append(("schedule", plugin, name, at, every))
+        return 7.5
+
+    async def unschedule(self, plugin: str, name: str) -> None:
+        self.asked.append(("unschedule", plugin, name))
+
+
 class FakeHost:
     """One plugin, "shell"."""
 
     def __init__(self) -> None:
+        self.wishes = FakeWishes()
         self.addresses: dict[str, tuple[str, str]] = {"webui": ("url", "http://localhost:8080/")}
         self.state = State.READY
 
