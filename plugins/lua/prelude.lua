@@ -10,8 +10,8 @@ local assert, error, getmetatable, ipairs, next, pcall, rawequal, rawget, rawlen
   assert, error, getmetatable, ipairs, next, pcall, rawequal, rawget, rawlen, select, tonumber, tostring, type
 local raw_load, raw_setmetatable, raw_collect = load, setmetatable, collectgarbage
 local sethook, traceback, meta_of = debug.sethook, debug.traceback, debug.getmetatable
-local create, resume, yield, status, isyieldable =
-  coroutine.create, coroutine.resume, coroutine.yield, coroutine.status, coroutine.isyieldable
+local create, resume, yield, status, isyieldable, running =
+  coroutine.create, coroutine.resume, coroutine.yield, coroutine.status, coroutine.isyieldable, coroutine.running
 local concat, insert, remove, sort, move, unpack, pack =
   table.concat, table.insert, table.remove, table.sort, table.move, table.unpack, table.pack
 local rep, find, match, gmatch, gsub, sub, byte, format =
@@ -50,7 +50,7 @@ local function charge(count)
     return
   end
   t.owed = (t.owed or 0) + count
-  if t.owed > STEP then
+  if t.over or t.owed > STEP then
     local owed = t.owed
     t.owed = 0
     look(t, owed)
@@ -137,6 +137,32 @@ function setmetatable(t, meta)
   return raw_setmetatable(t, meta)
 end
 
+-- Deep in C calls, or with its stack full, a coroutine has no room for the hook: that raises an overflow instead, which
+-- a pcall catches.  Hence every error that is caught counts, and the limits are looked at where it was caught; and so
+-- that all of a deep stack is not gone through for each, pcalls nest only so far.
+local CAUGHT = 500
+local NESTED = 100
+local depths = raw_setmetatable({}, { __mode = "k" })
+local function caught(co, depth, ok, ...)
+  depths[co] = depth
+  if not ok then
+    charge(CAUGHT)
+  end
+  return ok, ...
+end
+local raw_pcall = pcall
+local function safe_pcall(f, ...)
+  local co = running()
+  local depth = depths[co] or 0
+  if depth >= NESTED then
+    error("more than " .. NESTED .. " pcalls in each other", 2)
+  end
+  depths[co] = depth + 1
+  return caught(co, depth, raw_pcall(f, ...))
+end
+pcall = safe_pcall -- the local one, for what follows here
+G.pcall = safe_pcall
+
 -- The original's message handler runs inside the hook that raised, where no hook stops a loop.
 local function handled(handler, ok, ...)
   if ok then
@@ -187,6 +213,9 @@ local function passing(co, ok, first, ...)
   if ok and rawequal(first, HOST) then
     return passing(co, resume(co, yield(HOST, ...)))
   end
+  if not ok then
+    charge(CAUGHT)
+  end
   return ok, first, ...
 end
 local function unwrap(ok, ...)
@@ -197,6 +226,7 @@ local function unwrap(ok, ...)
 end
 coroutine = { yield = yield, status = status, isyieldable = isyieldable }
 function coroutine.create(f)
+  charge(CAUGHT) -- each has a count of its own, and many short ones would never come to the end of it
   local co = create(f)
   sethook(co, hook, "", STEP)
   return co

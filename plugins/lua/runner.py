@@ -305,7 +305,8 @@ class Runner:
 
 
 _KEYS = (
-    "name", "description", "parameters", "class", "timeout", "guest", "parallel_safe", "confirm", "no_memory", "untrusted",
+    "name", "description", "parameters", "class", "timeout",
+    "guest", "parallel_safe", "confirm", "no_memory", "untrusted",
 )  # fmt: skip
 _NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 
