@@ -22,7 +22,7 @@ NEEDS = ()
 PREFIX = "HOMED__"
 SECRET_PREFIX = "HOMED_SECRET__"
 
-_PASSED_ON = frozenset({"PATH", "HOME", "LANG", "TZ", "XDG_RUNTIME_DIR", "TERM"})
+_PASSED_ON = frozenset({"PATH", "HOME", "LANG", "TZ", "XDG_RUNTIME_DIR", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,6 @@ TO_KERNEL: dict[str, str] = {
 }
 """Method a plugin may call → capability it needs."""
 
-_OWN = frozenset({CORE, NOTICES, AUTH, ADMIN, PLUGIN_MGR})
+_OWN = frozenset({CORE, NOTICES, AUTH, ADMIN})
 ON_BEHALF = frozenset(method for method, needed in TO_KERNEL.items() if needed not in _OWN)
 """Methods that a plugin calls back within an invocation, on its behalf: there they carry its call token."""

@@ -1,0 +1,1 @@
+"""Plugins that people bring, managed in a conversation."""
