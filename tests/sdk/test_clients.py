@@ -120,3 +120,28 @@ async def test_a_stop_is_answered_behind_the_notices_before_it(autojump_clock: t
     fresh.begin(7)
     with fresh.join(Person("a:b")) as client:
         assert await stopped(fresh, client, subscribed=True) == [0.0]
+
+
+async def test_a_stop_is_answered_too_where_the_last_notice_before_it_was_lost(autojump_clock: trio.abc.Clock) -> None:
+    clients = Clients(Stopping())
+
+    async def sent(_method: str, _params: Mapping[str, object]) -> None:
+        await trio.lowlevel.checkpoint()
+
+    with clients.join(Person("a:b")) as client:
+        await client.request("subscribe", {})
+        begun = trio.current_time()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(client._feed.run, sent)
+            nursery.start_soon(client.request, "stop", {"thread": "t"})
+            await trio.testing.wait_all_tasks_blocked()
+            clients.lose(1)
+            clients.reach(7)
+            await trio.testing.wait_all_tasks_blocked()
+            await client._feed.wait_passed(7)
+            nursery.cancel_scope.cancel()
+        assert trio.current_time() == begun
+    with clients.join(Person("c:d")) as late:
+        await late.request("subscribe", {})
+        await late.request("stop", {"thread": "t"})
+        assert trio.current_time() == begun, "it came after that"

@@ -137,3 +137,36 @@ async def test_waiting_for_a_number_ends_when_all_up_to_it_are_sent_or_held_back
         await wait_all_tasks_blocked()
         assert ended == [(3, 1), (4, 1)]
         nursery.cancel_scope.cancel()
+
+
+async def test_notices_that_never_come_are_waited_for_by_nobody_but_those_before_them_are() -> None:
+    seen, ended = Seen("mine"), []
+    feed = Feed(seen.may, owner=False, size=3)
+
+    async def wait(seq: int) -> None:
+        await feed.wait_passed(seq)
+        ended.append((seq, len(seen.sent)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait, 5)
+        nursery.start_soon(wait, 9)
+        feed.offer({"seq": 1, "thread": "mine"})
+        feed.offer({"seq": 2, "thread": "mine"})
+        for seq in range(3, 10):
+            feed.reach(seq)
+        await wait_all_tasks_blocked()
+        assert ended == [], "nothing was sent yet"
+        await seen.run(feed)
+    assert sorted(ended) == [(5, 2), (9, 2)]
+    assert [params["seq"] for _, params in seen.sent] == [1, 2]
+
+
+async def test_a_mark_that_is_pushed_out_is_no_loss() -> None:
+    seen = Seen("t")
+    feed = Feed(seen.may, owner=False, size=2)
+    feed.reach(1)
+    for seq in (2, 3, 4):
+        feed.offer({"seq": seq, "thread": "t"})
+    await seen.run(feed)
+    assert seen.sent[0] == ("event.lost", {"count": 1})
+    assert [params["seq"] for _, params in seen.sent[1:]] == [3, 4]
