@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from homed.api.method import Call, Method, Params, plain
+from homed.api.method import Call, Json, Method, Params, plain
 
 MAX_LOGGED = 8192
 """Characters of one log message; longer ones are cut, with a mark."""
@@ -18,7 +18,7 @@ class Log(Params):
     """``core.log``"""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
-    message: str
+    message: str = Field(max_length=1024 * 1024)
 
 
 class Announce(Params):
@@ -37,7 +37,7 @@ class SettingGet(Params):
 class SettingSet(SettingGet):
     """``core.settings_set``"""
 
-    value: object
+    value: Json
 
 
 class ArenaAlloc(Params):

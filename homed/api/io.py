@@ -26,6 +26,9 @@ BASE64 = 4 * -(-PIECE // 3)
 """Characters that a full piece takes in base64."""
 
 
+FAR = 2**62
+"""No offset and no number of an event is higher: what is, would be none that the database or a file could be asked."""
+
 MAX_TEXT = 1024 * 1024
 """Characters; ``Conversations`` has a limit in bytes, and says it."""
 
@@ -63,7 +66,7 @@ class Upload(PeerParams):
     upload: str = Field(default="", max_length=MAX_NAME)
     name: str = Field(default="", max_length=4096)
     media_type: str = Field(default="", max_length=256)
-    offset: int | None = Field(default=None, ge=0)
+    offset: int | None = Field(default=None, ge=0, le=FAR)
     last: bool = False
 
 
@@ -77,7 +80,7 @@ class OfBlock(PeerParams):
     """``io.block``"""
 
     block: str = Field(min_length=1, max_length=MAX_NAME)
-    offset: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0, le=FAR)
     length: int = Field(default=PIECE, ge=1, le=PIECE)
 
 
@@ -85,7 +88,7 @@ class OfEvent(PeerParams):
     """``io.event``"""
 
     event: str = Field(min_length=1, max_length=MAX_NAME)
-    offset: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0, le=FAR)
     length: int = Field(default=SLICE, ge=1, le=SLICE)
 
 
@@ -106,13 +109,13 @@ class Threads(PeerParams):
 
     query: str = Field(default="", max_length=1024)
     limit: int = Field(default=50, ge=1, le=500)
-    before: float | None = None
+    before: float | None = Field(default=None, ge=0, le=1e12, allow_inf_nan=False)
 
 
 class History(OfThread):
     """``io.history``"""
 
-    before: int | None = None
+    before: int | None = Field(default=None, ge=0, le=FAR)
     limit: int = Field(default=50, ge=1, le=500)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from homed.api.method import Call, Method, Params, plain
+from homed.api.method import Call, Method, Params, no_more, plain
 
 MAX_TOOLS = 256
 MAX_LEASE = 64
+MAX_TIME = 1e11
+"""Seconds: some three thousand years."""
 
 
 class Restart(Params):
@@ -27,7 +29,7 @@ class Busy(Params):
 class ToolsSet(Params):
     """``core.tools_set``: as a manifest's ``tools``."""
 
-    tools: list[Mapping[str, Any]] = Field(max_length=MAX_TOOLS)
+    tools: Annotated[list[dict[str, Any]], Field(max_length=MAX_TOOLS), AfterValidator(no_more)]
 
 
 class ScheduleClear(Params):
@@ -39,8 +41,8 @@ class ScheduleClear(Params):
 class ScheduleSet(ScheduleClear):
     """``core.schedule_set``: ``at`` is UTC seconds, ``every`` seconds; one of them at least."""
 
-    at: float | None = None
-    every: float | None = None
+    at: float | None = Field(default=None, ge=0, le=MAX_TIME, allow_inf_nan=False)
+    every: float | None = Field(default=None, gt=0, le=MAX_TIME, allow_inf_nan=False)
 
 
 def restart(call: Call[Restart]) -> Mapping[str, object]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from homed.agent.complete import MOST_TOKENS, Question
-from homed.api.method import Call, Method, Name, Params, PeerCall, PeerParams, administrative, plain
+from homed.api.method import MAX_NAME, Call, Method, Name, Params, PeerCall, PeerParams, administrative, plain
 from homed.api.ports import SourcesPort
 from homed.errors import InvalidInput
 from homed.providers.base import Source
@@ -31,9 +31,9 @@ class Complete(Params):
 
     messages: list[Said] = Field(min_length=1, max_length=64)
     max_tokens: int = Field(default=512, ge=1, le=MOST_TOKENS)
-    timeout: Annotated[float, Field(strict=False, gt=0, le=300, allow_inf_nan=False)] = 60.0
-    temperature: Annotated[float, Field(strict=False, ge=0, le=2, allow_inf_nan=False)] | None = None
-    source: Name | None = None
+    timeout: float = Field(default=60.0, gt=0, le=300, allow_inf_nan=False)
+    temperature: float | None = Field(default=None, ge=0, le=2, allow_inf_nan=False)
+    source: str | None = Field(default=None, min_length=1, max_length=MAX_NAME)
 
 
 class OfSource(PeerParams):

@@ -21,7 +21,11 @@ MAX_JSON = 1024 * 1024
 """Bytes of a parameter of any shape."""
 
 
-def _no_more(value: object) -> object:
+T = TypeVar("T")
+
+
+def no_more(value: T) -> T:
+    """The value, if its JSON has no more than ``MAX_JSON`` bytes; else ValueError."""
     try:
         taken = size(value)
     except RecursionError:
@@ -31,10 +35,10 @@ def _no_more(value: object) -> object:
     return value
 
 
-Json = Annotated[object, AfterValidator(_no_more)]
+Json = Annotated[object, AfterValidator(no_more)]
 """A parameter of any shape."""
 
-JsonObject = Annotated[dict[str, object], AfterValidator(_no_more)]
+JsonObject = Annotated[dict[str, object], AfterValidator(no_more)]
 """A parameter that is an object with whatever in it."""
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
