@@ -5,11 +5,14 @@
     async with harness(plugin, settings={"roots": [str(tmp_path)]}) as kernel:
         result = await kernel.invoke("files_read", path="a.txt")
         assert not result.is_error
+
+`program` does the same with the plugin of a folder in a process of its own, whatever language it is written in.
 """
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -21,6 +24,8 @@ import trio
 import trio.testing
 
 from homed.errors import HomedError, NotFound
+from homed.proc import spawn
+from homed.sdk.launch import command, fresh_mark
 from homed.sdk.plugin import Plugin
 from homed.sdk.runtime import serve
 from homed.wire import methods
@@ -28,7 +33,7 @@ from homed.wire.manifest import load_manifest
 from homed.wire.stream import Connection, unknown_method
 from homed.wire.version import CORE, PROTOCOL
 
-__all__ = ["Call", "Harness", "Result", "harness"]
+__all__ = ["Call", "Harness", "Result", "harness", "program"]
 
 MemoryStream = trio.StapledStream[trio.testing.MemorySendStream, trio.testing.MemoryReceiveStream]
 
@@ -60,8 +65,10 @@ class Harness:
     ``context`` is what the next invocations run for; change its values to be somebody else.
     """
 
-    def __init__(self, plugin: Plugin) -> None:
-        self.plugin = plugin
+    def __init__(self, name: str, settings: Mapping[str, object]) -> None:
+        self.name, self._settings = name, settings
+        self.stderr = ""
+        """The end of what a `program` has written there so far."""
         self.calls: list[Call] = []
         self.registered: Mapping[str, Any] = {}
         self.context = {
@@ -74,7 +81,8 @@ class Harness:
         self._seq = 0
 
     def reply(self, method: str, value: object) -> None:
-        """Answer this method from now on with ``value``: a result, an error to raise, or a function of the params."""
+        """Answer this method from now on with ``value``: a result, an error to raise, or a function of the params,
+        which may be async."""
         if method not in methods.TO_KERNEL:
             raise ValueError(f"there is no method {method!r} in the kernel")
         self._replies[method] = value
@@ -130,11 +138,17 @@ class Harness:
 
     async def start(self, settings: Mapping[str, object], data_dir: Path) -> None:
         """Handshake, init and start; ``harness`` does it unless told not to."""
-        hello = {"protocol": PROTOCOL, "core_version": CORE, "name": self.plugin.name, "areas": {}}
+        hello = {"protocol": PROTOCOL, "core_version": CORE, "name": self.name, "areas": {}}
         await self.call(methods.HANDSHAKE, hello)
-        config = {"config": {**defaults(self.plugin), **settings}, "data_dir": str(data_dir)}
+        config = {"config": {**self._settings, **settings}, "data_dir": str(data_dir)}
         self.registered = await self.call(methods.INIT, config)
         await self.call(methods.START)
+
+    async def listen(self, stderr: trio.abc.ReceiveStream) -> None:
+        """Keep what comes on a program's stderr."""
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            while data := bytes(await stderr.receive_some(_STDERR)):
+                self.stderr = (self.stderr + data.decode(errors="replace"))[-_STDERR:]
 
     @property
     def _wire(self) -> Connection:
@@ -155,6 +169,8 @@ class Harness:
         value = self._replies[method]
         if callable(value):
             value = value(params)
+        if inspect.isawaitable(value):
+            value = await value
         if isinstance(value, HomedError):
             raise value
         return value
@@ -191,7 +207,7 @@ async def harness(
     ``settings`` lie over the manifest's defaults; without ``data_dir`` it gets a folder that is removed afterwards.
     With ``start=False`` the test says itself when: ``await kernel.start({}, folder)``.
     """
-    fake = Harness(plugin)
+    fake = Harness(plugin.name, defaults(plugin))
     ours, theirs = trio.testing.memory_stream_pair()
     with contextlib.ExitStack() as stack:
         folder = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -205,3 +221,37 @@ async def harness(
             with contextlib.suppress(HomedError):  # a plugin already gone needs no stop
                 await fake.call(methods.STOP)
             await ours.aclose()
+
+
+_STDERR = 65536
+_LEAVE = 5.0
+
+
+@asynccontextmanager
+async def program(
+    folder: Path, *, settings: Mapping[str, object] | None = None, data_dir: Path | None = None
+) -> AsyncIterator[Harness]:
+    """Run the plugin in ``folder``, in whatever language, as a process against a fake kernel; then stop it.
+
+    ``settings`` and ``data_dir`` as in `harness`.  Raises what the plugin answers to handshake, init or start, and
+    `HomedError` if it does not leave by itself within five seconds of its stop.
+    """
+    manifest = load_manifest(folder)
+    fake = Harness(manifest.name, {setting.key: setting.default for setting in manifest.settings})
+    with contextlib.ExitStack() as stack:
+        data = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        cmd = stack.enter_context(command(manifest, folder))
+        async with spawn(cmd, mark=fresh_mark()) as child, trio.open_nursery() as nursery:
+            fake._connection = Connection(child.stdout, child.stdin, fake)
+            nursery.start_soon(fake.listen, child.stderr)
+            await nursery.start(fake._connection.run)
+            await fake.start(settings or {}, data)
+            yield fake
+            with contextlib.suppress(HomedError):  # a plugin already gone needs no stop
+                await fake.call(methods.STOP)
+            with trio.move_on_after(_LEAVE) as limit:
+                await child.stdin.aclose()
+                await child.wait()
+            nursery.cancel_scope.cancel()
+        if limit.cancelled_caught:
+            raise HomedError(f"The plugin {manifest.name} was still there {_LEAVE:g} s after its stop.")

@@ -80,14 +80,14 @@ class Tools:
             raise sdk.ConfigError(f"{error}.", hint="Move the file away to start without sequences.") from None
         await kernel.subscribe({"approval"}, content=False)
 
-    def on_event(self, notice: sdk.Notice) -> None:
-        """A question to a person was asked, or is open no more."""
+    async def on_event(self, notice: sdk.Notice) -> None:
+        """A question to a person was asked, or is open no more.  On Trio, for it moves deadlines."""
         approval = str(notice.data.get("approval", ""))
         if notice.type == "approval":
             told = self._patience.asked if notice.data.get("status") == "asked" else self._patience.answered
             told(notice.turn, approval)
 
-    def on_lost(self, _count: int) -> None:
+    async def on_lost(self, _count: int) -> None:
         """Some notices are missing."""
         self._patience.unsure()
 
@@ -165,7 +165,7 @@ class Tools:
         if aim.name in known:
             tools = await offered(ctx)
             others = {name: one for name, one in known.items() if name != aim.name}
-            _refuse(aim.name, targets.problems(known[aim.name], tools, others))
+            _refuse(aim.name, targets.problems(known[aim.name], tools, others, running=True))
         runner = Runner(known, partial(_call, ctx), partial(self._patience.limit, ctx.turn))
         try:
             report = await runner.run(aim, dict(args or {}))

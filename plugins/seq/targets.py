@@ -53,10 +53,13 @@ def target(step: Step) -> Target | None:
     return None
 
 
-def problems(sequence: Sequence, tools: Mapping[str, Tool], others: Mapping[str, Sequence]) -> list[str]:
+def problems(
+    sequence: Sequence, tools: Mapping[str, Tool], others: Mapping[str, Sequence], *, running: bool = False
+) -> list[str]:
     """Everything wrong with what it calls, each with its place and what to do.
 
-    ``others``: the sequences there are, by name; one of the same name is replaced by this one.
+    ``others``: the sequences there are, by name; one of the same name is replaced by this one.  ``running``: tools that
+    are not among ``tools`` are left to the kernel, which knows why they are not.
     """
     errors = Errors()
     known = {**others, sequence.name: sequence}
@@ -65,7 +68,7 @@ def problems(sequence: Sequence, tools: Mapping[str, Tool], others: Mapping[str,
             at = f"groups[{number}].tools[{index}]"
             if step.tool in OWN:
                 _check_own(step, at, known, errors)
-            else:
+            elif step.tool in tools or not running:
                 _check_tool(step, at, tools, errors)
             _check_parallel(group, step, f"{at}.tool", tools, errors)
     if not errors.found:
@@ -77,8 +80,8 @@ def _check_tool(step: Step, at: str, tools: Mapping[str, Tool], errors: Errors) 
     tool = tools.get(step.tool)
     if tool is None:
         near = difflib.get_close_matches(step.tool, tools, n=3)
-        do = f"Did you mean {' or '.join(near)}?" if near else "Call a tool that you are offered."
-        errors.add(f"{at}.tool", f"there is no tool {step.tool!r}", do)
+        do = f"Did you mean {' or '.join(near)}?" if near else "Take one that you are offered."
+        errors.add(f"{at}.tool", f"you are offered no tool {step.tool!r}", do)
         return
     properties = tool.parameters.get("properties")
     names = set(properties) if isinstance(properties, Mapping) else set()

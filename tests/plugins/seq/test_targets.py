@@ -42,8 +42,11 @@ def test_what_may_run_is_let_pass() -> None:
 @pytest.mark.parametrize(
     ("step", "error"),
     [
-        ({"tool": "file_read"}, "groups[0].tools[0].tool: there is no tool 'file_read'. Did you mean files_read"),
-        ({"tool": "zzz"}, "groups[0].tools[0].tool: there is no tool 'zzz'. Call a tool that you are offered."),
+        (
+            {"tool": "file_read"},
+            "groups[0].tools[0].tool: you are offered no tool 'file_read'. Did you mean files_read",
+        ),
+        ({"tool": "zzz"}, "groups[0].tools[0].tool: you are offered no tool 'zzz'. Take one that"),
         ({"tool": "files_read"}, "groups[0].tools[0].args: files_read needs path."),
         ({"tool": "files_read", "args": {"path": 1, "x": 1}}, "groups[0].tools[0].args.x: files_read has no such"),
         ({"tool": "seq_create", "args": {}}, "groups[0].tools[0].tool: a sequence cannot call seq_create."),
@@ -70,6 +73,13 @@ def test_what_cannot_be_called_is_named_with_its_place(step: dict[str, Any], err
     b = sequence("b", {"tool": "files_read", "args": {"path": "$args.x"}}, **{"in": {"x": "string"}})
     one = sequence("a", step, **{"in": {"x": "string"}})
     assert any(line.startswith(error) for line in problems(one, b)), problems(one, b)
+
+
+def test_when_it_runs_the_kernel_says_what_is_not_there_but_side_by_side_stays_checked() -> None:
+    one = sequence("a", {"tool": "zzz"}, WRITE)
+    assert [line.split(": ")[1].split(" may")[0] for line in targets.problems(one, TOOLS, {}, running=True)] == [
+        "files_write"
+    ]
 
 
 def test_side_by_side_only_what_may() -> None:
