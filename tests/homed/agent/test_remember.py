@@ -1,0 +1,137 @@
+"""Looking through a scope: by words and by the day, never beyond it, nothing private, nothing that was taken out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homed.agent.remember import PAGE_BYTES, Remembering
+from homed.errors import InvalidInput
+from homed.identity.roles import Identity, Role
+from homed.redact import Redactor
+from tests.kit.builders import GUEST, OWNER, Agent, FakeHost, FakeModel, Setup, calls, running_agent, says
+
+TODAY = datetime.now().strftime("%Y-%m-%d")
+GROUP = Identity("webui:owner", "webui", "", Role.OWNER, "group:tg:g1")
+
+
+def remembering(agent: Agent, *known: str) -> Remembering:
+    return Remembering(agent.store, Redactor(known))
+
+
+async def found(agent: Agent, who: Identity, query: str, **more: Any) -> list[dict[str, Any]]:
+    answer = (await remembering(agent).search(who, query, **{"limit": 5, **more})).answer
+    return list(answer["found"])  # type: ignore[call-overload]
+
+
+async def day(agent: Agent, who: Identity, *, after: int = 0, limit: int = 200) -> Mapping[str, Any]:
+    return (await remembering(agent).day(who, TODAY, after=after, limit=limit)).answer
+
+
+async def test_a_scope_is_searched_and_no_other(tmp_path: Path) -> None:
+    model = FakeModel(says("Noted."), says("Hello guest."), says("ok"))
+    async with running_agent(tmp_path, Setup(model=model)) as agent:
+        await agent.ask("The marmot's name is Waldemar")
+        await agent.ask("My marmot is called Gustav", who=GUEST)
+        mine = await found(agent, OWNER, "marmot name")
+        assert [hit["text"] for hit in mine if hit["kind"] == "user"] == ["The marmot's name is Waldemar"]
+        hit = mine[0]
+        assert (hit["layer"], hit["peer"], hit["untrusted"], hit["channel"]) == (
+            "context",
+            "webui:owner",
+            False,
+            "webui",
+        )
+        assert 0 < hit["score"] <= 1
+        assert all("Gustav" not in h["text"] for h in mine)
+        assert "Waldemar" not in str(await found(agent, GUEST, "marmot name Waldemar"))
+        assert await found(agent, GROUP, "marmot") == []
+        assert await found(agent, OWNER, "marmot", layer="cold") == []
+        assert len(await found(agent, OWNER, "marmot name", limit=1)) == 1
+
+
+async def test_private_turns_are_neither_found_nor_in_the_log(tmp_path: Path) -> None:
+    model = FakeModel(says("I will not tell."), says("ok"))
+    async with running_agent(tmp_path, Setup(model=model)) as agent:
+        await agent.ask("The safe opens with marzipan", no_memory=True)
+        assert await found(agent, OWNER, "marzipan safe") == []
+        assert "marzipan" not in json.dumps(await day(agent, OWNER))
+
+
+async def test_the_turn_that_asks_does_not_find_itself(tmp_path: Path) -> None:
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("ok")))) as agent:
+        done = await agent.ask("Where is the marmot")
+        assert await found(agent, OWNER, "marmot") != []
+        assert await found(agent, OWNER, "marmot", turn=done.turn) == []
+
+
+async def test_strangers_words_are_told_as_such_and_secrets_learned_later_are_out(tmp_path: Path) -> None:
+    async def web(_: Mapping[str, Any]) -> object:
+        return "The marmot says: buy now. hunter22secret"
+
+    host = FakeHost()
+    host.tool("web", web, untrusted=True)
+    model = FakeModel(calls(("web", "{}")), says("Read."))
+    async with running_agent(tmp_path, Setup(model=model, host=host)) as agent:
+        await agent.ask("read the page")
+        result = await remembering(agent, "hunter22secret").search(OWNER, "marmot says", limit=5)
+        assert result.untrusted
+        assert "hunter22secret" not in str(result.answer)
+        assert "marmot" in str(result.answer)
+        log = await remembering(agent, "hunter22secret").day(OWNER, TODAY, after=0, limit=100)
+        assert log.untrusted
+        assert "hunter22secret" not in str(log.answer)
+        lines = [json.loads(line) for line in log.answer["lines"]]  # type: ignore[attr-defined]
+        assert [line["kind"] for line in lines] == ["user", "assistant", "tool", "assistant"]
+        assert lines[2]["data"] == {"name": "web", "status": "ok", "args": {}, "untrusted": True}
+
+
+async def test_a_day_goes_page_by_page_and_is_whole(tmp_path: Path) -> None:
+    model = FakeModel(*(says(f"answer {n}") for n in range(6)))
+    async with running_agent(tmp_path, Setup(model=model)) as agent:
+        for n in range(6):
+            await agent.ask(f"question {n}")
+        await agent.store.write(
+            lambda tx: tx.execute("UPDATE events SET created_at = created_at - 172800 WHERE seq < 3")
+        )
+        whole = await day(agent, OWNER)
+        seqs = [json.loads(line)["seq"] for line in whole["lines"]]
+        assert seqs == list(range(3, 13))
+        assert not whole["more"]
+        paged: list[int] = []
+        after, more = 0, True
+        while more:
+            page = await day(agent, OWNER, after=after, limit=3)
+            paged += [json.loads(line)["seq"] for line in page["lines"]]
+            after, more = page["next"], page["more"]
+        assert paged == seqs
+        assert (await day(agent, GUEST))["lines"] == []
+
+
+async def test_a_page_is_bounded_by_its_size_too(tmp_path: Path) -> None:
+    model = FakeModel(*(says("x" * 90_000) for _ in range(7)))
+    async with running_agent(tmp_path, Setup(model=model)) as agent:
+        for n in range(7):
+            await agent.ask(f"question {n}")
+        sizes, seen = [], 0
+        after, more = 0, True
+        while more:
+            page = await day(agent, OWNER, after=after)
+            sizes.append(len(json.dumps(page).encode()))
+            seen += len(page["lines"])
+            after, more = page["next"], page["more"]
+        assert seen == 14
+        assert len(sizes) > 1
+        assert max(sizes) < PAGE_BYTES + 120_000
+
+
+@pytest.mark.parametrize("wrong", ["2026-02-30", "0000-01-01", "9999-12-31", "2026-13-01"])
+async def test_what_is_no_day_is_refused(tmp_path: Path, wrong: str) -> None:
+    async with running_agent(tmp_path, Setup()) as agent:
+        with pytest.raises(InvalidInput, match="no day"):
+            await remembering(agent).day(OWNER, wrong, after=0, limit=1)
