@@ -9,13 +9,14 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import client, memory, ring, start, stop, turn, wire
+from benchmarks import areas, client, memory, ring, start, stop, turn, wire
 from benchmarks.figures import Figure
 
 ROOT = Path(__file__).parent.parent
 SUITES = {
     "wire": wire.measure,
     "ring": ring.measure,
+    "areas": areas.measure,
     "turn": turn.measure,
     "memory": memory.measure,
     "start": start.measure,

@@ -6,8 +6,8 @@ copied; the plugin what it got as a result.  Nothing is trusted that the plugin 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 import trio
 
@@ -35,17 +35,16 @@ class Bulk:
 
     # From the kernel to the plugin.
 
-    @asynccontextmanager
-    async def lent(self, params: Mapping[str, object], *, timeout: float) -> AsyncIterator[Mapping[str, object]]:
-        """The params as the line carries them; what lies in the arena for them is freed at the end of the block.
+    async def lend(self, params: Mapping[str, object], *, timeout: float) -> tuple[Mapping[str, object], Sequence[int]]:
+        """The params as the line carries them, and the blocks that hold the rest of them: `take_back` those.
 
-        Waits up to ``timeout`` seconds for room, then raises `Unavailable`.
+        Waits up to ``timeout`` seconds for room, then raises `Unavailable`.  No checkpoint where none is needed.
         """
-        framed, taken = await self._put(params, KERNEL, timeout)
-        try:
-            yield framed
-        finally:
-            self._free(taken, KERNEL)
+        return await self._put(params, KERNEL, timeout)
+
+    def take_back(self, lent: Sequence[int]) -> None:
+        """The call is over."""
+        self._free(lent, KERNEL)
 
     async def given(self, result: object) -> object:
         """The kernel's result as the line carries it; what lies in the arena for it is the plugin's to free."""
@@ -171,7 +170,7 @@ class Bulk:
             self._arena.trim()
             self._scratch.trim()
 
-    def _free(self, offs: list[int], owner: str) -> None:
+    def _free(self, offs: Sequence[int], owner: str) -> None:
         if self._arena is None:
             return
         for off in offs:

@@ -191,13 +191,10 @@ class Session:
         """Call the plugin; see `Host.call` for errors.  ``timeout`` (seconds) includes waiting for a free slot."""
         begun = trio.current_time()
         slots = self._tools if method == methods.TOOL_INVOKE else self._others
-        with trio.move_on_after(timeout) as waiting:
-            await slots.acquire()
-        if waiting.cancelled_caught:
-            raise TimedOut(
-                f"{self._name} was busy with other calls for {timeout:g} s; this one was not started.",
-                detail={"ended": True},
-            )
+        try:
+            slots.acquire_nowait()
+        except trio.WouldBlock:
+            await self._wait_for(slots, timeout)
         try:
             with self._counted(_label(method, params)):
                 return await self._exchange(method, params, begun + timeout)
@@ -206,10 +203,22 @@ class Session:
         finally:
             slots.release()
 
+    async def _wait_for(self, slots: trio.Semaphore, timeout: float) -> None:
+        with trio.move_on_after(timeout) as waiting:
+            await slots.acquire()
+        if waiting.cancelled_caught:
+            raise TimedOut(
+                f"{self._name} was busy with other calls for {timeout:g} s; this one was not started.",
+                detail={"ended": True},
+            )
+
     async def _exchange(self, method: str, params: Mapping[str, object], until: float) -> object:
-        async with self.bulk.lent(params, timeout=max(0.001, until - trio.current_time())) as framed:
+        framed, lent = await self.bulk.lend(params, timeout=max(0.001, until - trio.current_time()))
+        try:
             left = max(0.001, until - trio.current_time())
             answer = await self._connection.request(method, framed, timeout=left)
+        finally:
+            self.bulk.take_back(lent)
         try:
             return self.bulk.taken(answer)
         except (ProtocolError, InvalidInput) as error:

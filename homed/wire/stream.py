@@ -189,7 +189,7 @@ class Connection:
 
     async def _exchange(self, slot: _Slot, line: bytes) -> Any:
         try:
-            await self._post(line, slot)
+            await self._push(line, slot)
             await slot.done.wait()
         except trio.Cancelled:
             self._ask_to_stop(slot)
@@ -218,6 +218,13 @@ class Connection:
             # An empty line wakes the writer; when there is no room it is awake already, or gone.
             with suppress(trio.WouldBlock, trio.BrokenResourceError, trio.ClosedResourceError):
                 self._queue.send_nowait((b"", None))
+
+    async def _push(self, line: bytes, slot: _Slot | None = None) -> None:
+        """As `_post`, without a checkpoint when there is room: a quarter of what a small call takes."""
+        try:
+            self._queue.send_nowait((line, slot))
+        except (trio.WouldBlock, trio.BrokenResourceError, trio.ClosedResourceError):
+            await self._post(line, slot)
 
     async def _post(self, line: bytes, slot: _Slot | None = None) -> None:
         try:
@@ -316,7 +323,7 @@ class Connection:
 
     async def _reply(self, line: bytes) -> None:
         try:
-            await self._post(line)
+            await self._push(line)
         except Unavailable:
             log.debug("nobody is left to hear an answer")
 

@@ -8,7 +8,7 @@ from typing import Any
 from homed.host.host import Host
 
 ENTRY = Path(__file__).with_name("bulk_plugin.py")
-TOOLS = ("echo", "make", "ask", "look", "hold")
+TOOLS = ("echo", "make", "large", "ask", "look", "hold")
 
 
 def bulk(name: str, **more: Any) -> dict[str, Any]:

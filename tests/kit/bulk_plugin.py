@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import trio
+
 from homed import sdk
 
 NAME = os.environ["HOMED_PLUGIN"]
@@ -27,6 +29,15 @@ async def make(ctx: sdk.Context, size: int) -> str:
     return "é" * size
 
 
+LARGE = "x" * (8 << 20)
+
+
+@plugin.tool(cls="read", parallel_safe=True, name=f"{NAME}_large")
+async def large(ctx: sdk.Context) -> str:
+    """8 MiB."""
+    return LARGE
+
+
 @plugin.tool(cls="read", parallel_safe=True, name=f"{NAME}_ask")
 async def ask(ctx: sdk.Context, method: str, params: Any) -> Any:
     """Call the kernel and say what came, and that the memory for it is free again."""
@@ -37,7 +48,7 @@ async def ask(ctx: sdk.Context, method: str, params: Any) -> Any:
 async def look(ctx: sdk.Context) -> Any:
     """What this process has of ours: descriptors, variables, mappings."""
     fds = {fd: os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if int(fd) > 2 and _open(fd)}
-    maps = [line for line in Path("/proc/self/maps").read_text().splitlines() if "memfd:" in line]
+    maps = [line for line in (await trio.Path("/proc/self/maps").read_text()).splitlines() if "memfd:" in line]
     return {"fds": fds, "env": [name for name in os.environ if name.startswith("HOMED_FD_")], "maps": maps}
 
 

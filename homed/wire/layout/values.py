@@ -17,6 +17,8 @@ MAX_PARTS = 2_000_000
 
 _SURELY_SMALL = INLINE // 6
 """Characters that stay below ``INLINE`` however they are escaped."""
+_FEW, _ROUND, _BIG = 64, 32, 1 << 63
+"""Parts that are looked at one by one, the characters round each or of a number, and what is no small number."""
 _PIECE = 64 << 10
 """Characters encoded at once: in the processor's cache, and without new pages from the system."""
 
@@ -49,7 +51,7 @@ def pack(value: object) -> Packed | None:
         return _whole(TEXT, rpc.utf8(value))
     if isinstance(value, (bytes, bytearray, memoryview)):
         return _whole(BYTES, value) if len(value) else None
-    if isinstance(value, (dict, list, tuple)) and value:
+    if isinstance(value, (dict, list, tuple)) and not _plainly_small(value):
         try:
             text = rpc.dumps(value)
         except InvalidInput:
@@ -57,6 +59,25 @@ def pack(value: object) -> Packed | None:
         data = rpc.utf8(text) if len(text) > INLINE // 4 else b""
         return _whole(JSON, data) if len(data) > INLINE else None
     return None
+
+
+def _plainly_small(value: dict[object, object] | list[object] | tuple[object, ...]) -> bool:
+    """Seen without writing it: a few texts and numbers, as most arguments are."""
+    if len(value) > _FEW:
+        return False
+    left = _SURELY_SMALL
+    parts: Iterable[object] = value
+    if isinstance(value, dict):
+        left -= sum(len(name) if isinstance(name, str) else left for name in value)
+        parts = value.values()
+    for part in parts:
+        if isinstance(part, str):
+            left -= len(part) + _ROUND
+        elif isinstance(part, (float, bool)) or part is None or (isinstance(part, int) and -_BIG < part < _BIG):
+            left -= _ROUND
+        else:
+            return False
+    return left > 0
 
 
 def _whole(kind: str, data: Buffer) -> Packed:
