@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -54,11 +54,12 @@ class Model:
         self.requests.append(request)
         self.opened += 1
         try:
-            yield self._parts()
+            async with aclosing(self._parts()) as parts:
+                yield parts
         finally:
             self.closed += 1
 
-    async def _parts(self) -> AsyncIterator[Part]:
+    async def _parts(self) -> AsyncGenerator[Part, None]:
         self.begun.set()
         for part in self.parts:
             await trio.lowlevel.checkpoint()

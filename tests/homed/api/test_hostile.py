@@ -220,11 +220,9 @@ async def test_a_field_that_is_none_of_the_methods(house: House, monkeypatch: py
     with counted(monkeypatch) as tried:
         for name in ALL:
             who = {"peer": "webui:owner"} if name in OF_PEOPLE else {}
-            for more in ({"role": "owner"}, {"scope": "owner"}, {"plugin": "cli"}, {"$arena_": {}}, {"peer.id": "x"}):
-                if set(more) & set(METHODS[name].params.model_fields):
-                    continue
-                await attack(house, tried, name, honest(name, **who, **more), expected=InvalidInput)
-                assert next(iter(more)) in tried.refused[name].message
+            for more in {"role", "scope", "plugin", "$arena_", "peer.id"} - set(METHODS[name].params.model_fields):
+                await attack(house, tried, name, honest(name, **who, **{more: "owner"}), expected=InvalidInput)
+                assert more in tried.refused[name].message
     assert (tried.wrong, tried.reached) == ([], [])
     assert len(tried.refused) == len(ALL)
 
