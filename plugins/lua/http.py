@@ -9,9 +9,10 @@ from __future__ import annotations
 import ipaddress
 import socket
 import ssl
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing
 from email.message import Message
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urljoin, urlsplit
 
 import httpcore2
@@ -68,7 +69,7 @@ async def request(method: str, url: str, options: Mapping[str, Any], *, private:
 def _options(options: Mapping[str, Any]) -> tuple[dict[str, str], bytes, float]:
     if unknown := sorted(set(options) - _OPTIONS):
         raise InvalidInput(f"sdk.http does not know {', '.join(unknown)}.", hint="It takes headers, body and timeout.")
-    headers, body = options.get("headers") or {}, options.get("body") or ""
+    headers, body = options.get("headers", {}), options.get("body", "")
     timeout = options.get("timeout", TIMEOUT)
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
         raise InvalidInput("headers is a table of texts.")
@@ -131,10 +132,12 @@ def _shown(url: object) -> str:
 
 async def _read(answer: httpcore2.Response, url: str, headers: dict[str, str]) -> dict[str, Any]:
     data = bytearray()
-    async for piece in answer.aiter_stream():
-        data += piece
-        if len(data) > MAX_BYTES:
-            raise Unavailable(f"{_shown(url)} answers more than {MAX_BYTES} bytes.")
+    # the library declares an iterator and gives a generator, which must be closed
+    async with aclosing(cast("AsyncGenerator[bytes, None]", answer.aiter_stream())) as pieces:
+        async for piece in pieces:
+            data += piece
+            if len(data) > MAX_BYTES:
+                raise Unavailable(f"{_shown(url)} answers more than {MAX_BYTES} bytes.")
     about = Message()
     about["content-type"] = headers.get("content-type", "")
     try:
