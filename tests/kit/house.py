@@ -59,6 +59,7 @@ class House:
         tables = [", ".join(f"{key} = {json.dumps(value)}" for key, value in one.items()) for one in sources]
         shown = ", ".join(f"{{ {table} }}" for table in tables)
         (data / "homed.toml").write_text(f"[core.llm]\nsources = [{shown}]\n", "utf-8")
+        (data / "homed.toml").chmod(0o600)
         names = [one["name"].upper() for one in sources]
         self.daemon = Daemon(data, env={f"HOMED_SECRET__LLM__{name}__API_KEY": fake.key for name in names})
 
