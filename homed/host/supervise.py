@@ -129,6 +129,7 @@ class Supervisor:
         Without ``now`` a lazy one is started by its first call, as ever.
         """
         self._record.note(wish=history.RUN, reason="", crashes=())
+        self._restarts.clear()
         self._note = ""
         # All of it before the first wait, or a stop that comes meanwhile would be overruled.
         if not self.front.closed and self.state not in (State.READY, State.STARTING) and self._claim():

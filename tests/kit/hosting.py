@@ -7,10 +7,13 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import trio
 
+from homed.api import life
+from homed.api.method import Call, parse
 from homed.events import Bus
 from homed.host.discover import Broken, Installed, discover
 from homed.host.host import Host, HostPorts
@@ -57,6 +60,20 @@ class RecordingDispatcher:
         return {}
 
 
+class LivingDispatcher(RecordingDispatcher):
+    """Answers what plugins ask about their own lives as the kernel does, once it has the ``host``; records the rest."""
+
+    host: Host | None = None
+
+    async def dispatch(self, caller: Caller, method: str, params: Mapping[str, object]) -> object:
+        entry = life.METHODS.get(method)
+        if entry is None or self.host is None:
+            return await super().dispatch(caller, method, params)
+        ports = cast("Any", SimpleNamespace(host=self.host))
+        parsed = parse(method, entry.params, params)
+        return await entry.handler(Call(ports, cast("Any", caller), parsed, caller.plugin))
+
+
 @asynccontextmanager
 async def hosting(
     tmp_path: Path,
@@ -66,20 +83,27 @@ async def hosting(
     dispatcher: RecordingDispatcher | None = None,
     redact: Callable[[str], str] = str,
     config: Mapping[str, object] | None = None,
+    ports: Mapping[str, Any] | None = None,
     **host_options: Any,
 ) -> AsyncIterator[Host]:
-    """A running host of these packaged plugins on ``tmp_path``, ended in good order at the end of the block."""
+    """A running host of these packaged plugins on ``tmp_path``, ended in good order at the end of the block.
+
+    ``ports`` replaces some of the host's.
+    """
     place = tmp_path / "packaged"
     install(place, *(m for m in manifests if not (place / str(m["name"])).exists()))
     data = tmp_path / "data"
     data.mkdir(exist_ok=True)
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     async with open_store(data / "homed.db") as store:
-        ports = HostPorts(
+        own = HostPorts(
             store=store, bus=bus or Bus(), dispatcher=dispatcher or RecordingDispatcher(),
             config_for=lambda name: dict(config or {}), child_env=env, data=data, redact=redact,
+            **(ports or {}),
         )  # fmt: skip
-        host = Host(discover(place, data / "plugins") if found is None else found, ports, **host_options)
+        host = Host(discover(place, data / "plugins") if found is None else found, own, **host_options)
+        if isinstance(dispatcher, LivingDispatcher):
+            dispatcher.host = host
         async with trio.open_nursery() as nursery:
             await nursery.start(host.run)
             yield host

@@ -25,7 +25,7 @@ from homed.host.supervise import SupervisePorts, Supervisor
 from homed.wire.manifest import Manifest, StageSpec, ToolSpec
 
 IDLE = 20.0
-BOOT, LADDER, WORK = 0.2, 1.0, 0.5
+BOOT, LADDER, WORK, LONG = 0.2, 1.0, 0.5, 2.5 * IDLE
 ALIVE = {State.STARTING, State.READY, State.STOPPING}
 
 
@@ -111,7 +111,7 @@ class Lives:
     async def call(self, method: str, params: Mapping[str, object], *, timeout: float) -> object:
         """As a session: the work takes a while, and fails when the process goes."""
         gone = self.gone
-        with trio.move_on_after(WORK):
+        with trio.move_on_after(LONG if method == "long" else WORK):
             await gone.wait()
             raise Unavailable("The plugin ended during the call.")
         return "done"
@@ -163,6 +163,8 @@ class Story:
                     nursery.start_soon(self.call, 60.0)
             case ["call", "briefly"]:
                 nursery.start_soon(self.call, 0.1)
+            case ["call", "long"]:
+                nursery.start_soon(self.call, 60.0, "long")
             case ["sleep", seconds]:
                 await trio.sleep(float(seconds))
             case ["start"]:
@@ -196,14 +198,14 @@ class Story:
                 except (Conflict, Unavailable):
                     assert state is not State.READY or len(supervisor._restarts) == 3
 
-    async def call(self, timeout: float) -> None:
+    async def call(self, timeout: float, method: str = "tool.invoke") -> None:
         """One call; it must be done if the plugin took calls when it came and nothing happened to it meanwhile."""
         hopeful = self.registry.ready("mole") and timeout > 10 and self.facilities.state("scenes") == "up"
         one = Called(hopeful, self.troubles + self.lives.failed_starts)
         self.calls.append(one)
         try:
             async with self.supervisor.front.serving(timeout) as (running, left):
-                one.outcome = str(await running.call("tool.invoke", {}, timeout=left))
+                one.outcome = str(await running.call(method, {}, timeout=left))
         except (Unavailable, TimedOut) as error:
             one.outcome = f"{type(error).__name__}: {error}"
         if one.hopeful and one.troubles == self.troubles + self.lives.failed_starts:
@@ -258,7 +260,7 @@ class Story:
 
 
 STEPS = (
-    "call", "call", "call twice", "call briefly", "sleep 0.1", "sleep 0.6", "sleep 2", f"sleep {IDLE}",
+    "call", "call", "call twice", "call long", "call briefly", "sleep 0.1", "sleep 0.6", "sleep 2", f"sleep {IDLE}",
     f"sleep {IDLE - 0.5}", "sleep 301", "start", "enable", "stop", "disable", "crash", "crash", "leave", "next refuse",
     "next crash", "up", "fail", "hold", "free", "restart",
 )  # fmt: skip
@@ -281,6 +283,7 @@ def told(lazy: bool, restart: str, steps: list[str]) -> None:
 @example(
     True, "on-failure", True, ["call", "sleep 0.6", f"sleep {IDLE - 0.5}", "sleep 0.6", "call", "sleep 2", "sleep 2"]
 )
+@example(True, "on-failure", True, ["call long", "sleep 2", f"sleep {IDLE}", f"sleep {IDLE}", "sleep 301", "call"])
 @example(True, "on-failure", True, ["start", "sleep 0.6", f"sleep {IDLE}", "call", "call", "sleep 2"])
 @example(True, "on-failure", True, ["next crash", "call twice", "sleep 0.6", "call", "sleep 2", "call", "sleep 2"])
 @example(True, "always", False, ["call", "sleep 2", "fail", "sleep 0.1", "call", "up", "call", "sleep 2"])

@@ -174,6 +174,11 @@ class Child:
         else:
             reply(message, {"content": args, "is_error": False})
 
+    def on_schedule_invoke(self, message: dict[str, Any]) -> None:
+        sys.stderr.write("schedule " + json.dumps(message["params"], sort_keys=True) + "\n")
+        sys.stderr.flush()
+        reply(message, {})
+
     def on_event(self, message: dict[str, Any]) -> None:
         sys.stderr.write("event " + json.dumps(message["params"], sort_keys=True) + "\n")
         sys.stderr.flush()
