@@ -9,10 +9,10 @@ from __future__ import annotations
 import ipaddress
 import socket
 import ssl
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from email.message import Message
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import httpcore2
@@ -132,8 +132,7 @@ def _shown(url: object) -> str:
 
 async def _read(answer: httpcore2.Response, url: str, headers: dict[str, str]) -> dict[str, Any]:
     data = bytearray()
-    # the library declares an iterator and gives a generator, which must be closed
-    async with aclosing(cast("AsyncGenerator[bytes, None]", answer.aiter_stream())) as pieces:
+    async with aclosing(answer.aiter_stream()) as pieces:
         async for piece in pieces:
             data += piece
             if len(data) > MAX_BYTES:

@@ -95,6 +95,8 @@ class Runner:
             plugin.stages[stage.stage] = Stage(stage, self._stage_handler(stage.stage))
         for name in self._manifest.inputs:
             plugin.input(name)
+        for schedule in self._manifest.schedules:
+            plugin.schedule(schedule.name)(self._due)
         plugin.on_start(self._start)
         plugin.main(self._run)
         plugin.on("event")(self._event)
@@ -140,8 +142,9 @@ class Runner:
         """Tell the kernel what there is now: tools where they are not in the manifest, and what to hear of."""
         kernel = self._ready()
         if self._manifest.dynamic_tools:
-            await kernel.call("core.tools_set", {"tools": list(loaded.tools.values())})
-        types = loaded.events - {"settings"}
+            static = {tool.name for tool in self._manifest.tools}
+            await kernel.set_tools(entry for name, entry in loaded.tools.items() if name not in static)
+        types = loaded.events - {"settings", "schedule"}
         if types:
             await kernel.subscribe(types, content="events.content" in self._manifest.capabilities)
 
@@ -271,13 +274,16 @@ class Runner:
         return handle
 
     async def _event(self, notice: sdk.Notice) -> None:
-        if self._loaded is None or notice.type not in self._loaded.events:
+        if self._loaded is None or notice.type not in self._loaded.events - {"settings", "schedule"}:
             return
         told = {
             "seq": notice.seq, "at": notice.at, "type": notice.type, "thread": notice.thread, "turn": notice.turn,
             "scope": notice.scope, "data": dict(notice.data),
         }  # fmt: skip
         await self._hear(notice.type, told)
+
+    async def _due(self, _kernel: sdk.Kernel, due: sdk.Due) -> None:
+        await self._hear("schedule", {"name": due.name, "at": due.at, "missed": due.missed})
 
     async def _setting(self, key: str, value: object) -> None:
         if self._loaded is None or self._kernel is None:
@@ -337,10 +343,9 @@ def _check(manifest: Manifest) -> None:
 def _compare(manifest: Manifest, tools: Mapping[str, Mapping[str, Any]], stages: Mapping[str, Any]) -> None:
     """Raises `LuaFailed` where the code registers other things than the manifest lets it."""
     hint = "; write plugin.json anew: python -m homed.sdk manifest DIR"
-    if not manifest.dynamic_tools:
-        _differ("tool", {tool.name for tool in manifest.tools}, set(tools), hint)
-    else:
-        _usable([dict(tool) for tool in tools.values()])
+    static = {tool.name for tool in manifest.tools}
+    _differ("tool", static, set(tools) & static if manifest.dynamic_tools else set(tools), hint)
+    _usable([dict(tool) for tool in tools.values()])
     declared = {(s.stage, s.scope, s.order, s.on_failure) for s in manifest.stages}
     parsed = {_stage(entry) for entry in stages.values()}
     _differ("stage", {str(d) for d in declared}, {str(p) for p in parsed}, hint)
