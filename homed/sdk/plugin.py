@@ -6,15 +6,24 @@ import inspect
 import sys
 import typing
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, TypedDict, TypeVar, Unpack
 
 from homed.errors import HomedError
 from homed.wire.manifest import NAME, ON_FAILURE, STAGE_SCOPES, STAGES, TOOL_CLASSES, OutputSpec, StageSpec
 
+if TYPE_CHECKING:
+    from homed.sdk.client import Context, Kernel
+
 F = TypeVar("F", bound=Callable[..., Any])
+ToolF = TypeVar("ToolF", bound="Callable[Concatenate[Context, ...], Any]")
+StageF = TypeVar("StageF", bound="Callable[[Context, Mapping[str, Any]], Any]")
+OutputF = TypeVar("OutputF", bound="Callable[[Context, Any], Any]")
+StartF = TypeVar("StartF", bound="Callable[[Kernel], Any]")
+MainF = TypeVar("MainF", bound="Callable[[Kernel], Awaitable[None]]")
 
 SIGNALS = ("event", "lost", "passed", "settings")
 """What `Plugin.on` takes: a notice, a count of lost notices, a changed setting (key, value)."""
@@ -109,6 +118,8 @@ class _Hooks:
     start: list[Callable[..., Any]] = field(default_factory=list)
     main: list[Callable[..., Awaitable[None]]] = field(default_factory=list)
     on: dict[str, list[Callable[..., Any]]] = field(default_factory=dict)
+    around: list[Callable[[], AbstractAsyncContextManager[None]]] = field(default_factory=list)
+    """Entered before the first word to the kernel and left after the last: what handlers stand on."""
 
 
 class Plugin:
@@ -131,7 +142,7 @@ class Plugin:
         self.inputs: list[str] = []
         self.hooks = _Hooks()
 
-    def tool(self, **options: Unpack[ToolOptions]) -> Callable[[F], F]:
+    def tool(self, **options: Unpack[ToolOptions]) -> Callable[[ToolF], ToolF]:
         """Declare a tool.  Async functions run on Trio, plain ones in a thread; the first parameter is the `Context`.
 
         The result is text or anything JSON-able.  The description is the docstring, or ``tools/NAME.md`` in the folder.
@@ -139,7 +150,7 @@ class Plugin:
         if (cls := options.get("cls", "write")) not in TOOL_CLASSES:
             raise ValueError(f"cls is one of {', '.join(TOOL_CLASSES)}, not {cls!r}")
 
-        def declare(function: F) -> F:
+        def declare(function: ToolF) -> ToolF:
             tool = Tool(options.get("name") or function.__name__, function, options)
             _ = tool.parameters  # a wrong signature fails here, at the author's desk
             self._add(self.tools, tool.name, tool)
@@ -147,13 +158,15 @@ class Plugin:
 
         return declare
 
-    def stage(self, stage: str, *, scope: str = "global", order: int = 0, on_failure: str = "open") -> Callable[[F], F]:
+    def stage(
+        self, stage: str, *, scope: str = "global", order: int = 0, on_failure: str = "open"
+    ) -> Callable[[StageF], StageF]:
         """Declare the handler of a stage: ``handler(ctx, fields)`` returns the changed fields, or None."""
         for value, known in ((stage, STAGES), (scope, STAGE_SCOPES), (on_failure, ON_FAILURE)):
             if value not in known:
                 raise ValueError(f"{value!r} is none of {', '.join(known)}")
 
-        def declare(function: F) -> F:
+        def declare(function: StageF) -> StageF:
             self._add(self.stages, stage, Stage(StageSpec(stage, scope, order, on_failure), function))
             return function
 
@@ -161,11 +174,11 @@ class Plugin:
 
     def output(
         self, name: str, *, caps: tuple[str, ...] = ("text",), description: str = "", format: str = ""
-    ) -> Callable[[F], F]:
+    ) -> Callable[[OutputF], OutputF]:
         """Declare a way out: ``send(ctx, content)`` returns ``"ok"``, ``"queued"`` or ``"unconfirmed"``, or a mapping
         with ``status`` and ``id``."""
 
-        def declare(function: F) -> F:
+        def declare(function: OutputF) -> OutputF:
             self._add(self.outputs, name, Output(OutputSpec(name, caps, description, format), function))
             return function
 
@@ -196,18 +209,22 @@ class Plugin:
         self.dynamic = function
         return function
 
-    def input(self, name: str) -> None:
-        """Declare a channel that this plugin brings messages in by."""
+    def input(self, name: str) -> Callable[[MainF], MainF]:
+        """Declare a channel that this plugin brings messages in by.
+
+        As a decorator, of the async ``function(kernel)`` that listens there: it runs as those of `main` do.
+        """
         if name in self.inputs:
             raise ValueError(f"{self.name}: the input {name!r} is declared twice")
         self.inputs.append(name)
+        return self.main
 
-    def on_start(self, function: F) -> F:
+    def on_start(self, function: StartF) -> StartF:
         """Run ``function(kernel)`` before the plugin counts as ready; a `ConfigError` stops it with that message."""
         self.hooks.start.append(function)
         return function
 
-    def main(self, function: F) -> F:
+    def main(self, function: MainF) -> MainF:
         """Run the async ``function(kernel)`` from start to stop, where it is cancelled.  Its failure is a crash."""
         self.hooks.main.append(function)
         return function

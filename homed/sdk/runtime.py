@@ -8,6 +8,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -326,7 +327,10 @@ async def serve(
     runtime = Runtime(plugin, rings, areas)
     connection = Connection(receive, send, runtime, on_untaken=runtime.untaken)
     runtime.connect(connection)
-    async with trio.open_nursery() as nursery:
+    async with AsyncExitStack() as stack:
+        for around in plugin.hooks.around:
+            await stack.enter_async_context(around())
+        nursery = await stack.enter_async_context(trio.open_nursery())
         nursery.start_soon(runtime.work)
         await connection.run()
         nursery.cancel_scope.cancel()

@@ -62,8 +62,9 @@ def test_what_is_packed_is_a_valid_manifest_and_a_valid_schema(tmp_path: Path) -
     plugin = sdk.Plugin("a", folder=tmp_path)
     plugin.tool()(search)
     plugin.input("in")
-    plugin.stage("on_input", on_failure="closed")(search)
-    plugin.output("out", caps=("text", "image"))(search)
+    handler: Any = search
+    plugin.stage("on_input", on_failure="closed")(handler)
+    plugin.output("out", caps=("text", "image"))(handler)
     described = json.loads(describe_json(plugin))
     manifest, errors = parse_manifest({"name": "a", "version": "1", "entry": "python x", **described})
     assert errors == ()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from homed import sdk
 from homed.sdk.plugin import Tool
+from homed.sdk.testing import harness
 
 
 def tool_of(function: Callable[..., Any]) -> Tool:
@@ -33,7 +35,7 @@ def test_declarations_are_kept_by_name_and_functions_stay_what_they_are() -> Non
         return "1"
 
     @plugin.stage("on_input", order=-3, on_failure="closed")
-    async def two(ctx: sdk.Context, fields: dict[str, Any]) -> None:
+    async def two(ctx: sdk.Context, fields: Mapping[str, Any]) -> None:
         return None
 
     @plugin.output("a", caps=("text", "image"))
@@ -108,3 +110,22 @@ def test_missing_and_unknown_arguments_are_named() -> None:
         tool_of(sample).bind({})
     with pytest.raises(sdk.ToolError, match=r"no argument pth\. Its arguments are: path, limit, ratio"):
         tool_of(sample).bind({"pth": "a"})
+
+
+async def test_an_input_is_declared_bare_or_around_the_function_that_listens() -> None:
+    plugin = sdk.Plugin("chat")
+    plugin.input("one")
+    ran = trio.Event()
+
+    @plugin.input("two")
+    async def listen(kernel: sdk.Kernel) -> None:
+        ran.set()
+        await trio.sleep_forever()
+
+    assert plugin.inputs == ["one", "two"]
+    async with harness(plugin) as kernel:
+        assert kernel.registered["inputs"] == ["one", "two"]
+        with trio.fail_after(5):
+            await ran.wait()
+    with pytest.raises(ValueError, match="declared twice"):
+        plugin.input("two")
