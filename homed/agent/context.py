@@ -36,12 +36,6 @@ LEAST = 256
 SAID = (EventKind.USER, EventKind.ASSISTANT)
 """What stage handlers are offered of the window."""
 
-FIELD_LIMIT = 4_000
-"""Characters of one event shown to stage handlers at the most."""
-
-FIELDS_LIMIT = 120_000
-"""Characters of all of them together: at four bytes each they fit one wire line, beside a message of full length."""
-
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -98,10 +92,9 @@ class Context:
             return None
 
     def as_fields(self, turn: Turn) -> list[dict[str, object]]:
-        """The window as the field ``context_msgs``: ``{id, role, text}`` each, long texts shortened."""
+        """The window as the field ``context_msgs``: ``{id, role, text}`` each, whole."""
         said = [event for event in turn.view.window if event.kind in SAID]
-        limit = min(FIELD_LIMIT, FIELDS_LIMIT // max(1, len(said)))
-        return [{"id": e.id, "role": e.kind.value, "text": e.text[:limit]} for e in said]
+        return [{"id": e.id, "role": e.kind.value, "text": e.text} for e in said]
 
     def apply(self, turn: Turn, staged: Staged) -> None:
         """What ``pre_action`` left: removed messages are not shown, new ones come before the input as fenced data."""

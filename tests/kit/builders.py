@@ -227,7 +227,7 @@ class FakeHost:
         self.calls.append((plugin, method, given))
         try:
             if method == "stage.invoke":
-                return {"changes": await self._stages[plugin, given["stage"]](given["fields"]) or {}}
+                return {"changes": await self._stages[plugin, given["stage"]](given.get("fields", given["seq"])) or {}}
             if method == "output.invoke":
                 return {"status": await self._outputs[given["output"]](given)}
             return {"content": await self._tools[given["tool"]](given["args"]), "is_error": False}

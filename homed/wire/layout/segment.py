@@ -144,6 +144,7 @@ class SegmentReader:
     def release(self) -> None:
         """Let go of the buffer."""
         self._words.release()
+        self._buffer.release()
 
     def copy(self, seq: int) -> bytes:
         """The bytes of the context ``seq``.  `Unavailable` when its stage is over and it is no longer there."""

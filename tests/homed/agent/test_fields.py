@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homed.agent.fields import FIELDS, STAGES, WRITABLE, Reply, merge
+from homed.agent.fields import FIELDS, LISTS, STAGES, WRITABLE, Reply, merge, visible, writable
 
 
 def call(id_: str, **more: Any) -> dict[str, Any]:
@@ -120,3 +120,50 @@ def test_writers_of_different_elements_never_lose_one(ids: set[str], data: st.Da
     merged, errors = merge("post_action", base, replies)
     assert errors == []
     assert {e["id"]: e["name"] for e in merged["tool_calls"]} == {i: f"h{h}" for i, h in owner.items()}  # type: ignore[attr-defined]
+
+
+EVERYTHING: dict[str, Any] = {name: [] if name in LISTS else f"the {name}" for name in FIELDS}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_who_sees_what(stage: str) -> None:
+    other = call("3", name="other")
+    fields = EVERYTHING | {"tool_calls": [call("1"), other], "tool_results": [other]}
+    assert visible(stage, fields, external=False, own_tools=None) == fields
+    outside = visible(stage, fields, external=True, own_tools=None)
+    assert outside.keys() == WRITABLE[stage] | {"raw_message", "phase", "user_id", "group_id", "no_memory"}
+    for external in (True, False):
+        own = visible(stage, fields, external=external, own_tools=frozenset({"t"}))
+        assert own == {
+            "phase": "the phase", "user_id": "the user_id", "group_id": "the group_id", "tool_calls": [call("1")],
+            "tool_results": [],
+        }  # fmt: skip
+
+
+def test_what_was_never_set_is_not_shown_as_empty() -> None:
+    for external in (True, False):
+        assert visible("on_input", {"phase": "on_input"}, external=external, own_tools=None) == {"phase": "on_input"}
+        assert visible("on_input", {"phase": "x"}, external=external, own_tools=frozenset({"t"})) == {"phase": "x"}
+
+
+def test_a_handler_for_its_own_tools_changes_nothing_else() -> None:
+    base: dict[str, Any] = {"tool_calls": [call("1"), call("2", name="other")], "extra": {"k": 1}}
+    own = {"tool_calls": [call("1")]}
+
+    def left(changes: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        merged, errors = merge("before_toolcall", base, [Reply("p", changes, own)])
+        return merged, [error["error"] for error in errors]
+
+    assert left({"tool_calls": []}) == ({**base, "tool_calls": [call("2", name="other")]}, [])
+    changed = call("1", arguments={"a": 1})
+    assert left({"tool_calls": [changed]}) == ({**base, "tool_calls": [changed, call("2", name="other")]}, [])
+    assert left({"response": "no"}) == ({**base, "response": "no"}, [])
+    for wrong in ({"tool_calls": [call("1"), call("2", name="mine")]}, {"tool_calls": [call("9")]}):
+        assert left(wrong) == (base, [f"tool_calls: {wrong['tool_calls'][-1]['id']} is of no tool of the plugin's own"])
+    assert left({"extra": {"k": 2}}) == (base, ["extra cannot be changed by a handler of scope own-tools"])
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_own_tools_may_never_change_more_than_others(stage: str) -> None:
+    assert writable(stage, own_tools=False) == WRITABLE[stage]
+    assert writable(stage, own_tools=True) <= WRITABLE[stage] & {"tool_calls", "tool_results", "response"}

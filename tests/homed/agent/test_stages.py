@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import mmap
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
+from homed.agent.fields import WRITABLE
 from homed.errors import PluginFailed, Unavailable
+from homed.host.segment import Segment
+from homed.host.states import Trust
 from homed.memory import events, inputs, threads
 from homed.memory.records import EventKind, InputState, NewEvent, NewInput, Outcome
 from homed.providers.base import ToolResult, User
 from homed.store.rows import Tx
+from homed.wire.layout import PAGE
+from homed.wire.layout.segment import SegmentReader
 from tests.kit.builders import (
     OWNER,
     Agent,
@@ -113,8 +120,8 @@ async def test_pre_action_injects_data_that_is_fenced_as_data(tmp_path: Path) ->
         assert "rain" in texts[-2]
 
 
-async def test_however_many_messages_are_shown_to_a_stage_they_fit_one_line(tmp_path: Path) -> None:
-    said = [NewEvent(EventKind.USER, "字" * 1500) for _ in range(200)]
+async def test_however_long_the_messages_shown_to_a_stage_they_are_whole(tmp_path: Path) -> None:
+    said = [NewEvent(EventKind.USER, "字" * 15_000) for _ in range(30)]
 
     def write(tx: Tx) -> str:
         thread = threads.create(tx, scope=OWNER.scope, channel="webui", title="", at=1.0)
@@ -133,8 +140,8 @@ async def test_however_many_messages_are_shown_to_a_stage_they_fit_one_line(tmp_
     async with running_agent(tmp_path, setup) as agent:
         await agent.ask("hi", thread=await agent.store.write(write))
         given = host.invoked("stage.invoke")[0]
-        assert len(given["fields"]["context_msgs"]) == 200
-        assert len(json.dumps(given, ensure_ascii=False).encode()) < 600_000
+        sizes = [len(message["text"]) for message in given["fields"]["context_msgs"]]
+        assert (set(sizes), len(sizes) > 20) == ({15_000}, True)
 
 
 async def test_before_toolcall_denies_one_call_and_rewrites_another(tmp_path: Path) -> None:
@@ -415,3 +422,105 @@ async def test_a_dead_plugin_leaves_its_token_behind_nowhere(tmp_path: Path) -> 
         done = await agent.ask("hi")
         assert len(agent.tokens) == 0
         assert (await agent.store.read(lambda tx: inputs.get(tx, done.id))) == done
+
+
+async def test_who_reads_the_segment_gets_a_number_and_finds_the_context_there_while_the_stage_lasts(
+    tmp_path: Path,
+) -> None:
+    host = FakeHost()
+    seen: list[tuple[str, object]] = []
+
+    async def read(number: object) -> Mapping[str, object]:
+        assert isinstance(number, int)
+        with mmap.mmap(host.segment.fd, 0, access=mmap.ACCESS_READ) as mapped:
+            reader = SegmentReader(memoryview(mapped))
+            seen.append(("fields", {name: field.value() for name, field in reader.fields(number).items()}))
+            reader.release()
+        seen.append(("seq", number))
+        return {"extra": {"read": number}}
+
+    for plugin in ("one", "two"):
+        host.stage("pre_action", read, plugin=plugin)
+        host.segment.read_by(plugin, True)
+    host.stage("pre_action", read, plugin="later", order=5)
+    host.segment.read_by("later", True)
+    host.stage("before_output", give_nothing, plugin="other")
+    with closing(host.segment):
+        async with running_agent(tmp_path, Setup(host=host)) as agent:
+            assert (await agent.ask("hi")).state is InputState.ANSWERED
+            await agent.conversations.wait_idle()
+            assert [set(given) for given in host.invoked("stage.invoke")] == [
+                {"stage", "seq", "call"}, {"stage", "seq", "call"}, {"stage", "seq", "call"},
+                {"stage", "seq", "call", "fields"},
+            ]  # fmt: skip
+            numbers = [value for what, value in seen if what == "seq"]
+            assert numbers[0] == numbers[1], "written once for an order group"
+            assert numbers[2] != numbers[0]
+            fields = [value for what, value in seen if what == "fields"]
+            assert fields[0] == fields[1]
+            assert fields[0]["raw_message"] == "hi"  # type: ignore[index]
+            assert fields[2]["extra"]["read"] == numbers[0]  # type: ignore[index]
+            with mmap.mmap(host.segment.fd, 0, access=mmap.ACCESS_READ) as mapped:
+                reader = SegmentReader(memoryview(mapped))
+                for number in numbers:
+                    with pytest.raises(Unavailable, match="stage is over"):
+                        reader.copy(int(str(number)))
+                reader.release()
+
+
+async def test_a_context_that_does_not_fit_is_an_error_and_never_cut(tmp_path: Path) -> None:
+    host = FakeHost()
+    host.segment = Segment(4 * PAGE)
+    host.stage("pre_action", give_nothing, plugin="open")
+    host.segment.read_by("open", True)
+    with closing(host.segment):
+        async with running_agent(tmp_path, Setup(host=host)) as agent:
+            assert (await agent.ask("x" * 20_000)).state is InputState.ANSWERED
+            assert host.invoked("stage.invoke") == []
+            host.stage("pre_action", give_nothing, plugin="closed", on_failure="closed")
+            host.segment.read_by("closed", True)
+            done = await agent.ask("x" * 20_000)
+            assert done.state is InputState.FAILED
+            assert done.outcome is not None
+            assert "closed, which must prepare each answer, failed" in done.outcome.error
+
+
+async def test_a_plugin_from_outside_is_shown_what_its_stage_may_change_and_whose_message_it_is(tmp_path: Path) -> None:
+    host = FakeHost()
+    host.tool("look", give, plugin="tools")
+    for stage in ("on_input", "pre_action", "post_action", "before_output"):
+        host.stage(stage, give_nothing, plugin="stranger", trust=Trust.EXTERNAL)
+    host.segment.read_by("stranger", True)
+    with closing(host.segment):
+        async with running_agent(tmp_path, Setup(host=host)) as agent:
+            await agent.ask("hi")
+            await agent.conversations.wait_idle()
+            for given in host.invoked("stage.invoke"):
+                always = {"raw_message", "phase", "user_id", "group_id", "no_memory"}
+                assert given["fields"].keys() <= WRITABLE[given["stage"]] | always
+                assert {"phase", "user_id", "group_id"} <= given["fields"].keys()
+            assert "context_msgs" in host.invoked("stage.invoke")[1]["fields"]
+            assert "raw_message" in host.invoked("stage.invoke")[1]["fields"]
+
+
+async def test_a_handler_for_its_own_tools_is_shown_its_own_calls_and_nothing_of_the_conversation(
+    tmp_path: Path,
+) -> None:
+    host = FakeHost()
+    host.tool("mine", give, plugin="hooks")
+
+    async def meddle(fields: Fields) -> Mapping[str, object]:
+        return {"extra": {"note": "x"}, "tool_calls": [*fields["tool_calls"], {"id": "forged", "name": "other"}]}
+
+    host.stage("before_toolcall", meddle, scope="own-tools")
+    model = FakeModel(calls(("mine", "{}")), says("ok"))
+    async with running_agent(tmp_path, Setup(model=model, host=host)) as agent:
+        await agent.ask("a secret")
+        (given,) = host.invoked("stage.invoke")
+        assert given["fields"].keys() == {"phase", "user_id", "group_id", "tool_calls"}
+        assert [call["name"] for call in given["fields"]["tool_calls"]] == ["mine"]
+        assert "a secret" not in json.dumps(given)
+
+
+async def give_nothing(_: Fields) -> None:
+    return None
