@@ -27,7 +27,6 @@ from homed.failpoints import Failpoints, NoFailpoints
 from homed.host.discover import Broken, Installed, discover, packaged_folder
 from homed.host.facilities import Facilities
 from homed.host.host import Host, HostPorts
-from homed.host.launch import PRELOADED
 from homed.host.shelf import Shelf
 from homed.identity.logins import Logins
 from homed.lifecycle import House, cause_of, follow_settings, greet, report_damage, report_emptied, watch_signals
@@ -35,7 +34,6 @@ from homed.log import logging_to, set_level
 from homed.order import ORDER
 from homed.paths import Paths
 from homed.proc import Forker, become_subreaper
-from homed.proc.zygote import open_zygote
 from homed.redact import Redactor
 from homed.settings.plugin import define_plugin, definitions_of, settings_of, undefine_plugin
 from homed.settings.registry import Settings, open_settings
@@ -54,7 +52,7 @@ TURNS_SECONDS = 5.0
 class Options:
     """What the command line said.  ``say`` prints a line for the person who started it.
 
-    Without ``zygote`` every plugin is a Python started afresh: for measuring.
+    Plugins in Python are forked from ``zygote``; without one each is started afresh.
     """
 
     paths: Paths
@@ -64,7 +62,7 @@ class Options:
     safe: bool = False
     wall: WallClock = system_wall_clock
     failpoints: Failpoints = field(default_factory=NoFailpoints)
-    zygote: bool = True
+    zygote: Callable[[], AbstractAsyncContextManager[Forker | None]] = nullcontext
 
     @property
     def greeting(self) -> str:
@@ -140,11 +138,9 @@ async def run(ground: Ground) -> None:
 
 @asynccontextmanager
 async def _open_floor(ground: Ground) -> AsyncIterator[tuple[Store, Settings, Forker | None]]:
-    """What everything else stands on; the zygote begins first, since its imports take as long as the rest."""
-    options, up, env = ground.options, ground.facilities.up, child_environment()
-    forks = options.zygote and not options.safe
-    forking = open_zygote(PRELOADED, env, f"{options.paths.family}-zygote") if forks else nullcontext()
-    async with forking as zygote, open_store(options.paths.db, failpoints=options.failpoints) as store:
+    """What everything else stands on."""
+    options, up = ground.options, ground.facilities.up
+    async with options.zygote() as zygote, open_store(options.paths.db, failpoints=options.failpoints) as store:
         up("store")
         async with open_settings(store, ground.overrides, ground.secrets, wall=options.wall) as settings:
             up("settings")

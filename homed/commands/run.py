@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 from homed.commands.output import clean, complain
 from homed.commands.place import paths_of
+from homed.config.environment import child_environment
 from homed.errors import HomedError
 from homed.log import LEVELS
+from homed.paths import Paths
+from homed.proc.zygote import Zygote, begin, open_zygote
+
+PRELOADED = ("trio", "homed.sdk", "homed.sdk.clients", "datetime", "typing_extensions")
+"""What most Python plugins import: their zygote has done so before it forks them."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -33,18 +42,31 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal comes.  0 after an orderly stop, 1 when it could not start."""
-    from homed.app import Options, serve  # half a second of imports that no other command needs
-
     try:
+        paths, safe = paths_of(args), getattr(args, "safe", False)
+        zygote = nullcontext if safe else begin_zygote(paths)
+        from homed.app import Options, serve  # imports that no other command needs; the zygote does its own meanwhile
+
         return serve(
             Options(
-                paths=paths_of(args),
+                paths=paths,
                 listen=getattr(args, "listen", None),
                 log_level=getattr(args, "log_level", None),
-                safe=getattr(args, "safe", False),
+                safe=safe,
                 say=lambda line: print(clean(line), flush=True),
+                zygote=zygote,
             )
         )
     except HomedError as error:
         complain(error)
         return 1
+
+
+def begin_zygote(paths: Paths) -> Callable[[], AbstractAsyncContextManager[Zygote]]:
+    """Start what plugins are forked from; how to take it into the daemon's hands.  Nobody's, it leaves with us."""
+    modules, env, family = PRELOADED, child_environment(), f"{paths.family}-zygote"
+    try:
+        begun = begin(modules, env, family)
+    except OSError:  # the daemon tries again, and says so
+        begun = None
+    return partial(open_zygote, modules, env, family, begun)

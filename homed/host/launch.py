@@ -35,10 +35,6 @@ _UNTALKABLE_GRACE = 1.0
 """Seconds between EOF and SIGTERM for a plugin that cannot be asked: never up, or its conversation is over."""
 
 
-PRELOADED = ("trio", "homed.sdk", "homed.sdk.clients", "datetime", "typing_extensions")
-"""What most Python plugins import: their zygote has done so before it forks them."""
-
-
 @dataclass(frozen=True, slots=True)
 class LaunchPorts:
     """What launching needs.  ``env`` is all that a child inherits of ours; ``family`` begins all its marks.

@@ -32,20 +32,22 @@ def owns(mark: str, environ: bytes, *, group: bool = False) -> bool:
     return any(entry == wanted or entry.startswith(nested) for entry in environ.split(b"\0"))
 
 
-def marked(mark: str, *, group: bool = False) -> list[int]:
+def marked(mark: str, *, group: bool = False, spared: frozenset[int] = frozenset()) -> list[int]:
     """Pids of living processes that carry this mark (as `owns`), never this process or one it descends from.
+
+    ``spared`` are left out too.
 
     Blocks for some milliseconds: call it in a thread.
     """
-    spared = _lineage()
+    spared |= _lineage()
     return [pid for pid in _pids() if pid not in spared and owns(mark, _environ(pid), group=group)]
 
 
-def kill_marked(mark: str, *, group: bool = False) -> int:
-    """SIGKILL every process that carries this mark; returns how many were hit.  Blocks: call it in a thread."""
+def kill_marked(mark: str, *, group: bool = False, spared: frozenset[int] = frozenset()) -> int:
+    """SIGKILL every process that `marked` finds; returns how many were hit.  Blocks: call it in a thread."""
     hit: set[int] = set()
     for _ in range(_ROUNDS):
-        pids = marked(mark, group=group)
+        pids = marked(mark, group=group, spared=spared)
         if not pids:
             break
         hit.update(pid for pid in pids if _kill(pid, mark, group=group))

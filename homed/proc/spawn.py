@@ -184,6 +184,18 @@ async def spawn(cmd: Command, *, mark: str, by: Forker | None = None) -> AsyncIt
             await child._bury()
 
 
+@asynccontextmanager
+async def adopt(process: Process, mark: str) -> AsyncIterator[Child]:
+    """The same for a process that was started otherwise, as leader of its session and with this mark."""
+    known().pids.add(process.pid)
+    child = Child(process, mark)
+    try:
+        yield child
+    finally:
+        with trio.move_on_after(2 * _REAP_LIMIT, shield=True):
+            await child._bury()
+
+
 async def _start(cmd: Command, mark: str, by: Forker | None) -> Child:
     count = known()
     env = {**cmd.env, MARK: mark}

@@ -6,6 +6,7 @@ Such a child starts in milliseconds and shares most of its memory with the other
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import os
@@ -17,14 +18,14 @@ from array import array
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
 import trio
 
 from homed.errors import HomedError
-from homed.proc.marks import kill_marked
+from homed.proc.marks import MARK, kill_marked
 from homed.proc.reap import adopts
-from homed.proc.spawn import Child, Command, spawn
+from homed.proc.spawn import Child, Command, adopt
 from homed.proc.zygote_child import ROOM
 
 _log = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ _PAUSES = (0.0, 1.0, 5.0, 30.0, 300.0)
 _GOOD_LIFE = 60.0
 _LINE = 4096
 _LAST_WORDS = 0.5
+_LINK = 3
+"""The number of its socket in the zygote."""
 _REQUEST = 60_000
 """Bytes of a request that one packet carries."""
 _FIXED = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "GLIBC_")
@@ -173,41 +176,35 @@ class Zygote:
         self._set(None)
         if self._child is not None:
             self._child.signal_group(signal.SIGKILL)
-        if mark := env.get("HOMED_MARK"):
+        if mark := env.get(MARK):
             await trio.to_thread.run_sync(kill_marked, mark)
 
-    async def keep(self) -> None:
-        """Keep one alive until cancelled."""
-        await trio.to_thread.run_sync(_end_family, self._family)
+    async def keep(self, begun: Begun | None = None) -> None:
+        """Keep one alive until cancelled; ``begun`` is the first."""
+        spared = frozenset[int]() if begun is None else frozenset({begun.pid})
+        await trio.to_thread.run_sync(partial(kill_marked, self._family, group=True, spared=spared))
         short = 0
         while True:
-            begun = trio.current_time()
+            since = trio.current_time()
             try:
-                await self._live()
+                await self._live(begun or begin(self._modules, self._env, self._family))
             except (HomedError, OSError) as error:
                 _log.error("the zygote cannot be started: %s", error)
-            short = 0 if trio.current_time() - begun >= _GOOD_LIFE else min(short + 1, len(_PAUSES) - 1)
+            begun = None
+            short = 0 if trio.current_time() - since >= _GOOD_LIFE else min(short + 1, len(_PAUSES) - 1)
             pause = _PAUSES[short - 1] if short else 0.0
             self._coming = not pause
             self._set(None)
             await trio.sleep(pause)
             self._coming = True
 
-    async def _live(self) -> None:
+    async def _live(self, begun: Begun) -> None:
         """One life of the process, from its start to its end."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with ours, theirs:
-            argv = (sys.executable, "-P", "-m", MODULE, str(theirs.fileno()), ",".join(self._modules))
-            env = {**self._env, ROOM: "-" * ENV_ROOM}
-            command = Command((*argv, "-" * _ARGS_ROOM), Path("/"), env, (theirs.fileno(),))
-            async with (
-                spawn(command, mark=f"{self._family}:{secrets.token_hex(4)}") as child,
-                trio.open_nursery() as nursery,
-            ):
-                theirs.close()
+        with begun.link:
+            async with adopt(Forked(begun.pid, *begun.pipes), begun.mark) as child, trio.open_nursery() as nursery:
                 nursery.start_soon(_drain, child.stdout)
                 nursery.start_soon(_drain, child.stderr)
-                await self._serve(child, trio.socket.from_stdlib_socket(ours))
+                await self._serve(child, trio.socket.from_stdlib_socket(begun.link))
                 nursery.cancel_scope.deadline = trio.current_time() + _LAST_WORDS
 
     async def _serve(self, child: Child, link: trio.socket.SocketType) -> None:
@@ -233,15 +230,50 @@ class Zygote:
         self._changed = trio.Event()
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A zygote's process that was started before there was a Trio run.  ``pipes``: our ends of its three streams."""
+
+    pid: int
+    mark: str
+    link: socket.socket
+    pipes: tuple[int, int, int]
+
+
+def begin(modules: Sequence[str], env: Mapping[str, str], family: str) -> Begun:
+    """Start the process and return at once.  It leaves by itself when this process does.  Raises OSError."""
+    mark = f"{family}:{secrets.token_hex(4)}"
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ExitStack() as kept, ExitStack() as given:
+        kept.enter_context(ours)
+        given.enter_context(theirs)
+        pipes = [_pipe(kept, given, writes=number == 0) for number in range(3)]
+        argv = (sys.executable, "-P", "-m", MODULE, str(_LINK), ",".join(modules), "-" * _ARGS_ROOM)
+        # Moved up first, so that no number is taken before it has been given on.
+        high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _LINK + 1) for fd in (*(t for _, t in pipes), theirs.fileno())]
+        for fd in high:
+            given.callback(os.close, fd)
+        places = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(high)]
+        pid = os.posix_spawn(
+            sys.executable, argv, {**env, ROOM: "-" * ENV_ROOM, MARK: mark}, file_actions=places, setsid=True
+        )
+        kept.pop_all()
+    stdin, stdout, stderr = (ours for ours, _ in pipes)
+    return Begun(pid, mark, ours, (stdin, stdout, stderr))
+
+
 @asynccontextmanager
-async def open_zygote(modules: Sequence[str], env: Mapping[str, str], family: str) -> AsyncIterator[Zygote]:
+async def open_zygote(
+    modules: Sequence[str], env: Mapping[str, str], family: str, begun: Begun | None = None
+) -> AsyncIterator[Zygote]:
     """A zygote that has imported ``modules``, for the length of the block; it comes up beside it.
 
     ``env`` is its environment, which must hold no secret; ``family`` begins its mark, and none of its children's.
+    ``begun`` is one that was started with the same.
     """
     zygote = Zygote(modules, env, family)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(zygote.keep)
+        nursery.start_soon(zygote.keep, begun)
         yield zygote
         nursery.cancel_scope.cancel()
 
@@ -277,8 +309,3 @@ def _pipe(kept: ExitStack, given: ExitStack, *, writes: bool) -> tuple[int, int]
     kept.callback(os.close, ours)
     given.callback(os.close, theirs)
     return ours, theirs
-
-
-def _end_family(family: str) -> None:
-    """What a daemon killed with -9 left, should it hang."""
-    kill_marked(family, group=True)

@@ -50,6 +50,7 @@ class Job:
 def main() -> Job | None:
     """Serve until the other end is closed (None); in a forked child: what to run."""
     gc.disable()
+    os.chdir("/")
     link = socket.socket(fileno=int(sys.argv[1]))
     for name in filter(None, sys.argv[2].split(",")):
         importlib.import_module(name)
