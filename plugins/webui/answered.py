@@ -232,6 +232,34 @@ class Plugins(Answer):
     plugins: list[Plugin]
 
 
+class PluginInfo(Answer):
+    """Everything about a plugin; of one that cannot be read only its state and ``errors``."""
+
+    name: str
+    version: str
+    state: str
+    reason: str
+    trust: str
+    removable: bool
+    errors: list[str]
+    package: dict[str, Any] | None
+
+
+class Reviewed(Answer):
+    """What a package is and wants.  ``refused``: why it cannot be installed, or nothing."""
+
+    package: str
+    name: str
+    version: str
+    description: str
+    capabilities: list[dict[str, Any]]
+    warnings: list[str]
+    refused: str
+    sha256: str
+    size: int
+    replaces: dict[str, Any] | None
+
+
 class Lines(Answer):
     """Lines of a log, oldest first."""
 

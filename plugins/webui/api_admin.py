@@ -31,8 +31,11 @@ class AdminApi:
         return reply(await self._site.call("admin.plugin_logs", name=name, limit=query.limit))
 
     async def plugin_do(self, name: str, action: str) -> Response:
-        """Start or stop a plugin; the router knows which actions there are."""
-        return reply(await self._site.call(f"admin.plugin_{action}", name=name))
+        """Start, stop, enable, disable or reload a plugin; the router knows which actions there are."""
+        if action in ("start", "stop"):
+            return reply(await self._site.call(f"admin.plugin_{action}", name=name))
+        answer = await self._site.call(f"plugin_mgr.{action}", name=name)
+        return reply({**answer, "note": self._site.lang().kernel.text(str(answer["note"]))})
 
     async def models(self) -> Response:
         """The model sources, without keys."""

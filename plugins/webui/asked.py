@@ -229,3 +229,31 @@ def _told(error: ValidationError) -> str:
     if first["type"] == "missing":
         why = "is missing"
     return f"{place!r}: {why}." if place else f"{why[:1].upper()}{why[1:]}."
+
+
+class Address(Body):
+    """`POST /packages/fetch`"""
+
+    url: str = Field(min_length=9, max_length=2000, pattern=r"^https://\S+$")
+
+
+Capability = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class Grants(Body):
+    """`POST /packages/ID/install`: the hash that the review gave, and all that the plugin may do."""
+
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}\Z")
+    grant: list[Capability] = Field(max_length=32)
+
+
+class Capabilities(Body):
+    """`POST /plugins/NAME/grant`: all that the plugin may do from now on."""
+
+    capabilities: list[Capability] = Field(max_length=32)
+
+
+class Removal(Body):
+    """`POST /plugins/NAME/remove`; without ``keep_data`` its settings, passwords, files and logs go too."""
+
+    keep_data: bool

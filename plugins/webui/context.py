@@ -18,6 +18,7 @@ from .fragments import Fragments, environment
 from .guard import Guard
 from .hub import Hub
 from .limits import Limits
+from .packages import Held
 from .schemas import Schemas
 from .words import LANGUAGES, Words, choose, load
 
@@ -82,12 +83,15 @@ class Site:
     heartbeat: float = 15.0
     limits: Limits = field(default_factory=Limits)
     schemas: Schemas = field(default_factory=Schemas)
+    packages: Held = field(default_factory=lambda: Held(None))
 
     @classmethod
-    def build(cls, kernel: KernelPort, hub: Hub, guard: Guard, *, port: int) -> Site:
-        """A site with the templates of this package.  The cookie is named for the port, as cookies ignore ports."""
+    def build(cls, kernel: KernelPort, hub: Hub, guard: Guard, *, port: int, folder: Path | None = None) -> Site:
+        """A site with the templates of this package.  The cookie is named for the port, as cookies ignore ports.
+
+        ``folder`` is the page's own, for packages on their way."""
         words, templates = load(FOLDER / "strings"), environment(FOLDER / "templates")
-        return cls(kernel, hub, guard, words, templates, cookie=f"homed_session_{port}")
+        return cls(kernel, hub, guard, words, templates, cookie=f"homed_session_{port}", packages=Held(folder))
 
     async def call(self, method: str, **params: object) -> Any:
         """Call a kernel method for the person of this request; raises HomedError."""

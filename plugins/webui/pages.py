@@ -16,9 +16,11 @@ from .presets import PRESETS
 THREADS = 60
 """Threads in the side bar; search finds the others."""
 
+LOG_LINES = 200
+
 
 class Pages:
-    """``/``, ``/t/THREAD``, ``/plugins``, ``/models``, ``/settings`` and ``/health``."""
+    """``/``, ``/t/THREAD``, ``/plugins``, ``/plugins/NAME``, ``/models``, ``/settings`` and ``/health``."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -30,6 +32,7 @@ class Pages:
         made.add_url_rule("/", "new", self.new)
         made.add_url_rule("/t/<thread>", "thread", self.thread)
         made.add_url_rule("/plugins", "plugins", self.plugins)
+        made.add_url_rule("/plugins/<name>", "plugin", self.plugin)
         made.add_url_rule("/models", "models", self.models)
         made.add_url_rule("/settings", "settings", self.settings)
         made.add_url_rule("/health", "health", self.health)
@@ -52,6 +55,18 @@ class Pages:
         """Every plugin: its state and why, its crashes, start and stop."""
         found = await self._site.call("admin.plugins")
         return await self._render("plugins.html", "plugins", plugins=found["plugins"])
+
+    async def plugin(self, name: str) -> Response:
+        """One plugin: what it offers and may do, its settings, its crashes and its log."""
+        try:
+            found = await self._site.call("plugin_mgr.info", name=name)
+        except NotFound:
+            return await self._render("plugin_missing.html", "plugins", status=404, name=name)
+        settings = await self._site.call("admin.config_list", prefix=f"plugin.{name}.")
+        log = await self._site.call("admin.plugin_logs", name=name, limit=LOG_LINES)
+        return await self._render(
+            "plugin.html", "plugins", plugin=described(found), settings=settings["settings"], log=log["lines"]
+        )
 
     async def models(self) -> Response:
         """The model sources and their keys, which go in and never come out."""
@@ -104,3 +119,10 @@ def daemon_of(status: Mapping[str, Any]) -> dict[str, Any]:
         "model": {**model, **(status.get("model") or {})},
         "storage": {**storage, **(status.get("storage") or {})},
     }
+
+
+def described(found: Mapping[str, Any]) -> dict[str, Any]:
+    """`plugin_mgr.info` with every field that the template names, also where the manifest cannot be read."""
+    lists = ("tools", "stages", "inputs", "outputs", "capabilities", "errors")
+    texts = ("author", "license", "homepage", "repository", "entry")
+    return {**dict.fromkeys(texts, ""), **{key: [] for key in lists}, **found}

@@ -51,7 +51,7 @@ class Page:
         hosts = kernel.settings.get("hosts") or []
         names = [str(name) for name in hosts] if isinstance(hosts, list | tuple) else []
         guard = Guard.of(wide=not self._address.loopback, names=[*names, self._address.host])
-        site = Site.build(kernel, self._hub, guard, port=self._address.port)
+        site = Site.build(kernel, self._hub, guard, port=self._address.port, folder=kernel.data_dir / "packages")
         self._clients = Clients(kernel)
         app = create_app(site, self._clients)
         seq = await kernel.subscribe(content=True)

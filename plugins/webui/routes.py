@@ -16,6 +16,9 @@ PREFIX = "/api/v1"
 MAX_UPLOAD = 20 << 20
 """Bytes of one file."""
 
+MAX_PACKAGE = 100_000_000
+"""Bytes of a plugin's package."""
+
 JSON = "application/json"
 Scope = Literal["open", "session", "any", "chat", "memory", "admin"]
 Kind = Literal["json", "file", "nothing"]
@@ -111,10 +114,25 @@ ROUTES: tuple[Route, ...] = (
     _get("/turns/{turn}/explain", "explain", "memory", "What went into a turn, and why.", "Explained"),
     _get("/plugins", "plugins", "admin", "Every plugin with its state and crash reports.", "Plugins"),
     _get("/plugins/{name}/logs", "plugin_logs", "admin", "The last lines a plugin wrote.", "Lines", "LogsQuery"),
+    _get("/plugins/{name}", "plugin_info", "admin", "Everything about one plugin.", "PluginInfo"),
     Route(
-        "POST", "/plugins/{name}/{action}", "plugin_do", "admin", "Start or stop a plugin.", "Plugin",
-        body="Empty", takes="json", choices={"action": ("start", "stop")},
+        "POST", "/plugins/{name}/{action}", "plugin_do", "admin", "Start, stop, enable, disable or reload a plugin.",
+        "Plugin", body="Empty", takes="json",
+        choices={"action": ("start", "stop", "enable", "disable", "reload")},
     ),
+    _post("/plugins/{name}/grant", "plugin_grant", "admin", "Set what an installed plugin may do.", "Plugin",
+          "Capabilities"),
+    _post("/plugins/{name}/remove", "plugin_remove", "admin", "Remove an installed plugin.", "Nothing", "Removal"),
+    Route(
+        "POST", "/packages", "package_send", "admin", "Send a package to look at; nothing is installed.", "Reviewed",
+        takes="file", limit=MAX_PACKAGE, statuses={201: "Looked at, and kept for a quarter of an hour."},
+    ),
+    Route(
+        "POST", "/packages/fetch", "package_fetch", "admin", "Download a package to look at.", "Reviewed",
+        body="Address", takes="json", statuses={201: "Looked at, and kept for a quarter of an hour."},
+    ),
+    _post("/packages/{package}/install", "package_install", "admin", "Install what was looked at.", "Plugin", "Grants"),
+    _delete("/packages/{package}", "package_drop", "admin", "Forget a package.", "Nothing"),
     _get("/models", "models", "admin", "The model sources, without keys.", "Models"),
     _post("/models", "model_add", "admin", "Add a source, or replace the one of that name.", "SourceAnswer", "Source"),
     Route(

@@ -69,7 +69,7 @@ class Browser:
 async def browsing(kernel: StandIn | None = None, *, guard: Guard | None = None) -> AsyncIterator[Browser]:
     """A logged-in browser."""
     kernel = kernel or StandIn()
-    site = Site.build(kernel, kernel.hub, guard or Guard(), port=8080)
+    site = Site.build(kernel, kernel.hub, guard or Guard(), port=8080, folder=kernel.folder)
     async with trio.open_nursery() as nursery:
         kernel.nursery = nursery
         yield Browser(create_app(site), kernel)

@@ -61,7 +61,7 @@ async def serving(
     kernel = kernel or StandIn()
     listening = open_socket(Address("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    site = Site.build(kernel, kernel.hub, Guard(), port=port)
+    site = Site.build(kernel, kernel.hub, Guard(), port=port, folder=kernel.folder)
     site = replace(site, limits=limits) if limits else site
     clients = Clients(kernel)
     async with trio.open_nursery() as nursery:

@@ -10,6 +10,7 @@ import itertools
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import trio
@@ -24,6 +25,7 @@ from plugins.webui.server import serve_until_cancelled
 from plugins.webui.web import create_app
 
 from .standin_memory import Files, Keys, Memory
+from .standin_packages import Packages
 
 OWNER = "webui:owner"
 Script = Callable[["Turn"], Awaitable[None]]
@@ -145,11 +147,11 @@ class Asked:
     allow: bool = False
 
 
-class StandIn(Files, Memory, Keys):
+class StandIn(Files, Memory, Keys, Packages):
     """The kernel's methods of ``docs/wire.md`` that the page uses."""
 
     def __init__(self, script: Script | None = None) -> None:
-        for part in (Files, Memory, Keys):
+        for part in (Files, Memory, Keys, Packages):
             part.__init__(self)
         self.script: Script = script or echo
         self.hub = Hub()
@@ -164,6 +166,7 @@ class StandIn(Files, Memory, Keys):
         self.sources: list[dict[str, Any]] = []
         self.keys: dict[str, str] = {}
         self.plugins: list[dict[str, Any]] = []
+        self.folder: Path | None = None
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.nursery: trio.Nursery | None = None
         self.waiting: list[dict[str, Any]] = []
@@ -476,7 +479,7 @@ async def serve(kernel: StandIn, port: int, started: Callable[[int], None]) -> N
     """Serve the page on this kernel until cancelled."""
     listening = open_socket(Address("127.0.0.1", port))
     port = listening.getsockname()[1]
-    site = Site.build(kernel, kernel.hub, Guard(), port=port)
+    site = Site.build(kernel, kernel.hub, Guard(), port=port, folder=kernel.folder)
     async with trio.open_nursery() as nursery:
         kernel.nursery = nursery
         nursery.start_soon(serve_until_cancelled, create_app(site), kernel.hub, listening)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plugins.webui.bodies import MAX_BODY
-from plugins.webui.routes import BY_ENDPOINT, MAX_UPLOAD, ROUTES
+from plugins.webui.routes import BY_ENDPOINT, MAX_PACKAGE, MAX_UPLOAD, ROUTES
 
 
 def test_no_two_routes_are_one() -> None:
@@ -11,14 +11,16 @@ def test_no_two_routes_are_one() -> None:
 
 
 def test_only_uploads_are_large_and_only_changes_have_bodies() -> None:
-    assert {route.name: route.limit for route in ROUTES if route.limit != MAX_BODY} == {"upload": MAX_UPLOAD}
+    assert {route.name: route.limit for route in ROUTES if route.limit != MAX_BODY} == {
+        "upload": MAX_UPLOAD, "package_send": MAX_PACKAGE,
+    }  # fmt: skip
     for route in ROUTES:
         assert (route.method == "POST") == (route.takes != "nothing"), route.name
         assert (route.takes == "json") == bool(route.body), route.name
 
 
 def test_whatever_administers_needs_admin_and_only_the_login_is_open() -> None:
-    rooms = {"plugins", "models", "settings", "keys", "doctor"}
+    rooms = {"plugins", "models", "settings", "keys", "doctor", "packages"}
     for route in ROUTES:
         room = route.path.split("/")[1]
         assert (route.scope == "admin") == (room in rooms), route.name
@@ -27,5 +29,5 @@ def test_whatever_administers_needs_admin_and_only_the_login_is_open() -> None:
 
 def test_an_action_is_one_of_those_there_are() -> None:
     rules = {route.name: route.rule for route in ROUTES}
-    assert rules["plugin_do"] == "/plugins/<name>/<any(start,stop):action>"
+    assert rules["plugin_do"] == "/plugins/<name>/<any(start,stop,enable,disable,reload):action>"
     assert rules["export"] == "/threads/<thread>/export"

@@ -28,10 +28,10 @@ export const post = (path, body = {}) =>
 export const remove = (path) => ask(path, { method: "DELETE" });
 
 // Send a file as it is; `onShare` hears how much of it (0 to 1) is on its way.  `fetch` cannot tell that.
-export function upload(file, { onShare, signal }) {
+export function upload(file, { path = "/uploads", onShare, signal }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", "/api/v1/uploads");
+    request.open("POST", `/api/v1${path}`);
     request.responseType = "json";
     request.setRequestHeader("Content-Type", file.type || "application/octet-stream");
     request.setRequestHeader("X-File-Name", encodeURIComponent(file.name));

@@ -14,7 +14,8 @@ document.addEventListener("click", async (event) => {
   const last = name === "webui" && button.dataset.do === "stop";
   try {
     if (last) live.close(); // who answers is about to go
-    await post(`/plugins/${encodeURIComponent(name)}/${button.dataset.do}`);
+    const { note } = await post(`/plugins/${encodeURIComponent(name)}/${button.dataset.do}`);
+    if (note) toast(note);
     if (last) gone();
     else await refresh();
   } catch (error) {
