@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import areas, client, memory, ring, start, stop, turn, wire
+from benchmarks import areas, client, memory, ring, stages, start, stop, turn, wire
 from benchmarks.figures import Figure
 
 ROOT = Path(__file__).parent.parent
@@ -17,6 +17,7 @@ SUITES = {
     "wire": wire.measure,
     "ring": ring.measure,
     "areas": areas.measure,
+    "stages": stages.measure,
     "turn": turn.measure,
     "memory": memory.measure,
     "start": start.measure,

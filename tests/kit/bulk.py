@@ -17,7 +17,10 @@ def bulk(name: str, **more: Any) -> dict[str, Any]:
         {"name": f"{name}_{tool}", "description": "See there.", "class": "read", "parallel_safe": True}
         for tool in TOOLS
     ]
-    stages = [{"stage": "pre_action", "scope": "global", "order": 0, "on_failure": "open"}]
+    stages = [
+        {"stage": stage, "scope": "global", "order": 0, "on_failure": "open"}
+        for stage in ("pre_action", "before_output")
+    ]
     entry = f"python {ENTRY}"
     return {"name": name, "version": "1.0", "entry": entry, "tools": tools, "stages": stages, **more}
 

@@ -66,10 +66,17 @@ async def hold(ctx: sdk.Context, count: int) -> int:
 
 @plugin.stage("pre_action")
 async def count(ctx: sdk.Context, fields: Any) -> Any:
-    """Add one to this plugin's own count, and say what was seen."""
-    extra = dict(fields.get("extra", {}))
-    seen = {"fields": sorted(fields), "texts": {name: v for name, v in fields.items() if isinstance(v, str)}}
-    return {"extra": {**extra, NAME: int(extra.get(NAME, 0)) + 1, f"{NAME}_saw": seen}}
+    """Add one to what is this plugin's own, and set what everybody sets."""
+    extra, listed = fields.get("extra", {}), {element["id"]: element for element in fields["context_msgs"]}
+    told = int(listed.get(NAME, {"text": "0"})["text"]) + 1
+    listed[NAME] = {"id": NAME, "text": str(told)}
+    return {"extra": {**extra, NAME: extra.get(NAME, 0) + 1}, "context_msgs": [*listed.values()], "memory": NAME}
+
+
+@plugin.stage("before_output")
+async def show(ctx: sdk.Context, fields: Any) -> Any:
+    """What was seen."""
+    return {"extra": {NAME: {name: len(str(value)) for name, value in fields.items()}}}
 
 
 if __name__ == "__main__":
