@@ -136,7 +136,7 @@ def _front(value: Mapping[str, Any]) -> Front:
     name, description = value.get("name"), value.get("description")
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise BadSkill("name: small letters, digits, - and _, at most 64")
-    if not isinstance(description, str) or not description.strip():
+    if not isinstance(description, str) or not one_line(description, MAX_DESCRIPTION):
         raise BadSkill("description is missing")
     warnings = []
     if len(description) > MAX_DESCRIPTION:

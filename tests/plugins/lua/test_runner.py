@@ -273,7 +273,7 @@ async def test_dynamic_tools_are_told_to_the_kernel_and_replaced(tmp_path: Path,
 async def test_loading_anew_again_and_again_leaves_nothing_behind(tmp_path: Path, log: Log) -> None:
     folder = write(tmp_path / "p", SAY)
     async with running(folder) as kernel:
-        before = None
+        before = 0
         for number in range(8):
             log.text = ""
             change(folder, SAY.replace("%s", str(number)))
