@@ -40,6 +40,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
     new = actions.add("new", _new, "write a new plugin with its test", "greeter", json=False)
     new.add_argument("name", metavar="NAME")
     new.add_argument("--dir", default=".", help="where to put its folder")
+    new.add_argument("--lang", default="python", help="what it is written in: python, lua, c, node")
     check = actions.add("check", _check, "check a plugin's folder by running it", "./greeter", json=False)
     check.add_argument("dir", metavar="DIR")
 
@@ -104,7 +105,7 @@ def _logs(args: argparse.Namespace) -> int:
 
 
 def _new(args: argparse.Namespace) -> int:
-    return _sdk("new", args.name, "--dir", args.dir)
+    return _sdk("new", args.name, "--dir", args.dir, "--lang", args.lang)
 
 
 def _check(args: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ import trio
 from homed.errors import HomedError
 from homed.sdk.check import check
 from homed.sdk.packing import packed
-from homed.sdk.scaffold import explain, new, update_manifest
+from homed.sdk.scaffold import LANGUAGES, explain, new, update_manifest
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -22,6 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     writer = commands.add_parser("new", help="write a working plugin with its test")
     writer.add_argument("name", help="lower-case letters, digits and _")
     writer.add_argument("--dir", type=Path, default=Path(), help="where its folder goes (default: here)")
+    writer.add_argument("--lang", choices=tuple(LANGUAGES), default="python", help="what it is written in")
     for name, text in (("check", "run the plugin and report what homed would object to"),
                        ("manifest", "bring plugin.json in step with the code")):  # fmt: skip
         commands.add_parser(name, help=text).add_argument("folder", type=Path, help="the plugin's folder")
@@ -39,24 +40,25 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
-def _next_steps(folder: Path) -> str:
+def _next_steps(folder: Path, lang: str) -> str:
     """What to type next, with this very Python: another knows neither homed nor the plugin's imports."""
     python, place = shlex.quote(sys.executable), shlex.quote(str(folder))
-    return (
-        f"{folder} is a working plugin.  Its test (needs pytest):\n"
-        f"  {python} -m pytest {place}\n"
-        "What homed would object to:\n"
-        f"  {python} -m homed.sdk check {place}\n"
-        "After changing a tool:\n"
-        f"  {python} -m homed.sdk manifest {place}\n"
-        "To use it, copy it into plugins/ of the data folder and start homed again.\n"
-    )
+    steps = [
+        ("Its test (needs pytest):", f"{python} -m pytest {place}"),
+        ("What homed would object to:", f"{python} -m homed.sdk check {place}"),
+        ("To use it, with homed running:", f"{python} -m homed.sdk pack {place}"),
+        ("", f"{python} -m homed plugin install {shlex.quote(folder.name)}-0.1.0.hmap"),
+    ]
+    if lang == "c":
+        steps.insert(0, ("Build it:", f"make -C {place}"))
+    told = "".join(f"{what}\n  {how}\n" if what else f"  {how}\n" for what, how in steps)
+    return f"{folder} is a working plugin; its README.md says what is where.\n{told}"
 
 
 async def _run(options: argparse.Namespace) -> int:
     if options.command == "new":
-        folder = await new(options.name, options.dir)
-        sys.stdout.write(_next_steps(folder))
+        folder = await new(options.name, options.dir, options.lang)
+        sys.stdout.write(_next_steps(folder, options.lang))
         return 0
     if options.command == "pack":
         sys.stdout.write(await packed(options.folder, options.out))

@@ -113,8 +113,8 @@ def _schemas(manifest: Manifest) -> tuple[bool, str]:
 
 
 async def _in_step(report: Report, manifest: Manifest, folder: Path) -> None:
-    """For a plugin on this SDK: does plugin.json say what its decorators say?"""
-    if not manifest.entry.startswith("python"):
+    """For a plugin whose code says what it offers: does plugin.json say the same?"""
+    if not scaffold.describes_itself(manifest.entry):
         return
     try:
         different = await scaffold.difference(folder)

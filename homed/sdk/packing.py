@@ -7,7 +7,7 @@ from pathlib import Path
 import trio
 
 from homed.errors import InvalidInput
-from homed.sdk.scaffold import update_manifest
+from homed.sdk.scaffold import describes_itself, update_manifest
 from homed.wire.manifest import load_manifest
 from homed.wire.package import SKILL, SUFFIX, Package, write_package
 
@@ -19,8 +19,8 @@ async def pack(folder: Path, out: Path | None = None) -> Package:
     code that cannot be run, `InvalidInput` for what no package holds, `StorageError`; an old file is left as it is then.
     """
     manifest = load_manifest(folder)
-    if manifest.entry.strip().startswith("python"):
-        await update_manifest(folder)  # in other languages tools stand in plugin.json as their author wrote them
+    if describes_itself(manifest.entry):
+        await update_manifest(folder)
         manifest = load_manifest(folder)
     elif manifest.entry.strip() == SKILL and not (folder / SKILL).is_file():
         raise InvalidInput(f"{folder} has no {SKILL}.")

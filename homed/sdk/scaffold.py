@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from homed.errors import ConfigError, Conflict, HomedError, InvalidInput
 from homed.proc import run_bounded
 from homed.sdk.entry import DESCRIBE
 from homed.sdk.launch import command, fresh_mark
-from homed.wire.manifest import FILE_NAME, NAME, load_manifest
+from homed.wire.manifest import FILE_NAME, LUA, NAME, load_manifest
 
 _TEMPLATE = Path(__file__).with_name("template")
 _LIMIT = 30.0
@@ -20,33 +22,92 @@ GENERATED = ("tools", "stages", "outputs", "inputs")
 """The fields of a manifest that come from the code."""
 
 
-async def new(name: str, into: Path) -> Path:
-    """Write the plugin ``name`` into the new folder ``into/name`` and return that folder."""
+async def new(name: str, into: Path, lang: str = "python") -> Path:
+    """Write the plugin ``name`` in one of `LANGUAGES` into the new folder ``into/name`` and return that folder."""
     if not NAME.fullmatch(name):
         raise InvalidInput(f"{name!r} is no name for a plugin.", hint=f"It must match {NAME.pattern}: try my_plugin.")
+    if lang not in LANGUAGES:
+        raise InvalidInput(f"There is no template for {lang!r}.", hint=f"There are: {', '.join(LANGUAGES)}.")
     folder = into / name
+    manifest = _first_manifest(name, LANGUAGES[lang])
     try:
         folder.mkdir(parents=True)
-        for source, target in (("plugin", f"{name}_plugin"), ("main", "__main__"), ("test", f"test_{name}_plugin")):
-            text = (_TEMPLATE / f"{source}.py.txt").read_text(encoding="utf-8")
-            (folder / f"{target}.py").write_text(text.replace("{{name}}", name), encoding="utf-8")
-        _write(folder, _first_manifest(name))
+        for source, target in LANGUAGES[lang].files.items():
+            text = _filled_in((_TEMPLATE / source).read_text(encoding="utf-8"), name, lang)
+            (folder / target.format(name=name)).write_text(text, encoding="utf-8")
+        _write(folder, manifest)
     except FileExistsError:
         raise Conflict(f"{folder} exists already.", hint="Take another name, or another --dir.") from None
     except OSError as error:
         raise InvalidInput(f"{folder} cannot be written: {error.strerror}.") from error
-    await update_manifest(folder)
+    if describes_itself(manifest["entry"]):
+        await update_manifest(folder)
     return folder
 
 
-def _first_manifest(name: str) -> dict[str, Any]:
-    return {
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A template: ``files`` of the template folder → their names in the plugin's."""
+
+    entry: str
+    files: Mapping[str, str]
+
+
+_TEST = {"program_test.py.txt": "test_{name}.py"}
+LANGUAGES: Mapping[str, Language] = {
+    "python": Language(
+        "python __main__.py",
+        {
+            "python/plugin.py.txt": "{name}_plugin.py", "python/main.py.txt": "__main__.py",
+            "python/test.py.txt": "test_{name}_plugin.py", "python/README.md.txt": "README.md",
+        },
+    ),
+    "lua": Language(LUA, {"lua/main.lua.txt": "main.lua", "lua/README.md.txt": "README.md", **_TEST}),
+    "c": Language(
+        "./{name}",
+        {
+            "c/plugin.c.txt": "{name}.c", "c/wire.h": "wire.h", "c/json.h": "json.h", "c/Makefile.txt": "Makefile",
+            "c/README.md.txt": "README.md", **_TEST,
+        },
+    ),
+    "node": Language(
+        "node main.js",
+        {
+            "node/main.js.txt": "main.js", "node/wire.js": "wire.js", "node/README.md.txt": "README.md", **_TEST,
+        },
+    ),
+}  # fmt: skip
+"""What ``new --lang`` takes."""
+
+_MAKE = """
+
+def setup_module() -> None:
+    subprocess.run(["make", "-s"], cwd=FOLDER, check=True)
+
+"""
+
+
+def _filled_in(text: str, name: str, lang: str) -> str:
+    make = lang == "c"
+    pieces = {"name": name, "prepare_import": "import subprocess\n" if make else "", "prepare": _MAKE if make else ""}
+    for key, value in pieces.items():
+        text = text.replace(f"{{{{{key}}}}}", value)
+    return text
+
+
+def describes_itself(entry: str) -> bool:
+    """Whether the code says what its tools are; elsewhere they stand in ``plugin.json`` as its author wrote them."""
+    return entry.strip().startswith("python") or entry.strip() == LUA
+
+
+def _first_manifest(name: str, language: Language) -> dict[str, Any]:
+    manifest: dict[str, Any] = {
         "name": name,
         "version": "0.1.0",
         "description": f"What {name} does, in one sentence.",
         "author": "",
         "license": "AGPL-3.0-only",
-        "entry": "python __main__.py",
+        "entry": language.entry.format(name=name),
         "capabilities": [],
         "settings": [
             {
@@ -57,6 +118,25 @@ def _first_manifest(name: str) -> dict[str, Any]:
                 "description": "The word that a greeting begins with.",
             }
         ],
+    }
+    return manifest if describes_itself(manifest["entry"]) else {**manifest, "tools": [_greet(name)]}
+
+
+def _greet(name: str) -> dict[str, Any]:
+    who = {"type": "string", "description": "The name of the person to greet."}
+    loudly = {"type": "boolean", "description": "Whether to write it in capitals.", "default": False}
+    return {
+        "name": f"{name}_greet",
+        "description": "Greet somebody in the words set for this plugin.",
+        "parameters": {
+            "type": "object",
+            "properties": {"who": who, "loudly": loudly},
+            "additionalProperties": False,
+            "required": ["who"],
+        },
+        "class": "read",
+        "timeout": 60,
+        "parallel_safe": True,
     }
 
 

@@ -13,7 +13,7 @@ import pytest
 from homed.errors import ConfigError, Conflict, InvalidInput
 from homed.sdk.__main__ import main
 from homed.sdk.check import Report, check
-from homed.sdk.scaffold import difference, new, update_manifest
+from homed.sdk.scaffold import LANGUAGES, difference, new, update_manifest
 
 PLUGINS = sorted(path.parent for path in (Path(__file__).parents[2] / "plugins").glob("*/plugin.json"))
 
@@ -34,19 +34,32 @@ def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.rglob("*")]
 
 
-async def test_a_new_plugin_passes_the_check_and_its_own_tests_in_under_a_minute(tmp_path: Path) -> None:
+MARKS = {"c": pytest.mark.cc, "node": pytest.mark.node}
+
+
+@pytest.mark.parametrize("lang", [pytest.param(lang, marks=MARKS.get(lang, ())) for lang in LANGUAGES])
+async def test_a_new_plugin_passes_its_own_tests_and_the_check_in_under_a_minute(tmp_path: Path, lang: str) -> None:
     begun = time.monotonic()
-    folder = await new("hello", tmp_path)
-    report = await check(folder)
-    assert report.ok, report.text()
-    assert step(report, "tool hello_greet") == (True, "it refuses a call without its arguments")
+    folder = await new("hello", tmp_path, lang)
     tests = subprocess.run(  # noqa: ASYNC221 - nothing else runs in this test
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert tests.returncode == 0, tests.stdout
     assert "2 passed" in tests.stdout
+    report = await check(folder)
+    assert report.ok, report.text()
+    assert step(report, "tool hello_greet") == (True, "it refuses a call without its arguments")
     assert time.monotonic() - begun < 60
+    said = (folder / "README.md").read_text("utf-8")
+    assert "hello-0.1.0.hmap" in said
+    assert "{{" not in "".join(path.read_text("utf-8") for path in folder.iterdir() if path.suffix)
+
+
+async def test_a_language_without_a_template_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no template for 'cobol'"):
+        await new("hello", tmp_path, "cobol")
+    assert names_in(tmp_path) == []
 
 
 async def test_a_plugin_may_be_called_like_a_standard_module(tmp_path: Path) -> None:
