@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import trio
 
 from benchmarks.figures import Figure
 from homed.events import CONTENT_DELTA, SYSTEM, Bus
 from homed.host.ring import CONTENT, LifeRings, Rings
-from homed.sdk.ring import RingFds, RingReader, take_rings
+from homed.sdk.ring import Item, RingFds, RingLink, RingReader, take_rings
 from homed.wire import methods
 from homed.wire.layout.ring import ALL
 
@@ -137,26 +138,43 @@ async def _ring(fds: RingFds, seq: int) -> None:
     reader = RingReader(fds, seq, ALL)
     print("ready", flush=True)
     while True:
-        await reader.wait()
+        await reader.news()
+        reader.drain()
         woken = time.clock_gettime(time.CLOCK_MONOTONIC)
         if reader.read():
             print(woken, time.clock_gettime(time.CLOCK_MONOTONIC), flush=True)
 
 
+class _Subscribed:
+    """A kernel that has let us subscribe already."""
+
+    def __init__(self, seq: int) -> None:
+        self._seq = seq
+
+    async def request(self, *_args: object, **_options: object) -> Any:
+        """``events.subscribe``"""
+        await trio.lowlevel.checkpoint()
+        return {"seq": self._seq, "cursor": self._seq, "mask": ALL}
+
+
 async def _follow(fds: RingFds, seq: int) -> None:
-    reader, seen, lost, over = RingReader(fds, seq, ALL), 0, 0, False
+    """As the SDK follows for a plugin."""
+    link, seen, lost = RingLink(_Subscribed(seq), {CONTENT: fds}), 0, 0
+    await link.request("events.subscribe", {"content": True})
+
+    async def hear(items: list[Item], _seq: int) -> None:
+        nonlocal seen, lost
+        await trio.lowlevel.checkpoint()
+        for item in items:
+            if isinstance(item, int):
+                lost += item
+                continue
+            seen += 1
+            if item.type == SYSTEM:
+                print(seen, lost, flush=True)
+
     print("ready", flush=True)
-    while not over:
-        await reader.wait()
-        while items := reader.read():
-            for item in items:
-                if isinstance(item, int):
-                    lost += item
-                else:
-                    seen += 1
-                    over = item.type == SYSTEM
-            await trio.lowlevel.checkpoint()
-    print(seen, lost, flush=True)
+    await link.run(hear)
 
 
 def _main(what: str, seq: int) -> None:

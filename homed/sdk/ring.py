@@ -28,6 +28,10 @@ RINGS = ("notices", "content")
 BATCH = 256
 """Events that are read before other tasks of the plugin get a turn."""
 
+MANY, PAUSE = 8, 0.001
+"""Where so many events were there at once, it looks again after so many seconds, and again as long as it is so.  It is
+not woken meanwhile: at a hundred events a millisecond a wake for each would cost both sides more than all the rest."""
+
 Item = Notice | int
 """A notice, or the number of those lost before the next."""
 
@@ -58,7 +62,7 @@ class RingReader:
 
     def __init__(self, fds: RingFds, seq: int, mask: int) -> None:
         """Raises `ProtocolError` for what is no ring that this SDK can read."""
-        self._wake = fds.wake
+        self._wake, self._gone = fds.wake, False
         with ExitStack() as undo:
             memory = mmap.mmap(fds.memory, os.fstat(fds.memory).st_size, prot=mmap.PROT_READ)
             undo.callback(memory.close)
@@ -96,12 +100,19 @@ class RingReader:
                 )
         return items
 
-    async def wait(self) -> None:
-        """Wait until the kernel says that there is news.  Cancelled, it loses none."""
+    async def news(self) -> None:
+        """Wait until the kernel has said that there is news.  It says no more until `drain`.  Cancelled, it loses none.
+
+        For ever, once the kernel is gone.
+        """
         await trio.lowlevel.wait_readable(self._wake)
+        if self._gone:
+            await trio.sleep_forever()
+
+    def drain(self) -> None:
+        """Have the kernel say so again, of what comes from here on.  What came before must be read after this."""
         with suppress(BlockingIOError):
-            if not os.read(self._wake, 4096):
-                await trio.sleep_forever()  # the kernel is gone
+            self._gone = not os.read(self._wake, 4096)
 
     def close(self) -> None:
         """Unmap the ring; its descriptors stay for another reader."""
@@ -142,18 +153,31 @@ class RingLink:
                 with trio.CancelScope() as self._waiting:
                     if reader is None:
                         await trio.sleep_forever()
-                    await reader.wait()
-                while (reader := self._reader) is not None:
-                    before = reader.seq
-                    items = reader.read()
-                    if reader.seq == before:
-                        break
-                    await deliver(items, reader.seq)
-                    await trio.lowlevel.checkpoint()
+                    await reader.news()
+                many = MANY
+                while many >= MANY:
+                    many = await self._catch_up(deliver)
+                    await trio.sleep(PAUSE if many >= MANY else 0)
+                if self._reader is not None:
+                    self._reader.drain()
+                    await self._catch_up(deliver)
         finally:
             if self._reader is not None:
                 self._reader.close()
                 self._reader = None
+
+    async def _catch_up(self, deliver: Callable[[list[Item], int], Awaitable[None]]) -> int:
+        """Read until there is nothing more now; how many numbers that was."""
+        passed = 0
+        while (reader := self._reader) is not None:
+            before = reader.seq
+            items = reader.read()
+            if reader.seq == before:
+                break
+            passed += reader.seq - before
+            await deliver(items, reader.seq)
+            await trio.lowlevel.checkpoint()
+        return passed
 
     async def _subscribe(self, asked: Mapping[str, object], timeout: float | None) -> tuple[Any, RingReader | None]:
         fds = self._rings.get("content" if asked.get("content") else "notices")

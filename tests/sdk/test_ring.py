@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,9 +16,9 @@ from trio.testing import wait_all_tasks_blocked
 from homed.errors import Denied, InvalidInput, Unavailable
 from homed.events import CONTENT_DELTA, SYSTEM, TURN, Bus
 from homed.host.ring import LifeRings, Rings
-from homed.sdk import Plugin
+from homed.sdk import Plugin, ring
 from homed.sdk.client import Notice
-from homed.sdk.ring import BATCH, Item, RingFds, RingLink, RingReader, take_rings
+from homed.sdk.ring import BATCH, MANY, PAUSE, Item, RingFds, RingLink, RingReader, take_rings
 from homed.sdk.runtime import serve
 from homed.wire import methods
 from homed.wire.layout.ring import SLOTS, mask_of
@@ -91,7 +92,7 @@ class Ears:
 async def following(kernel: Kernel) -> AsyncIterator[tuple[RingLink, Ears]]:
     link, ears = RingLink(kernel, fds_of(kernel.life)), Ears()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(link.run, ears.hear)
+        nursery.start_soon(link.run, ears.hear)  # noqa: ASYNC113 - it waits for the subscription
         yield link, ears
         nursery.cancel_scope.cancel()
 
@@ -138,6 +139,42 @@ async def test_who_is_busy_for_long_is_told_what_it_lost_before_what_comes_next(
         ears.busy.set()
         await wait_all_tasks_blocked()
         assert ears.take() == [1, "lost 10", *range(12, SLOTS + 12)]
+
+
+async def test_while_much_comes_it_looks_by_itself_and_is_not_woken(
+    life: LifeRings, bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with following(Kernel(life, bus)) as (link, ears):
+        await link.request("events.subscribe", {"content": True})
+        wake = fds_of(life)["content"].wake
+
+        async def post(count: int) -> None:
+            for _ in range(count):
+                bus.post(TURN)
+            await wait_all_tasks_blocked()
+
+        await post(MANY - 1)
+        assert (ears.seq, readable(wake)) == (MANY - 1, False), "it waits to be woken"
+        monkeypatch.setattr(ring, "PAUSE", 3600)
+        await post(MANY)
+        assert (ears.seq, readable(wake)) == (2 * MANY - 1, True), "the wake it has stands, so that none is written"
+        await post(1)
+        assert ears.seq == 2 * MANY - 1
+    monkeypatch.undo()
+    async with following(Kernel(life, bus)) as (link, ears):
+        await link.request("events.subscribe", {"content": True})
+        await post(MANY)
+        with trio.fail_after(10):
+            while readable(wake):  # noqa: ASYNC110 - memory sets no event
+                await trio.sleep(PAUSE)
+        await post(1)
+        assert len(ears.take()) == MANY + 1, "and afterwards it is woken again"
+
+
+def readable(fd: int) -> bool:
+    look = select.poll()
+    look.register(fd, select.POLLIN)
+    return bool(look.poll(0))
 
 
 async def test_how_far_it_read_is_told_where_nothing_of_it_was_wanted(life: LifeRings, bus: Bus) -> None:
@@ -210,8 +247,10 @@ async def test_a_kernel_that_is_gone_does_not_keep_a_reader_busy() -> None:
     with rings.of(BOTH) as life:
         reader = RingReader(RingFds(fds_of(life)["content"].memory, given), bus.seq, 1)
         os.close(kept)
+        await reader.news()
+        reader.drain()
         with trio.move_on_after(0.05) as waited:
-            await reader.wait()
+            await reader.news()
         assert waited.cancelled_caught
         reader.close()
     rings.close()
@@ -223,14 +262,17 @@ async def test_a_runtime_hands_on_notices_losses_and_how_far_it_came(life: LifeR
 
     @plugin.on("event")
     async def event(notice: Notice) -> None:
+        await trio.lowlevel.checkpoint()
         heard.append(notice.seq)
 
     @plugin.on("lost")
     async def lost(count: int) -> None:
+        await trio.lowlevel.checkpoint()
         heard.append(f"lost {count}")
 
     @plugin.on("passed")
     async def passed(seq: int) -> None:
+        await trio.lowlevel.checkpoint()
         heard.append(f"passed {seq}")
 
     @plugin.main

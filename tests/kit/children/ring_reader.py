@@ -43,7 +43,8 @@ async def read(reader: RingReader) -> None:
         if reader.seq == last or over:
             await trio.lowlevel.checkpoint()
         if not over and not reader.behind:
-            await reader.wait()
+            await reader.news()
+            reader.drain()
     say({"seen": seen, "lost": lost, "torn": torn, "last": last})
 
 
