@@ -11,8 +11,10 @@ import trio
 
 from homed.agent.calling import WAITING
 from homed.agent.dispatch import DEPTH, GUEST_CALLS, Result
+from homed.agent.levels import clamped
 from homed.agent.turn import Turn
-from homed.errors import Denied, Stopped, Unavailable
+from homed.builtin.coldcontext import ColdQuery
+from homed.errors import Denied, NotFound, Stopped, Unavailable
 from homed.host.states import Trust
 from homed.identity.permissions import Decision, Rule
 from homed.identity.tokens import CallIdentity
@@ -450,3 +452,86 @@ async def _keep(kept: list[CallIdentity], token: CallIdentity) -> object:
     await trio.lowlevel.checkpoint()
     kept.append(token)
     return "x"
+
+
+async def test_strangers_words_that_a_plugin_read_taint_its_result_and_what_comes_after(tmp_path: Path) -> None:
+    async def do(agent: Agent, token: CallIdentity) -> object:
+        await agent.rules.add(Rule(Decision.ALLOW, tool="note"))
+        agent.conversations.calling.took_in(token, untrusted=True)
+        return "as if my own"
+
+    steps = Steps(do)
+    steps.host.tool("note", _give, plugin="notes", tool_class="write")
+    model = FakeModel(calls(("steps", "{}")), calls(("note", '{"n": 1}')), says("Done."))
+    done = await steps.ask(tmp_path, model)
+    assert [(e.data["name"], e.data["status"], e.data["untrusted"]) for e in done.tools] == [
+        ("steps", "ok", True), ("note", "denied", False),
+    ]  # fmt: skip
+    assert "Text from outside is in view" in done.tools[1].text
+
+
+async def test_what_a_plugin_looked_at_in_cold_memory_comes_back_once_the_turn_is_answered(tmp_path: Path) -> None:
+    async def do(agent: Agent, token: CallIdentity) -> object:
+        query = ColdQuery(agent.store)
+        answer, outside = await query.ask(agent.conversations.calling.context(token), "marmot Waldemar", 3)
+        assert not outside
+        assert await layers(agent) == {"cold"}  # looking moves nothing
+        return answer
+
+    async def layers(agent: Agent) -> set[str]:
+        rows = await agent.store.read(lambda tx: tx.all("SELECT layer FROM events WHERE text LIKE '%Waldemar%'"))
+        return {layer for (layer,) in rows}
+
+    steps = Steps(do)
+    model = FakeModel(says("Noted."), calls(("steps", "{}")), says("It is called that."))
+    async with running_agent(tmp_path, Setup(model=model, host=steps.host)) as agent:
+        steps.agent = agent
+        await agent.ask("My marmot is called Waldemar")
+        await agent.store.write(lambda tx: tx.execute("UPDATE events SET layer = 'cold'"))
+        done = await agent.ask("What is the name of my animal")
+        assert done.outcome is not None
+        assert "Waldemar" in str(results(model.requests[-1])[0].text)
+        rows = await agent.store.read(
+            lambda tx: tx.all("SELECT layer, source FROM events WHERE kind = 'user' AND text LIKE '%Waldemar%'")
+        )
+        assert rows == [("context", "cold_storage")]
+
+
+class TestInterrupts:
+    async def test_where_nothing_runs_it_begins_a_turn_of_a_level_that_is_clamped(self, tmp_path: Path) -> None:
+        async with running_agent(tmp_path, Setup(model=FakeModel(says("one"), says("two")))) as agent:
+            first = await agent.ask("first")
+            said = message("wake", thread=first.thread)
+            receipt, level = await agent.conversations.interrupt(OWNER, said, 4)
+            done = await agent.conversations.wait(OWNER, receipt.input.id)
+            assert (level, done.state, done.thread) == (3, InputState.ANSWERED, first.thread)
+
+    async def test_where_a_turn_is_under_way_it_says_so_and_stores_nothing(self, tmp_path: Path) -> None:
+        going, held = trio.Event(), trio.Event()
+
+        async def do(_: Agent, __: CallIdentity) -> object:
+            held.set()
+            await going.wait()
+            return "x"
+
+        steps = Steps(do)
+        model = FakeModel(calls(("steps", "{}")), says("Done."), says("other"))
+        async with running_agent(tmp_path, Setup(model=model, host=steps.host)) as agent:
+            steps.agent = agent
+            receipt = await agent.conversations.inject(OWNER, message("go"))
+            await held.wait()
+            before = await agent.store.read(lambda tx: tx.value("SELECT count(*) FROM inputs"))
+            with pytest.raises(Unavailable, match="cannot suspend one for another yet") as caught:
+                await agent.conversations.interrupt(OWNER, message("now", thread=receipt.thread.id), 2)
+            assert caught.value.detail == {"busy": True, "level": 2}
+            with pytest.raises(NotFound):  # of whom it is not, it is not said whether something runs
+                await agent.conversations.interrupt(GUEST, message("now", GUEST, thread=receipt.thread.id), 2)
+            assert await agent.store.read(lambda tx: tx.value("SELECT count(*) FROM inputs")) == before
+            going.set()
+            done = await agent.conversations.wait(OWNER, receipt.input.id)
+            assert done.state is InputState.ANSWERED
+
+
+@pytest.mark.parametrize(("asked", "counts"), [(-9, 1), (1, 1), (2, 2), (3, 3), (4, 3), (99, 3)])
+def test_the_level_of_what_comes_from_a_plugin(asked: int, counts: int) -> None:
+    assert clamped(asked) == counts
