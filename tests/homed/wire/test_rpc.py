@@ -184,6 +184,14 @@ def test_the_late_reply_to_a_forgotten_request_is_dropped_once() -> None:
     assert isinstance(peer.feed(Peer().reply(id_, 1))[0], Broken)
 
 
+def test_the_late_reply_is_handed_on_once_to_who_must_undo_what_it_brings() -> None:
+    peer = Peer(late=True)
+    id_, _ = peer.request("m", {})
+    peer.forget(id_)
+    assert peer.feed(Peer().reply(id_, {"a": 1})) == [Response(id_, {"a": 1})]
+    assert isinstance(peer.feed(Peer().reply(id_, 1))[0], Broken)
+
+
 def test_forgotten_ids_do_not_pile_up() -> None:
     peer = Peer()
     for _ in range(5000):

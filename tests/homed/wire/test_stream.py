@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -569,3 +570,60 @@ def test_one_error_in_groups_is_found_and_two_are_not() -> None:
     assert homed_error(ExceptionGroup("a", [ExceptionGroup("b", [denied])])) is denied
     assert homed_error(ExceptionGroup("a", [denied, denied])) is None
     assert homed_error(ValueError()) is None
+
+
+async def test_a_result_nobody_waits_for_is_told_whether_it_comes_at_once_or_late() -> None:
+    untaken: list[object] = []
+    asked, go = trio.Event(), trio.Event()
+
+    async def stubborn(params: Mapping[str, Any]) -> object:
+        asked.set()
+        with trio.CancelScope(shield=True):
+            await go.wait()
+        return params
+
+    a, b = trio.testing.memory_stream_pair()
+    ours = Connection(a, a, NoHandler(), limits=Limits(cancel_grace=0.05), on_untaken=untaken.append)
+    theirs = Connection(b, b, Far({"stubborn": stubborn}))
+    async with running(ours, theirs):
+        for grace_passes in (True, False):
+            asked, go = trio.Event(), trio.Event()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ours.request, "stubborn", {"late": grace_passes})
+                await asked.wait()
+                if not grace_passes:
+                    go.set()
+                nursery.cancel_scope.cancel()
+            go.set()
+            while {"late": grace_passes} not in untaken:
+                await trio.testing.wait_all_tasks_blocked()
+    assert untaken == [{"late": True}, {"late": False}]
+
+
+async def test_the_params_of_a_refused_call_are_told() -> None:
+    untaken: list[object] = []
+    a, b = trio.testing.memory_stream_pair()
+    ours = Connection(a, a, Far({"forever": forever}), limits=Limits(in_flight=1), on_untaken=untaken.append)
+    async with running(ours):
+        far = Raw(b)
+        for number in (1, 2):
+            await b.send_all(far.peer.request("forever", {"number": number})[1])
+        assert (await far.next()).error.message.startswith("1 calls are running")
+    assert untaken == [{"number": 2}]
+
+
+async def test_a_call_that_never_went_out_says_so_and_one_that_did_does_not() -> None:
+    withdrawn: list[str] = []
+    a, b = trio.testing.memory_stream_pair()
+    gate = shut(a)
+    ours = Connection(a, a, NoHandler(), limits=Limits(cancel_grace=0.05))
+    async with running(ours), trio.open_nursery() as nursery:
+        for name in ("first", "second"):
+            nursery.start_soon(
+                partial(ours.request, name, {}, on_withdrawn=lambda name=name: withdrawn.append(name))  # type: ignore[misc]
+            )
+            await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    gate.set()
+    assert b is not None
+    assert withdrawn == ["second"]
