@@ -40,6 +40,10 @@ MARKS = {"c": pytest.mark.cc, "node": pytest.mark.node}
 @pytest.mark.parametrize("lang", [pytest.param(lang, marks=MARKS.get(lang, ())) for lang in LANGUAGES])
 async def test_a_new_plugin_passes_its_own_tests_and_the_check_in_under_a_minute(tmp_path: Path, lang: str) -> None:
     begun = time.monotonic()
+    # whatever the project is like that it is written into
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.pytest.ini_options]\naddopts = "--import-mode=importlib"\n', "utf-8"
+    )
     folder = await new("hello", tmp_path, lang)
     tests = subprocess.run(  # noqa: ASYNC221 - nothing else runs in this test
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)],
