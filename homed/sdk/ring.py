@@ -157,7 +157,8 @@ class RingLink:
                 many = MANY
                 while many >= MANY:
                     many = await self._catch_up(deliver)
-                    await trio.sleep(PAUSE if many >= MANY else 0)
+                    if many >= MANY:
+                        await trio.sleep(PAUSE)
                 if self._reader is not None:
                     self._reader.drain()
                     await self._catch_up(deliver)

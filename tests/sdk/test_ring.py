@@ -91,8 +91,12 @@ class Ears:
 @asynccontextmanager
 async def following(kernel: Kernel) -> AsyncIterator[tuple[RingLink, Ears]]:
     link, ears = RingLink(kernel, fds_of(kernel.life)), Ears()
+
+    async def follow() -> None:
+        await link.run(ears.hear)
+
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(link.run, ears.hear)  # noqa: ASYNC113 - it waits for the subscription
+        nursery.start_soon(follow)
         yield link, ears
         nursery.cancel_scope.cancel()
 

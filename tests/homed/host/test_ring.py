@@ -92,11 +92,13 @@ def test_a_plugin_gets_the_rings_its_capabilities_allow_and_no_other(rings: Ring
         assert {os.readlink(f"/proc/self/fd/{fd}").partition(" ")[0] for fd in life.pass_fds} >= {
             "/memfd:homed-notices"
         }
+        assert os.readlink(f"/proc/self/fd/{fds_of(life, NOTICES).wake}").startswith("pipe:")
         with pytest.raises(Unavailable, match="content"):
             life.subscribe(None, content=True)
     with rings.of(BOTH, packaged=True) as life:
         assert len(life.pass_fds) == 4
         assert set(life.handshake) == {NOTICES, CONTENT}
+        assert "eventfd" in os.readlink(f"/proc/self/fd/{fds_of(life, CONTENT).wake}")
         assert not any(os.get_inheritable(fd) for fd in life.pass_fds), "launching passes them on, nothing else does"
 
 
