@@ -161,7 +161,8 @@ class Conversations:
         await self._intake()
         if message.thread:
             await self._see(who, message.thread)
-            if self._lanes.get(message.thread) is not None:
+            lane = self._lanes.get(message.thread)
+            if lane is not None and (lane.running or lane.waiting):
                 raise Unavailable(
                     "A turn is under way in this conversation, and homed cannot suspend one for another yet.",
                     hint="Send it with io.inject to have it next, or end what runs with io.stop.",

@@ -23,7 +23,11 @@ _PATIENCE = 120.0
 """Seconds: a model test may wait for a slow source; everything else answers at once."""
 
 _CHANGES = frozenset(
-    f"admin.{name}" for name in ["config_set", "models_add", "models_use", "models_remove", "keys_add", "keys_remove"]
+    f"admin.{name}"
+    for name in [
+        "config_set", "models_add", "models_use", "models_remove", "keys_add", "keys_remove", "peers_role",
+        "rules_remove",
+    ]
 )
 """Methods that change the folder: without a daemon the person is told which folder that was."""
 
