@@ -229,6 +229,7 @@ class Runner:
             await loaded.state.run("stop", serve=Services(self._ready()))
         except LuaFailed as error:
             log.error("stop(): %s\n%s", error, error.traceback)
+        loaded.state.close()
 
     @asynccontextmanager
     async def _calling(self) -> AsyncIterator[_Loaded]:

@@ -31,6 +31,8 @@ _STEP = 20_000
 _RESERVE = 48 << 20
 """Bytes above the limit for what the host itself puts into a full state: unprotected, it would end the process."""
 _LINE = 8192
+MAX_RESULT = 8 << 20
+"""Bytes of JSON that a handler may return or ask with."""
 _EXIT = 70
 
 Serve = Callable[[str, list[Any]], Awaitable[object]]
@@ -83,12 +85,12 @@ class State:
         self._running = False
         self._dropped: list[int] = []
         """Calls that were cancelled while they waited; forgotten in Lua with the next one."""
-        self._lua = LuaRuntime(
+        self._lua: Any = LuaRuntime(
             encoding=None, register_eval=False, register_builtins=False, max_memory=self._limits.memory + _RESERVE,
             attribute_filter=_no_attributes,
         )  # fmt: skip
         prelude = _PRELUDE.read_bytes()
-        self._host = self._lua.execute(prelude, self._tick, self._module, _say, _STEP, name=b"=prelude")
+        self._host: Any = self._lua.execute(prelude, self._tick, self._module, _say, _STEP, name=b"=prelude")
 
     async def run(self, kind: str, *words: bytes | str, serve: Serve) -> Any:
         """Run one thing (``main``, ``tool``, ``stage``, ``event``, ``stop``, ``check``) and return its JSON value.
@@ -107,10 +109,14 @@ class State:
                 raise LuaFailed(_text(rest[0]), _text(rest[1]))
             try:
                 answer = await self._served(serve, rest)
-            except trio.Cancelled:
+            except (trio.Cancelled, LuaFailed):
                 self._dropped.append(id_)
                 raise
             name, operation = "resume", (id_, *answer)
+
+    def close(self) -> None:
+        """Free it; nothing runs in it any more.  Lua holds our functions, so that it would never go by itself."""
+        self._lua = self._host = None
 
     async def tell(self, what: str, value: object) -> None:
         """Set ``settings`` or ``meta`` in Lua."""
@@ -201,6 +207,8 @@ def _dumps(value: object) -> bytes:
 
 
 def _json(data: Any) -> Any:
+    if isinstance(data, bytes) and len(data) > MAX_RESULT:
+        raise LuaFailed(f"that is over {MAX_RESULT} bytes")
     try:
         return json.loads(_text(data))
     except ValueError as error:

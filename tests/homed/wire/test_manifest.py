@@ -189,10 +189,16 @@ def test_loading_a_good_one_gives_it(tmp_path: Path) -> None:
         ("./plugin.bin -v", ("/p/plugin.bin", "-v")),
         ("bin/plugin -v", ("/p/bin/plugin", "-v")),
         ("node main.js", ("node", "main.js")),
+        ("main.lua", (sys.executable, "-P", "-m", "homed_plugins.lua", "/p")),
     ],
 )
 def test_the_entry_becomes_a_command(entry: str, argv: tuple[str, ...]) -> None:
     assert parsed(entry=entry).argv(Path("/p")) == argv
+
+
+def test_a_skill_has_no_command() -> None:
+    with pytest.raises(ConfigError, match="is a skill, no program"):
+        parsed(entry="SKILL.md").argv(Path("/p"))
 
 
 @pytest.mark.parametrize(

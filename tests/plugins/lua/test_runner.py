@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import threading
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +19,7 @@ from homed import sdk
 from homed.errors import ConfigError, HomedError
 from homed.sdk.testing import Harness, harness
 from plugins.lua.runner import Runner, limits
+from plugins.lua.state import State
 
 SAY = """
 function start(sdk)
@@ -259,7 +262,7 @@ async def test_a_call_that_does_not_end_is_ended_and_told_the_truth(tmp_path: Pa
 async def test_dynamic_tools_are_told_to_the_kernel_and_replaced(tmp_path: Path, log: Log) -> None:
     folder = write(tmp_path / "p", SAY, tools=[], dynamic_tools=True)
     async with running(folder, start=False) as kernel:
-        kernel.reply("core.tools_set", {})
+        kernel.reply("core.tools_set", {"tools": []})
         await kernel.start({}, tmp_path)
         change(folder, SAY.replace('"say"', '"shout"'))
         await log.wait("loaded anew")
@@ -270,10 +273,19 @@ async def test_dynamic_tools_are_told_to_the_kernel_and_replaced(tmp_path: Path,
             await kernel.invoke("say", text="x")
 
 
-async def test_loading_anew_again_and_again_leaves_nothing_behind(tmp_path: Path, log: Log) -> None:
+def watched(kept: list[weakref.ref[State]], state: State) -> State:
+    kept.append(weakref.ref(state))
+    return state
+
+
+async def test_loading_anew_again_and_again_leaves_nothing_behind(
+    tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = write(tmp_path / "p", SAY)
     async with running(folder) as kernel:
         before = 0
+        gone: list[weakref.ref[State]] = []
+        monkeypatch.setattr("plugins.lua.runner.State", lambda *args, **named: watched(gone, State(*args, **named)))
         for number in range(8):
             log.text = ""
             change(folder, SAY.replace("%s", str(number)))
@@ -281,6 +293,8 @@ async def test_loading_anew_again_and_again_leaves_nothing_behind(tmp_path: Path
             assert (await kernel.invoke("say", text="x")).content == f"{number} x owner"
             before = before or threading.active_count()
         assert threading.active_count() <= before
+        gc.collect()
+        assert sum(state() is not None for state in gone) == 1, "the one at work"
 
 
 # Describing
