@@ -49,6 +49,7 @@ class Daemon:
         self.data = data
         self.options = options
         self.env = {**os.environ, BUILT_IN: "off", "PYTHONWARNINGS": "default", **(env or {})}
+        self.program: Sequence[str] = (sys.executable, "-m", "homed")
         self.process: subprocess.Popen[bytes] | None = None
         self.log = data.parent / f"{data.name}.out"
 
@@ -60,7 +61,7 @@ class Daemon:
 
     def start(self, *, link: bool = True) -> Daemon:
         """Start it, and wait for the login link (``link=False``: for the word that it is up)."""
-        command = [sys.executable, "-m", "homed", "run", "--data", str(self.data), *self.options]
+        command = [*self.program, "run", "--data", str(self.data), *self.options]
         if not any(option.startswith("--listen") for option in self.options):
             command += ["--listen", "127.0.0.1:0"]
         with self.log.open("ab") as out:
