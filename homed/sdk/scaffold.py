@@ -59,7 +59,8 @@ LANGUAGES: Mapping[str, Language] = {
         "python __main__.py",
         {
             "python/plugin.py.txt": "{name}_plugin.py", "python/main.py.txt": "__main__.py",
-            "python/test.py.txt": "test_{name}_plugin.py", "python/README.md.txt": "README.md", "python/pytest.ini.txt": "pytest.ini",
+            "python/test.py.txt": "test_{name}_plugin.py", "python/README.md.txt": "README.md",
+            "python/pytest.ini.txt": "pytest.ini",
         },
     ),
     "lua": Language(LUA, {"lua/main.lua.txt": "main.lua", "lua/README.md.txt": "README.md", **_TEST}),
