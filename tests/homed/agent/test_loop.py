@@ -226,3 +226,12 @@ async def test_a_defect_in_a_turn_is_one_failed_outcome_and_not_the_end_of_homed
         assert "oops" in caplog.text
         turn = await agent.store.read(lambda tx: events.of_turn(tx, done.turn))
         assert [event.kind for event in turn] == [EventKind.USER, EventKind.NOTE]
+
+
+async def test_what_a_model_thought_aloud_is_told_as_a_whole_after_each_call(tmp_path: Path) -> None:
+    model = FakeModel(says("Bees ", "swarm.", reasoning="What do they do?"), says("In May."))
+    async with running_agent(tmp_path, Setup(model=model)) as agent:
+        done = await agent.ask("what do bees do?")
+        assert agent.of("reasoning") == [{"step": 0, "text": "What do they do?"}]
+        await agent.ask("when?", thread=done.thread)
+        assert len(agent.of("reasoning")) == 1, "it did not think"

@@ -55,6 +55,8 @@ async def test_a_full_window_sinks_after_the_answer_down_to_its_size_and_says_so
         assert set(sunk["events"]) == {id_ for id_, layer in now.items() if layer == "cold"}
         assert sunk["before"]["events"] == 22
         assert sunk["after"]["events"] <= 6
+        (told,) = [said for said in agent.of("memory") if said["what"] == "prune"]
+        assert (set(told["events"]), told["more"]) == (set(sunk["events"]), 0)
         own = await agent.store.read(lambda tx: events.of_turn(tx, done.turn))
         assert {e.layer for e in own} == {"context"}, "the newest of a conversation that goes on stay"
 
