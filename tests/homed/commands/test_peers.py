@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
     async def furnish() -> None:
         async with open_store(paths.db) as store:
-            directory, rules = Directory(store), Rules(store, lambda: 1_700_000_000.0)
+            directory, rules = Directory(store), Rules(store, iter(range(1_700_000_000, 1_700_000_009)).__next__)
             for peer, name in (("cli:owner", ""), ("tg:1", "Anna\x1b[2J"), ("tg:2", "Bob")):
                 await directory.identify(peer.partition(":")[0], peer, name=name)
             await rules.add(Rule(Decision.ALLOW, tool="cmd_run", thread="th_1", role="owner"))
