@@ -55,7 +55,7 @@ class Front:
     @property
     def settled(self) -> bool:
         """Nothing more comes of a start by itself; what waits for a facility, and says so, may wait long."""
-        return self.state in SETTLED or (self.state is State.WAITING and bool(self.reason))
+        return bool(self.closed) or self.state in SETTLED or (self.state is State.WAITING and bool(self.reason))
 
     def set(self, state: State, reason: str) -> bool:
         """Change it; False if it is so already.  Whoever waits runs after the caller has gone on."""

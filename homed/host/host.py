@@ -337,7 +337,7 @@ class Host:
     async def _end(self, name: str, *, disable: bool) -> PluginStatus:
         supervisor = self._roster.supervisor(name)
         await supervisor.stop(disable=disable)
-        await supervisor.wait_until(RESTING)
+        await supervisor.front.wait(lambda: supervisor.state in RESTING or bool(supervisor.front.closed))
         return supervisor.status()
 
     async def _bring(self, found: Installed) -> None:
