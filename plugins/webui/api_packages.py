@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 from quart import Response, request
 
-from homed.errors import HomedError, StorageError
+from homed.errors import HomedError, InvalidInput, StorageError
 
 from .bodies import Body
 from .context import Site, reply, who
@@ -116,8 +116,11 @@ async def _save(body: Body, path: Path) -> None:
     try:
         async with await trio.open_file(path, "xb") as file:
             await trio.to_thread.run_sync(path.chmod, 0o600)
+            size = 0
             async for piece in body.pieces(MAX_PACKAGE):
-                await file.write(piece)
+                size += await file.write(piece)
+        if not size:
+            raise InvalidInput("The file is empty.")
     except HomedError:
         raise
     except OSError as error:

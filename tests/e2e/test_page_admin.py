@@ -91,7 +91,7 @@ def test_tools_are_offered_unless_the_box_is_cleared(page: Page, daemon: Daemon)
 def test_a_plugin_that_crashes_is_shown_and_started_again_by_hand(visitor: Visitor, daemon: Daemon) -> None:
     """Back after 1, 2 and 3 s; after the fourth kill it waits for a person, on the page too; the chat never noticed."""
     page = visitor.open("/plugins")
-    card = page.locator("article#timer")
+    card = page.locator("article#plugin-timer")
     until(lambda: daemon.plugin("timer")["state"] == "ready")
     for crash in range(1, 5):
         pid = until(lambda: daemon.plugin("timer")["pid"], what="timer running")
@@ -190,7 +190,7 @@ def test_the_page_that_stops_its_own_plugin_says_so(browser: Browser, tmp_path: 
         page = enter(visitor.context.new_page(), daemon.link)
         page.goto(daemon.url + "/plugins")
         ready(page)
-        page.locator("article#webui [data-do=stop]").click()
+        page.locator("article#plugin-webui [data-do=stop]").click()
         page.get_by_role("dialog").get_by_role("button", name="Stop").click()
         expect(page.get_by_role("alert")).to_contain_text("homed plugin start webui")
         expect(page.locator("article")).to_have_count(0)

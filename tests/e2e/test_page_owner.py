@@ -90,7 +90,7 @@ def test_a_crash_report_has_its_signal_its_last_words_and_the_calls_without_an_a
     visitor: Visitor, served: Served
 ) -> None:
     page = visitor.open("/plugins")
-    card = page.locator("article#sanitizer")
+    card = page.locator("article#plugin-sanitizer")
     expect(card.locator("h2")).to_contain_text("crashed, trying again")
     card.locator("details.crashes summary").click()
     crash = card.locator(".crash").first

@@ -50,10 +50,18 @@ checks.positive_data_acceptance.enabled = false
 [[operations]]
 include-path = "/api/v1/uploads"
 checks.positive_data_acceptance.enabled = false
+
+[[operations]]
+include-path = "/api/v1/packages"
+checks.positive_data_acceptance.enabled = false
+
+[[operations]]
+include-path = "/api/v1/packages/fetch"
+enabled = false
 """
-"""What is ours to say: a key to it; a body too large is refused by its size; a plain request opens no WebSocket; a
-pattern does not say which names are UTF-8; which values a setting takes is the kernel's to know; other methods are
-asked in ``test_door``."""
+"""What is ours to say: a key to it; a body too large is refused by its size; a plain request opens no WebSocket; any
+bytes are no package, and no address that is made up is asked for one; a pattern does not say which names are UTF-8;
+which values a setting takes is the kernel's to know; other methods are asked in ``test_door``."""
 SCOPES = ["chat", "memory", "admin"]
 
 
@@ -69,7 +77,7 @@ def fuzzed_kernel() -> tuple[StandIn, str]:
 async def _serve(kernel: StandIn, started: list[int], up: threading.Event, stop: trio.Event) -> None:
     listening = open_socket(Address("127.0.0.1", 0))
     started.append(listening.getsockname()[1])
-    built = Site.build(kernel, kernel.hub, Guard(), port=started[0])
+    built = Site.build(kernel, kernel.hub, Guard(), port=started[0], folder=kernel.folder)
     wide = Limits(Buckets(WIDE, WIDE), Buckets(WIDE, WIDE), Buckets(WIDE, WIDE), Buckets(WIDE, WIDE))
     site = replace(built, limits=wide)
     async with trio.open_nursery() as nursery:
@@ -87,7 +95,13 @@ async def _serve(kernel: StandIn, started: list[int], up: threading.Event, stop:
 @contextmanager
 def served() -> Iterator[tuple[int, str]]:
     """The port and a key, for the length of the block."""
-    kernel, key = fuzzed_kernel()
+    with TemporaryDirectory() as folder:
+        kernel, key = fuzzed_kernel()
+        kernel.folder = Path(folder)
+        yield from _served(kernel, key)
+
+
+def _served(kernel: StandIn, key: str) -> Iterator[tuple[int, str]]:
     started: list[int] = []
     up, stop = threading.Event(), trio.Event()
     tokens: list[trio.lowlevel.TrioToken] = []

@@ -17,6 +17,10 @@ class Packages:
 
     plugins: list[dict[str, Any]]
 
+    def post(self, type_: str, thread: str, turn: str, **data: object) -> None:
+        """The stand-in's."""
+        raise NotImplementedError
+
     def __init__(self) -> None:
         self.abouts: dict[str, dict[str, Any]] = {}
         self.installed: list[dict[str, Any]] = []
@@ -29,6 +33,7 @@ class Packages:
 
     def _note(self, plugin: dict[str, Any], state: str) -> dict[str, Any]:
         plugin |= {"state": state, "reason": "", "pid": 4242 if state == "ready" else None}
+        self.post("plugin_state", "", "", plugin=plugin["name"], state=state, reason="")
         return {**plugin, "note": f"{plugin['name']} {plugin['version']} runs. What it offers can be used from now on."}
 
     def plugin_mgr_info(self, peer: str, name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from plugins.webui.context import Site
 from plugins.webui.door import OPEN
 from plugins.webui.guard import Guard
 from plugins.webui.limits import Buckets, Limits
-from plugins.webui.routes import BY_ENDPOINT, MAX_UPLOAD, ROUTES, Route
+from plugins.webui.routes import BY_ENDPOINT, ROUTES, Route
 from plugins.webui.web import create_app
 
 from .client import Answer, Browser, browsing
@@ -107,9 +108,10 @@ async def test_every_change_by_a_session_says_which_page_it_comes_from(method: s
 
 @pytest.mark.parametrize(("method", "path", "endpoint"), ALL)
 async def test_every_route_refuses_an_oversized_body(method: str, path: str, endpoint: str) -> None:
-    limit = MAX_UPLOAD if endpoint == "api.upload" else MAX_BODY
+    route = BY_ENDPOINT.get(endpoint)
+    limit = route.limit if route else MAX_BODY
     async with browsing() as browser:
-        kind = "text/plain" if endpoint == "api.upload" else "application/json"
+        kind = "text/plain" if route and route.takes == "file" else "application/json"
         given = {"Content_Type": kind, "X_File_Name": "a", "Content_Length": str(limit + 1)}
         answer = await browser.send(method, path, b"", **given)
         assert answer.status == 413
@@ -117,14 +119,17 @@ async def test_every_route_refuses_an_oversized_body(method: str, path: str, end
 
 
 @pytest.mark.parametrize(("path", "endpoint"), [(path, endpoint) for method, path, endpoint in ALL if method == "POST"])
-async def test_every_post_refuses_what_a_form_can_send(path: str, endpoint: str) -> None:
+async def test_every_post_refuses_what_a_form_can_send(path: str, endpoint: str, tmp_path: Path) -> None:
     """D5: a form, a text, or nothing at all is no change."""
-    refused = {415} if endpoint != "api.upload" else {400, 415}
-    async with browsing() as browser:
+    takes_file = BY_ENDPOINT[endpoint].takes == "file"
+    refused = {400, 415} if takes_file else {415}
+    kernel = StandIn()
+    kernel.folder = tmp_path
+    async with browsing(kernel) as browser:
         for kind in (FORM, "multipart/form-data; boundary=x", "text/plain", "TEXT/PLAIN; charset=utf-8"):
             assert (await browser.send("POST", path, b"a=1", Content_Type=kind)).status in refused, kind
         assert (await browser.send("POST", path, None)).status == 415
-        if endpoint == "api.upload":
+        if takes_file:
             assert (await browser.send("POST", path, b"a", Content_Type=FORM, X_File_Name="a")).status == 415
         assert browser.kernel.calls == []
         empty = await browser.send("POST", path, None, Content_Type="application/json", X_File_Name="a")
