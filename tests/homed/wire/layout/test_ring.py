@@ -70,6 +70,7 @@ def test_slots_wrap_and_a_sleeper_knows_how_many_it_lost() -> None:
     events = drain(sleeper)
     assert [events[0].seq, events[-1].seq, len(events)] == [2 * SLOTS + 8, 3 * SLOTS + 7, SLOTS]
     assert sleeper.lost == 2 * SLOTS + 7
+    assert struct.unpack_from("<QQ", buffer, 64) == (3 * SLOTS + 7, 2 * SLOTS + 8)
 
 
 def test_payloads_wrap_in_one_piece_and_push_out_only_what_they_overwrite() -> None:
@@ -84,6 +85,8 @@ def test_payloads_wrap_in_one_piece_and_push_out_only_what_they_overwrite() -> N
     assert sleeper.lost + len(kept) == 1000
     assert [one.payload for one in kept] == [bytes([one.seq % 251]) * (one.seq % 1000 + 1) for one in kept]
     assert len(kept) >= 3, "at least three quarters of the area hold whole payloads"
+    (tail,) = struct.unpack_from("<Q", buffer, 72)
+    assert [one.seq for one in kept] == list(range(tail, 1001)), "the tail says it, not the checksum"
 
 
 def test_a_huge_payload_is_announced_without_and_pushes_out_nobody() -> None:
@@ -123,8 +126,13 @@ def test_after_a_time_without_readers_the_ring_begins_anew() -> None:
     assert late.lost == 40
 
 
-def test_an_event_overwritten_while_it_is_read_is_lost_and_never_torn() -> None:
-    """The writer strikes in the middle of `take`, at every place where memory is read."""
+@pytest.mark.parametrize("checked", [True, False])
+def test_an_event_overwritten_while_it_is_read_is_lost_and_never_torn(
+    checked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer strikes in the middle of `take`, at every place where memory is read; the marks alone show it."""
+    if not checked:
+        monkeypatch.setattr(zlib, "crc32", lambda *_: 7)
 
     for strike in range(1, 12):
         writer, buffer = ring(4096)
@@ -135,8 +143,7 @@ def test_an_event_overwritten_while_it_is_read_is_lost_and_never_torn() -> None:
         )
         cursor._words = words  # type: ignore[assignment]
         events = drain(cursor)
-        assert all(len(set(one.payload)) == 1 for one in events)
-        assert {one.payload for one in events} <= {b"a" * 900, b"b" * 900}
+        assert [one.payload for one in events] == [(b"a" if one.seq == 1 else b"b") * 900 for one in events]
         assert cursor.lost + len(events) == (8 if words.struck else 1)
 
 
@@ -211,7 +218,7 @@ class Readers(RuleBasedStateMachine):
     def write(self, kind: int, length: int, fill: int) -> None:
         self.post(kind, bytes([fill]) * length)
 
-    @rule(count=st.sampled_from([3, 100, 1000]))
+    @rule(count=st.sampled_from([3, 100, 400]))
     def stream(self, count: int) -> None:
         for n in range(count):
             self.post(DELTA if n % 3 else TURN, str(n).encode() * 3)
@@ -283,4 +290,4 @@ class Readers(RuleBasedStateMachine):
 
 
 TestReaders = Readers.TestCase
-TestReaders.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestReaders.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
