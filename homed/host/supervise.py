@@ -298,8 +298,8 @@ class Supervisor:
     async def _back_off(self, wait: float, crashes: tuple[float, ...], ending: Ending) -> None:
         self._record.note(crashes=crashes)
         self._retry_at = self._ports.wall() + wait
-        again = "can be started" if self.front.lazy else "starts"
-        self._set(State.BACKOFF, f"{ending.reason}; {again} again in {wait:g} s")
+        again = f"; can be started again in {wait:g} s" if self.front.lazy else f"; starts again in {wait:g} s"
+        self._set(State.BACKOFF, ending.reason + again)
         with trio.move_on_after(wait):
             await self._record.save()
             await self._sleep()
