@@ -87,15 +87,13 @@ class BulkLink:
         self, method: str, params: Mapping[str, object] | None = None, *, timeout: float | None = None
     ) -> Any:
         """As `Connection.request`.  Also `Unavailable` when the arena has no room for a large value."""
+        await self._free_leftovers()
         framed, taken = await self._framed(params or {})
 
         def withdrawn() -> None:
             self._unfreed.extend(taken)
 
-        try:
-            answer = await self._connection.request(method, framed, timeout=timeout, on_withdrawn=withdrawn)
-        finally:
-            await self._free_leftovers()
+        answer = await self._connection.request(method, framed, timeout=timeout, on_withdrawn=withdrawn)
         return await self.taken(answer) if isinstance(answer, dict) and KEY in answer else answer
 
     async def answered(self, result: object) -> object:
@@ -123,7 +121,7 @@ class BulkLink:
         return _placed(result, copies)
 
     def untaken(self, frame: object) -> None:
-        """Blocks of an answer that came too late for whoever had asked: given back with the next call."""
+        """Blocks of an answer that came too late for whoever had asked: given back before the next call."""
         if isinstance(frame, Mapping) and KEY in frame:
             self._unfreed.extend(ref.off for ref in refs(frame).values())
 

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from homed.errors import ConfigError, NotFound
+from homed.errors import ConfigError, InvalidInput, NotFound
 from tests.homed.api.fakes import FakeCaller, House
 
 
@@ -55,3 +55,24 @@ async def test_an_endless_line_is_cut_and_says_so(house: House) -> None:
     ((_, line),) = caller.logged
     assert len(line) < 9000
     assert line.endswith("(100000 characters)")
+
+
+async def test_room_in_the_arena_is_asked_for_and_given_back(house: House) -> None:
+    caller = FakeCaller("shell")
+    assert await house.api.dispatch(caller, "core.arena_alloc", {"len": 3}) == {"off": 3 * 4096}
+    assert await house.api.dispatch(caller, "core.arena_free", {"off": 4096}) == {}
+    assert caller.freed == [4096]
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("core.arena_alloc", {}), ("core.arena_alloc", {"len": 0}), ("core.arena_alloc", {"len": -1}),
+        ("core.arena_alloc", {"len": 1.5}), ("core.arena_alloc", {"len": "10"}), ("core.arena_alloc", {"len": True}),
+        ("core.arena_alloc", {"len": 1 << 60}), ("core.arena_free", {}), ("core.arena_free", {"off": -1}),
+        ("core.arena_free", {"off": None}),
+    ],
+)  # fmt: skip
+async def test_a_size_or_place_that_is_none_is_refused(house: House, method: str, params: dict[str, object]) -> None:
+    with pytest.raises(InvalidInput):
+        await house.api.dispatch(FakeCaller("shell"), method, params)

@@ -72,7 +72,7 @@ async def test_the_child_gets_only_the_environment_that_is_injected_and_a_folder
         cwd, _ = await invoke(host, "good", do="cwd")
     own = {k: v for k, v in env.items() if k not in ("PATH", "HOME", "LC_CTYPE")}
     assert own.pop("HOMED_MARK").startswith(f"{host._family}:good:")
-    assert {name for name in own if not name.startswith("HOMED_FD_")} == {"HOMED_PLUGIN"}
+    assert {name: value for name, value in own.items() if not name.startswith("HOMED_FD_")} == {"HOMED_PLUGIN": "good"}
     assert cwd == str(tmp_path / "data" / "plugin-data" / "good")
 
 
