@@ -157,11 +157,12 @@ class Ring:
             self._wanted |= reader.mask
 
     def _wake(self, bit: int, seq: int, written: int) -> None:
-        waking = [one for one in self._readers.values() if one.mask & bit or seq >= one.due or written >= one.due_bytes]
-        if not waking:
-            return
-        undrained = [fd for fd, _ in self._undrained.poll(0)]
-        for reader in waking:
+        undrained: dict[int, int] | None = None
+        for reader in self._readers.values():
+            if not (reader.mask & bit or seq >= reader.due or written >= reader.due_bytes):
+                continue
+            if undrained is None:
+                undrained = dict(self._undrained.poll(0))
             reader.due, reader.due_bytes = seq + SLOTS // 4, written + self._payload // 4
             if reader.wake.given not in undrained:
                 with suppress(BlockingIOError):  # it filled its own pipe, and so is woken already
@@ -204,7 +205,8 @@ class Rings:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._rings: dict[str, Ring] = {}
-        self._attached = self._failed = False
+        self._read: list[Ring] = []
+        self._failed = False
 
     @contextmanager
     def of(self, capabilities: Set[str], *, packaged: bool = False) -> Iterator[LifeRings]:
@@ -238,9 +240,8 @@ class Rings:
     def offer(self, notice: Notice) -> None:
         """Post a notice; the bus calls it, as long as anybody reads a ring."""
         kind = NUMBERS[notice.type]
-        for name, ring in self._rings.items():
-            if ring.read:
-                ring.post(notice if name == CONTENT else notice.without_content(), kind)
+        for ring in self._read:
+            ring.post(notice if ring.name == CONTENT else notice.without_content(), kind)
 
     def close(self) -> None:
         """Unmap both rings."""
@@ -271,12 +272,11 @@ class Rings:
 
     def _attach(self) -> None:
         """Stand in the bus's way only while somebody reads."""
-        wanted = any(ring.read for ring in self._rings.values())
-        if wanted and not self._attached:
+        before, self._read = self._read, [ring for ring in self._rings.values() if ring.read]
+        if self._read and not before:
             self._bus.add(self)
-        elif self._attached and not wanted:
+        elif before and not self._read:
             self._bus.remove(self)
-        self._attached = wanted
 
 
 class _Payloads:
