@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
+from homed.errors import Unavailable
 from homed.host.arena import Arena, Scratch, open_arena
 from homed.host.life import Plan
 from homed.host.ring import NO_RINGS, LifeRings, Rings
 from homed.host.segment import Segment
 from homed.host.states import Trust
 from homed.wire.layout import ENV
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,13 @@ class Areas:
                 rings = stack.enter_context(self._rings.of(plan.capabilities, packaged=packaged))
             shared = {"ARENA": (arena.fd, arena.size)}
             segment = self._segment if _handles_stages(plan) else None
-            if segment is not None:
-                shared["SEGMENT"] = segment.fd, segment.size
-                stack.callback(segment.read_by, plan.name, False)
+            try:
+                if segment is not None:
+                    shared["SEGMENT"] = segment.fd, segment.size
+                    stack.callback(segment.read_by, plan.name, False)
+            except Unavailable as error:  # an old system: the fields come with each call then
+                _log.warning("%s reads no stage segment: %s", plan.name, error)
+                segment = None
             yield LifeAreas(
                 arena,
                 self._scratch,
