@@ -80,6 +80,8 @@ class Shelf:
         try:
             if old is not None:
                 self._outgoing.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if os.path.lexists(aside):  # of a change whose end failed: its place has been taken since
+                    self._discard(aside)
                 old.rename(aside)
                 self._failpoints.reach("package.moved_out")
             fresh.rename(target)

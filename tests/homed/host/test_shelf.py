@@ -251,3 +251,11 @@ def test_a_broken_one_goes_by_its_folders_name(place: Path) -> None:
     assert shelf.find("clash") is None
     shelf.remove("bad")
     assert not (place / "bad").exists()
+
+
+def test_an_end_that_failed_is_in_nobodys_way(place: Path, first: Path, second: Path) -> None:
+    put(Shelf(place), first)
+    with pytest.raises(RuntimeError):
+        put(Shelf(place, RaiseAt("package.moved_in", RuntimeError("now"))), second)
+    put(Shelf(place), first)  # in the same run: nothing has been mended
+    assert (versions(place), whole(place), leftovers(place)) == (["1.0"], True, [])

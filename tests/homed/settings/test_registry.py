@@ -25,7 +25,7 @@ from homed.config.environment import Override
 from homed.config.secrets import Secrets
 from homed.errors import ConfigError, Conflict, NotFound, TimedOut
 from homed.identity.passwords import verify_password
-from homed.settings.registry import MASK, Applied, Settings
+from homed.settings.registry import MASK, Applied, Settings, open_settings
 from homed.store.db import open_store
 from homed.store.rows import Tx
 from tests.homed.settings.conftest import Opener
@@ -304,3 +304,31 @@ class TestSeeding:
             await settings.set(WEB_PASSWORD, "open sesame")
         async with opened() as settings:
             assert await settings.seed({PERSONA: "kind", MAX_TOOL_TURNS: 6}) == [PERSONA, MAX_TOOL_TURNS]
+
+
+async def test_a_plugins_definitions_are_replaced_as_a_whole(tmp_path: Path) -> None:
+    old = [Definition("plugin.x.a", "int", 1, "A."), Definition("plugin.x.b", "int", 2, "B.")]
+    other = Definition("plugin.xy.a", "int", 3, "Another plugin's.")
+    async with open_store(tmp_path / "d.db") as store, open_settings(store, {}, Secrets(tmp_path / "s")) as settings:
+        settings.define([*old, other])
+        await settings.set("plugin.x.b", 5)
+        settings.redefine("plugin.x.", [Definition("plugin.x.a", "int", 9, "A.")])
+        assert [view.key for view in settings.list_("plugin.")] == ["plugin.x.a", "plugin.xy.a"]
+        assert settings.get("plugin.x.a") == 9
+        settings.redefine("plugin.x.", old)
+        assert settings.get("plugin.x.b") == 5  # what was stored comes back with its setting
+
+
+async def test_what_is_discarded_is_gone_from_database_and_secrets(tmp_path: Path) -> None:
+    keys = [Definition("plugin.x.a", "int", 1, "A."), Definition("plugin.x.p", "password", "", "P.")]
+    other = Definition("plugin.xy.a", "int", 3, "Another plugin's.")
+    secrets = Secrets(tmp_path / "s")
+    async with open_store(tmp_path / "d.db") as store, open_settings(store, {}, secrets) as settings:
+        settings.define([*keys, other])
+        await settings.set("plugin.x.a", 5)
+        await settings.set("plugin.x.p", "a-long-secret")
+        await settings.set("plugin.xy.a", 7)
+        await settings.discard("plugin.x.")
+        assert (settings.get("plugin.x.a"), settings.get("plugin.x.p"), settings.get("plugin.xy.a")) == (1, "", 7)
+        assert secrets.names() == []
+        assert await store.read(lambda tx: tx.all("SELECT key FROM settings")) == [("plugin.xy.a",)]
