@@ -54,16 +54,15 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     """The model sources, the conversations, and an open door for plugins, for the length of the block."""
     local = local_ports(house.paths, house.settings, wall=house.wall, say=house.say, warm=True)
     local = replace(local, hold=house.host.wait_started)  # loading it takes a whole core
-    tokens, files = CallTokens(), MediaFiles(house.paths.media)
     store, wall, redactor = house.store, house.wall, house.redactor
-    media = Media(store, files, redactor)
+    tokens, files = CallTokens(), MediaFiles(house.paths.media)
     async with (
         open_sources(house.settings, house.secrets, redactor.know, local) as sources,
         trio.open_nursery() as slow,
     ):
         slow.start_soon(sources.bring_up, house.facilities)
         directory, rules = Directory(store, wall), Rules(store, wall)
-        uploads = Uploads(store, files, redactor, wall=wall, failpoints=house.failpoints)
+        media, uploads = Media(store, files, redactor), _uploads(house, files)
         conversations = Conversations(
             AgentPorts(
                 store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
@@ -92,6 +91,10 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             house.facilities.up(*BEHIND_THE_DOOR)
             yield conversations
         slow.cancel_scope.cancel()
+
+
+def _uploads(house: House, files: MediaFiles) -> Uploads:
+    return Uploads(house.store, files, house.redactor, wall=house.wall, failpoints=house.failpoints)
 
 
 def _packages(house: House) -> Packages:

@@ -16,7 +16,7 @@ from homed.agent.approvals import Approvals
 from homed.agent.arguments import check
 from homed.agent.catalogue import Catalogue
 from homed.agent.fitting import fitted_text
-from homed.agent.journal import STOPPED, Journal
+from homed.agent.journal import COMMIT_LIMIT, STOPPED, Journal
 from homed.agent.outputs import Outputs
 from homed.agent.ports import AgentPorts, FromOutside
 from homed.agent.results import EMPTY, as_text, error_text, refusal, shown_arguments
@@ -125,7 +125,8 @@ class Dispatch:
             await self._one(turn, case, ended)
         except BaseException as error:  # Cancelled, alone or in a group
             if not ended and not isinstance(error, Exception):
-                await self._store(turn, case, Result(INTERRUPTED, STOPPED if turn.stopping else CUT_SHORT))
+                with trio.move_on_after(COMMIT_LIMIT, shield=True):
+                    await self._store(turn, case, Result(INTERRUPTED, STOPPED if turn.stopping else CUT_SHORT))
             raise
         return ended[0]
 

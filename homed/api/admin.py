@@ -9,7 +9,7 @@ from pydantic import Field
 
 from homed.api.door import PAGE
 from homed.api.method import Json, Method, PeerCall, PeerParams, administrative
-from homed.api.ports import SourcesPort
+from homed.api.rooms import SourcesPort
 from homed.config.definitions import LLM_CURRENT, LLM_SOURCES, WEB_PASSWORD
 from homed.errors import InvalidInput, NotFound, Unavailable
 from homed.providers.base import LOCAL, Source

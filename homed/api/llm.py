@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from homed.agent.complete import MOST_TOKENS, Question
 from homed.api.method import MAX_NAME, Call, Method, Name, Params, PeerCall, PeerParams, administrative, plain
-from homed.api.ports import SourcesPort
+from homed.api.rooms import SourcesPort
 from homed.errors import InvalidInput
 from homed.providers.base import Source
 

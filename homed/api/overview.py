@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from homed.api.ports import HostPort, SourcesPort
+from homed.api.ports import HostPort
+from homed.api.rooms import SourcesPort
 from homed.providers.registry import NOTHING_SET_UP
 from homed.store.damage import Damage
 from homed.store.filesystem import FileSystem

@@ -17,6 +17,7 @@ from homed.api.rooms import (
     PublisherPort,
     RememberingPort,
     RulesPort,
+    SourcesPort,
 )
 from homed.api.wishes import WishesPort
 from homed.host.discover import Broken, Installed
@@ -30,8 +31,6 @@ from homed.identity.tokens import CallIdentity
 from homed.jobs.checks import Check
 from homed.memory.blocks import Block
 from homed.memory.records import Input
-from homed.providers.base import Source
-from homed.providers.local.models import Standing
 from homed.settings.registry import Applied, SettingView
 
 
@@ -270,76 +269,6 @@ class KeysPort(Protocol):
 
     async def check(self, secret: str) -> ApiKey:
         """What this key is; Denied if it is none."""
-        ...
-
-
-class Trial(Protocol):
-    """How a model source did when it was tried."""
-
-    @property
-    def ok(self) -> bool:
-        """It answered."""
-        ...
-
-    @property
-    def latency_ms(self) -> float:
-        """To the end of the answer."""
-        ...
-
-    @property
-    def streaming(self) -> bool:
-        """It came in pieces."""
-        ...
-
-    @property
-    def tools(self) -> bool:
-        """It called a tool when asked to."""
-        ...
-
-    @property
-    def error(self) -> str:
-        """What went wrong."""
-        ...
-
-    @property
-    def hint(self) -> str:
-        """What to do."""
-        ...
-
-
-class SourcesPort(Protocol):
-    """``homed.providers.registry.Sources``."""
-
-    def list(self) -> Sequence[Source]:
-        """Every configured source."""
-        ...
-
-    def current(self) -> Source | None:
-        """The one in use."""
-        ...
-
-    def has_key(self, name: str) -> bool:
-        """True if a key is stored for it."""
-        ...
-
-    def standing(self, source: Source) -> Standing:
-        """How one on this machine is doing; empty for others."""
-        ...
-
-    async def add(self, source: Source, api_key: str | None) -> Source:
-        """Add or replace; an ``api_key`` of None keeps the stored one."""
-        ...
-
-    async def remove(self, name: str) -> None:
-        """Forget it and its key."""
-        ...
-
-    async def use(self, name: str) -> None:
-        """Make it the current one."""
-        ...
-
-    async def test(self, name: str) -> Trial:
-        """Try it."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What the groups memory, cold, textlog, llm, social, tools and the permission rules need of the rooms below."""
+"""What the groups memory, cold, textlog, llm, social, tools, models and permission rules need of the rooms below."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from homed.identity.people import Person
 from homed.identity.permissions import Rule
 from homed.identity.roles import Identity
 from homed.identity.tokens import CallIdentity
-from homed.providers.base import Usage
+from homed.providers.base import Source, Usage
+from homed.providers.local.models import Standing
 
 
 class CallingPort(Protocol):
@@ -99,4 +100,74 @@ class PublisherPort(Protocol):
 
     def post(self, plugin: str, type_: str, data: Mapping[str, object], *, where: Mapping[str, str]) -> Notice:
         """Post a notice for a plugin; Unavailable when it is too many."""
+        ...
+
+
+class Trial(Protocol):
+    """How a model source did when it was tried."""
+
+    @property
+    def ok(self) -> bool:
+        """It answered."""
+        ...
+
+    @property
+    def latency_ms(self) -> float:
+        """To the end of the answer."""
+        ...
+
+    @property
+    def streaming(self) -> bool:
+        """It came in pieces."""
+        ...
+
+    @property
+    def tools(self) -> bool:
+        """It called a tool when asked to."""
+        ...
+
+    @property
+    def error(self) -> str:
+        """What went wrong."""
+        ...
+
+    @property
+    def hint(self) -> str:
+        """What to do."""
+        ...
+
+
+class SourcesPort(Protocol):
+    """``homed.providers.registry.Sources``."""
+
+    def list(self) -> Sequence[Source]:
+        """Every configured source."""
+        ...
+
+    def current(self) -> Source | None:
+        """The one in use."""
+        ...
+
+    def has_key(self, name: str) -> bool:
+        """True if a key is stored for it."""
+        ...
+
+    def standing(self, source: Source) -> Standing:
+        """How one on this machine is doing; empty for others."""
+        ...
+
+    async def add(self, source: Source, api_key: str | None) -> Source:
+        """Add or replace; an ``api_key`` of None keeps the stored one."""
+        ...
+
+    async def remove(self, name: str) -> None:
+        """Forget it and its key."""
+        ...
+
+    async def use(self, name: str) -> None:
+        """Make it the current one."""
+        ...
+
+    async def test(self, name: str) -> Trial:
+        """Try it."""
         ...
