@@ -164,18 +164,34 @@ async def test_what_is_no_http_is_an_error_of_ours() -> None:
             await http.request("GET", url, {}, private=True)
 
 
-async def test_a_name_that_answers_differently_later_leads_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The name is asked once; the address that was looked at is the one that is connected to."""
+def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
+    """Have names resolve to these addresses, each time to the next; 192.0.2.1 counts as public.  Who was asked for."""
     asked: list[str] = []
 
     async def resolve(host: str, port: int, **_: object) -> list[Any]:
         asked.append(host)
-        return [(2, 1, 6, "", ("192.0.2.1" if len(asked) == 1 else "127.0.0.1", port))]
+        return [(2, 1, 6, "", (address, port)) for address in answers[min(len(asked), len(answers)) - 1]]
 
+    monkeypatch.setattr(http, "is_public", lambda address: address == "192.0.2.1")
+    monkeypatch.setattr(trio.socket, "getaddrinfo", resolve)
+    return asked
+
+
+async def test_a_name_that_answers_differently_later_leads_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name is asked once; the address that was looked at is the one that is connected to."""
     async with server(lambda *_: reply(b"inside")) as url:
-        monkeypatch.setattr(http, "is_public", lambda address: address == "192.0.2.1")
-        monkeypatch.setattr(trio.socket, "getaddrinfo", resolve)
+        asked = resolving(monkeypatch, ["192.0.2.1"], ["127.0.0.1"])
         port = url.rpartition(":")[2]
-        with pytest.raises(HomedError):
-            await http.request("GET", f"http://rebind.test:{port}/", {"timeout": 0.3})
-    assert asked == ["rebind.test"]
+        with pytest.raises(HomedError):  # whoever resolves localhost again gets an answer from inside
+            await http.request("GET", f"http://localhost:{port}/", {"timeout": 0.3})
+    assert asked == ["localhost"]
+
+
+@pytest.mark.parametrize("addresses", [["192.0.2.1", "127.0.0.1"], ["127.0.0.1", "192.0.2.1"]])
+async def test_a_name_of_which_one_address_is_inside_is_refused(
+    monkeypatch: pytest.MonkeyPatch, addresses: list[str]
+) -> None:
+    async with server(lambda *_: reply(b"inside")) as url:
+        resolving(monkeypatch, addresses)
+        with pytest.raises(Unavailable, match="may not go"):
+            await http.request("GET", f"http://mixed.test:{url.rpartition(':')[2]}/", {})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from plugins.skills.front import parse
-from plugins.skills.shelf import MAX_FILES, Shelf, Skill, missing, read_skill
+from plugins.skills.shelf import MAX_FILES, Shelf, Skill, missing, read_file, read_skill
 
 ENV = {"PATH": os.environ["PATH"], "HAS": "1"}
 
@@ -102,6 +102,16 @@ def test_links_devices_and_too_much_are_no_skill(tmp_path: Path) -> None:
     assert "bytes" in said["large"]
     assert "cannot be shown" not in said["odd"] or "no name" in said["odd"]
     assert all(said.values())
+
+
+def test_a_link_put_in_between_two_looks_is_not_followed(tmp_path: Path) -> None:
+    folder = make(tmp_path, "a")
+    (tmp_path / "secret").write_text("secret")
+    (folder / "x").symlink_to(tmp_path / "secret")
+    (folder / "d").symlink_to(tmp_path)
+    for name in ("x", "d/secret"):
+        with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
+            read_file(folder, name, 100)
 
 
 def test_a_skill_md_that_is_a_link_is_not_read(tmp_path: Path) -> None:
