@@ -67,7 +67,8 @@ async def test_the_current_one_is_kept_ready_and_another_ends_it(tmp_path: Path)
     async with models_in(data) as models:
         assert models.standing(EMBEDDED) == Standing("", NOTE)
         models.follow([EMBEDDED], EMBEDDED)
-        await until(lambda: models.standing(EMBEDDED).state == "ready")
+        assert await models.wait_ready(EMBEDDED) == ""
+        assert models.standing(EMBEDDED).state == "ready"
         assert len(running(data)) == 1
         assert stat.S_IMODE((data / "run" / "model").stat().st_mode) == 0o700
         models.follow([remote, EMBEDDED], remote)
@@ -106,7 +107,10 @@ async def test_a_file_that_is_no_model_any_more_says_so(tmp_path: Path) -> None:
     async with models_in(tmp_path / "data") as models:
         file.write_bytes(b"something else entirely....")
         models.follow([source], source)
-        await until(lambda: models.standing(source).state == "failed")
+        why = await models.wait_ready(source)
+        assert why.startswith("mine does not run: ")
+        assert "not a GGUF file" in why
+        assert models.standing(source).state == "failed"
         assert "not a GGUF file" in models.standing(source).note
 
 
