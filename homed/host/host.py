@@ -168,10 +168,8 @@ class Host:
 
     async def start(self, name: str) -> PluginStatus:
         """Start a plugin and forget its crashes; returns once it is ready, has failed, or waits for a facility."""
-        supervisor = self._roster.supervisor(name)
-        await supervisor.start()
-        await supervisor.wait_settled()
-        return supervisor.status()
+        await self._roster.supervisor(name).start()
+        return await self._settled(name)
 
     async def stop(self, name: str) -> PluginStatus:
         """Stop a plugin until a person starts it again; returns when its process is gone: within a ladder's length."""
@@ -179,10 +177,8 @@ class Host:
 
     async def enable(self, name: str) -> PluginStatus:
         """As `start`, but a lazy plugin then starts with its first call."""
-        supervisor = self._roster.supervisor(name)
-        await supervisor.start(now=False)
-        await supervisor.wait_settled()
-        return supervisor.status()
+        await self._roster.supervisor(name).start(now=False)
+        return await self._settled(name)
 
     async def disable(self, name: str) -> PluginStatus:
         """As `stop`; it is shown as disabled."""
@@ -200,8 +196,7 @@ class Host:
             await self._bring(found)
 
         await self._apart(change)
-        await self._roster.supervisor(found.name).wait_settled()
-        return self.status(found.name)
+        return await self._settled(found.name)
 
     async def reload(self, name: str, found: Installed) -> PluginStatus:
         """Put ``found`` in the place of the plugin ``name`` that it has the name of.
@@ -209,7 +204,6 @@ class Host:
         The old one's process, calls and names are gone before anything of the new one is there; calls meanwhile are
         told so.  A person's wish stays (a stopped one stays stopped), crashes are forgotten.  Otherwise as `add`.
         """
-
 
         async def make() -> Installed:
             return found
@@ -232,8 +226,7 @@ class Host:
             await self._bring(new)
 
         await self._apart(change)
-        await self._roster.supervisor(name).wait_settled()
-        return self.status(name)
+        return await self._settled(name)
 
     async def remove(self, name: str) -> None:
         """End a plugin and forget it: its names, settings' definitions, schedules, lists of tools and history.
@@ -291,31 +284,18 @@ class Host:
     async def _enlist(self, found: Installed) -> Supervisor:
         await self._roster.log(found.name).load()
         tools = await self._tools.load(found.manifest)
-        supervisor = Supervisor(await self._plan(found), self._supervise_ports(), tools)
+        supervisor = Supervisor(await _plan(self._ports.store, found), self._supervise_ports(), tools)
         await supervisor.load()
         with suppress(StorageError):  # what it wants to be woken for is told once it can be stored
             await self._schedules.adopt(found.manifest)
         self._roster.put(supervisor)
         return supervisor
 
-    async def _plan(self, found: Installed) -> Plan:
-        given: frozenset[str] = frozenset()
-        if found.trust is Trust.EXTERNAL:
-            with suppress(Damaged):  # what a person granted is not known: nothing then
-                given = await self._ports.store.read(lambda tx: grants.granted(tx, found.name))
-        capabilities = grants.allowed(found.manifest.capabilities, found.trust, given)
-        return Plan(found.manifest, found.folder, found.trust, capabilities)
-
     def _supervise_ports(self) -> SupervisePorts:
         return SupervisePorts(
-            launcher=self._launcher,
-            history=self._history,
-            registry=self.registry,
-            wall=self._ports.wall,
-            on_change=self._announce,
-            policy=self._policy,
-            facilities=self._ports.facilities,
-        )
+            launcher=self._launcher, history=self._history, registry=self.registry, wall=self._ports.wall,
+            on_change=self._announce, policy=self._policy, facilities=self._ports.facilities,
+        )  # fmt: skip
 
     async def _keep(self, *, task_status: trio.TaskStatus[None]) -> None:
         with self._scope, closing(self._rings), closing(self.segment):
@@ -333,6 +313,10 @@ class Host:
             for supervisor in self._roster:
                 await supervisor.wait_settled(frozenset({State.STOPPING}))
         self._all_started.set()
+
+    async def _settled(self, name: str) -> PluginStatus:
+        await self._roster.supervisor(name).wait_settled()
+        return self.status(name)
 
     async def _end(self, name: str, *, disable: bool) -> PluginStatus:
         supervisor = self._roster.supervisor(name)
@@ -392,3 +376,14 @@ class Host:
         data = {"plugin": status.name, "state": status.state.value, "reason": status.reason}
         self._ports.bus.post(PLUGIN_STATE, data=data)
         self._schedules.look()
+
+
+async def _plan(store: Store, found: Installed) -> Plan:
+    """What to launch, with the rights that it was given."""
+    given: frozenset[str] = frozenset()
+    if found.trust is Trust.EXTERNAL:
+        with suppress(Damaged):  # what a person granted is not known: nothing then
+            given = await store.read(lambda tx: grants.granted(tx, found.name))
+    return Plan(
+        found.manifest, found.folder, found.trust, grants.allowed(found.manifest.capabilities, found.trust, given)
+    )

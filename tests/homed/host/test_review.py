@@ -47,7 +47,7 @@ def test_what_speaks_against_it_is_said(tmp_path: Path, fields: dict[str, Any], 
 
 
 def test_a_tool_of_anothers_name_is_said_and_its_own_is_not(tmp_path: Path) -> None:
-    fields = {"tools": [tool("a"), tool("b")]}
+    fields: dict[str, Any] = {"tools": [tool("a"), tool("b")]}
     found = looked_at(tmp_path, taken={"a": "timer", "b": "hello"}, **fields)
     assert found.warnings == ("Its tool a is taken by the plugin timer: it will not run beside it.",)
 
