@@ -81,6 +81,15 @@ class _Job:
     withdrawn: bool = False
 
 
+def _value(ended: outcome.Outcome[Any] | None, name: str) -> Any:
+    """What a handler returned, or raise what it raised; its own cancellation is nobody's on this side."""
+    if isinstance(ended, outcome.Error) and isinstance(ended.error, asyncio.CancelledError):
+        raise Stopped(f"{name} was cancelled.") from ended.error
+    if ended is None:
+        raise Stopped(f"{name} did not run.")
+    return ended.unwrap()
+
+
 class _Driver:
     """An event loop of asyncio beside Trio's.  Each side only ever hands the other a function to run soon."""
 
@@ -148,16 +157,15 @@ class _Driver:
         try:
             await job.done.wait()
         except trio.Cancelled:
-            await self._cancel(loop, job, function.__name__)
+            with trio.move_on_after(_GRACE, shield=True):
+                await self._cancel(loop, job)
+            if not job.done.is_set():
+                log.warning("%s was cancelled and goes on", function.__name__)
             raise
-        assert job.ended is not None
-        try:
-            return job.ended.unwrap()
-        except asyncio.CancelledError as error:  # its own doing, nobody's here
-            raise Stopped(f"{function.__name__} was cancelled.") from error
+        return _value(job.ended, function.__name__)
 
     @staticmethod
-    async def _cancel(loop: asyncio.AbstractEventLoop, job: _Job, name: str) -> None:
+    async def _cancel(loop: asyncio.AbstractEventLoop, job: _Job) -> None:
         def cancel() -> None:
             job.withdrawn = True
             if job.task is not None:
@@ -165,10 +173,7 @@ class _Driver:
 
         with suppress(RuntimeError):  # the loop is closed, and with it the task
             loop.call_soon_threadsafe(cancel)
-            with trio.move_on_after(_GRACE, shield=True):
-                await job.done.wait()
-        if not job.done.is_set():
-            log.warning("%s was cancelled and goes on", name)
+            await job.done.wait()
 
     def _thread(self, token: trio.lowlevel.TrioToken, ready: trio.Event) -> None:
         loop = asyncio.new_event_loop()
@@ -228,7 +233,7 @@ class _AsyncioLink:
     async def request(
         self, method: str, params: Mapping[str, object] | None = None, *, timeout: float | None = None
     ) -> Any:
-        """As the link's own.  Cancelled, the call is cancelled, and over (or given up) when this raises."""
+        """As the link's own.  Cancelled, the call is cancelled in the kernel too, and not waited for."""
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Any] = loop.create_future()
         scope = trio.CancelScope()
@@ -257,14 +262,18 @@ class _AsyncioLink:
             settle(None, Stopped(f"{method} was cancelled."))
 
         self._portal.start(ask, lambda: settle(None, Unavailable("The plugin is stopping.")))
+        answered.add_done_callback(_seen)
         try:
             return await asyncio.shield(answered)
         except asyncio.CancelledError:
             self._portal.soon(scope.cancel)
-            await asyncio.wait({answered}, timeout=_GRACE)
-            if answered.done() and not answered.cancelled():
-                answered.exception()  # looked at, so that nobody is told it was not
             raise
+
+
+def _seen(done: asyncio.Future[Any]) -> None:
+    """Look at an outcome that nobody may wait for any more, so that asyncio does not complain."""
+    if not done.cancelled():
+        done.exception()
 
 
 class _Leases(Kernel):
@@ -275,10 +284,14 @@ class _Leases(Kernel):
         await self.call("core.busy", {"lease": own, "held": True})
         try:
             yield
-        finally:
-            back = asyncio.ensure_future(self.call("core.busy", {"lease": own, "held": False}))
-            with suppress(TimeoutError, Unavailable):
-                await asyncio.wait_for(asyncio.shield(back), _GRACE)
+        except BaseException:
+            asyncio.ensure_future(self._give_back(own)).add_done_callback(_seen)
+            raise
+        await self._give_back(own)
+
+    async def _give_back(self, lease: str) -> None:
+        with suppress(Unavailable):
+            await self.call("core.busy", {"lease": lease, "held": False})
 
 
 class _Kernel(_Leases):

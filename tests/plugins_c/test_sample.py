@@ -157,6 +157,7 @@ async def test_nothing_of_homed_reaches_it_by_inheritance_and_it_leaves_when_hom
         pid = host.status(NAME).pid
         assert pid is not None
         assert os.readlink(f"/proc/{pid}/fd/0") == "/dev/null"
+        assert os.readlink(f"/proc/{pid}/fd/1") == os.readlink(f"/proc/{pid}/fd/2"), "what prints goes to the log"
         closing = [flags & os.O_CLOEXEC for fd, flags in descriptors(pid).items() if fd > 2]
         assert closing
         assert all(closing), "no program that it starts gets one of them"

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plugins.seq import grammar
@@ -183,6 +183,7 @@ def sequences(draw: Any) -> Sequence:
     return Sequence(draw(names), tuple(groups), draw(st.text(max_size=20)))
 
 
+@settings(max_examples=40)  # large ones, slow to make
 @given(sequences())
 def test_printed_through_json_and_read_it_is_the_same(sequence: Sequence) -> None:
     if sequence.name != "args":
