@@ -75,6 +75,7 @@ class Services:
 
 async def none(name: str, _arguments: list[Any]) -> object:
     """Serve nothing: where no kernel is."""
+    await trio.lowlevel.checkpoint()
     raise Unavailable(f"sdk.{name} is not there while the plugin is only described.")
 
 

@@ -169,6 +169,7 @@ def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]
     asked: list[str] = []
 
     async def resolve(host: str, port: int, **_: object) -> list[Any]:
+        await trio.lowlevel.checkpoint()
         asked.append(host)
         return [(2, 1, 6, "", (address, port)) for address in answers[min(len(asked), len(answers)) - 1]]
 

@@ -365,6 +365,7 @@ async def test_a_wait_passes_through_coroutines_of_the_plugin() -> None:
     """
 
     async def serve(_name: str, arguments: list[Any]) -> object:
+        await trio.lowlevel.checkpoint()
         return arguments[0]
 
     lua = state()
@@ -374,6 +375,7 @@ async def test_a_wait_passes_through_coroutines_of_the_plugin() -> None:
 
 async def test_an_error_of_the_host_is_an_error_in_lua() -> None:
     async def serve(_name: str, _arguments: list[Any]) -> object:
+        await trio.lowlevel.checkpoint()
         raise NotFound("There is no such thing.")
 
     lua = state()

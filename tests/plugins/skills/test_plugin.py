@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from homed.errors import HomedError, Unavailable
 from homed.sdk.testing import Harness, harness
@@ -143,6 +144,7 @@ async def test_an_address_is_fetched_and_looked_at(tmp_path: Path, monkeypatch: 
         out = await do(kernel, "skill_export", name="a")
 
     async def fake(url: str, into: Path, **_: Any) -> fetch.Fetched:
+        await trio.lowlevel.checkpoint()
         if "gone" in url:
             raise Unavailable("https://x/gone answered 404.")
         shutil.copyfile(out["path"], into)
