@@ -90,11 +90,11 @@ def test_tools_are_offered_unless_the_box_is_cleared(page: Page, daemon: Daemon)
 
 def test_a_plugin_that_crashes_is_shown_and_started_again_by_hand(visitor: Visitor, daemon: Daemon) -> None:
     """Back after 1, 2 and 3 s; after the fourth kill it waits for a person, on the page too; the chat never noticed."""
+    assert daemon.run("plugin", "start", "sanitizer").code == 0
     page = visitor.open("/plugins")
-    card = page.locator("article#plugin-timer")
-    until(lambda: daemon.plugin("timer")["state"] == "ready")
+    card = page.locator("article#plugin-sanitizer")
     for crash in range(1, 5):
-        pid = until(lambda: daemon.plugin("timer")["pid"], what="timer running")
+        pid = until(lambda: daemon.plugin("sanitizer")["pid"], what="sanitizer running")
         os.kill(pid, signal.SIGKILL)
         expect(card.locator("details.crashes summary")).to_have_text(f"Crash reports ({crash})")
     expect(card.locator("h2")).to_contain_text("stopped: needs attention")
