@@ -116,8 +116,9 @@ class Session:
         self.bulk, self._misuses = Bulk(areas.arena, self._misused, areas.scratch), 0
         self._connection = Connection(
             _Metered(child.stdout), child.stdin, self, limits=Limits(quoting=True),
-            on_broken=self._broken, on_unanswered=self._unanswered, on_untaken=self.bulk.untaken,
+            on_broken=self._broken, on_unanswered=self._unanswered,
         )  # fmt: skip
+        self._connection.on_untaken = self.bulk.untaken
         self._calls: dict[object, str] = {}
         slots = plan.manifest.in_flight
         self._tools, self._others = trio.Semaphore(slots), trio.Semaphore(slots)

@@ -68,12 +68,8 @@ class Runtime:
         """Say which connection this runtime answers on."""
         self._connection = connection
         self._bulk = BulkLink(connection, self._areas.arena)
+        connection.on_untaken = self._bulk.untaken
         self._link = RingLink(self._bulk, self._rings)
-
-    def untaken(self, frame: object) -> None:
-        """An answer of the kernel's came too late."""
-        if self._bulk is not None:
-            self._bulk.untaken(frame)
 
     async def work(self) -> None:
         """Deliver signals and, once started, run the ``@main`` tasks, until ``plugin.stop`` or cancelled.
@@ -325,7 +321,7 @@ async def serve(
     When this returns, every handler, ``@main`` task and program they started has ended.
     """
     runtime = Runtime(plugin, rings, areas)
-    connection = Connection(receive, send, runtime, on_untaken=runtime.untaken)
+    connection = Connection(receive, send, runtime)
     runtime.connect(connection)
     async with AsyncExitStack() as stack:
         for around in plugin.hooks.around:

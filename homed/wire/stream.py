@@ -92,8 +92,7 @@ class Connection:
 
     Run it with ``await nursery.start(connection.run)``.  Unless ``limits.quoting`` nothing of an unreadable line is in
     any log or error.  ``on_broken`` hears the reason for each of those, ``on_unanswered`` the method of each cancelled
-    call that was not answered within the grace, ``on_untaken`` params and results that nobody was there to take; none
-    of them may wait.
+    call that was not answered within the grace; both must not wait.
     """
 
     def __init__(
@@ -105,13 +104,13 @@ class Connection:
         limits: Limits = Limits(),
         on_broken: Callable[[str], None] | None = None,
         on_unanswered: Callable[[str], None] | None = None,
-        on_untaken: Callable[[object], None] | None = None,
     ) -> None:
         self._receive, self._send, self._handler, self._limits = receive, send, handler, limits
         self._on_broken = on_broken or (lambda reason: log.warning("unreadable line: %s", reason))
         self._on_unanswered = on_unanswered or (lambda method: log.warning("%s was cancelled; no answer", method))
-        self._on_untaken = on_untaken or (lambda _frame: None)
-        self._peer, self._quoting = rpc.Peer(quoting=limits.quoting, late=on_untaken is not None), limits.quoting
+        self.on_untaken: Callable[[object], None] = lambda _frame: None
+        """Hears of params and results that nobody was there to take; must not wait."""
+        self._peer, self._quoting = rpc.Peer(quoting=limits.quoting, late=True), limits.quoting
         self._queue, self._queued = trio.open_memory_channel[_Item](_OUTBOX)
         # Cancellations overtake what is queued; there are never more of them than requests pending.
         self._urgent: deque[bytes] = deque()
@@ -198,7 +197,7 @@ class Connection:
             if not slot.done.is_set():
                 self._on_unanswered(slot.method)
             elif slot.response is not None:
-                self._on_untaken(slot.response.result)
+                self.on_untaken(slot.response.result)
             raise
         finally:
             self._pending.pop(slot.id, None)
@@ -266,7 +265,7 @@ class Connection:
                     slot.response = message
                     slot.done.set()
                 else:
-                    self._on_untaken(message.result)
+                    self.on_untaken(message.result)
             case rpc.Request():
                 await self._accept(message, nursery)
             case rpc.Notification():
@@ -305,7 +304,7 @@ class Connection:
             self._unanswered += 1
             nursery.start_soon(self._serve, request, scope)
             return
-        self._on_untaken(request.params)
+        self.on_untaken(request.params)
         await self._reply(self._peer.error(request.id, error))
 
     async def _serve(self, request: rpc.Request, scope: trio.CancelScope) -> None:

@@ -92,14 +92,13 @@ async def linked(pages: int = 1000) -> AsyncIterator[tuple[BulkLink, Kernel, Are
     with open_arena("mule", CONTENT + pages * PAGE) as arena, mmap.mmap(arena.fd, arena.size) as mapping:
         view = memoryview(mapping)
         kernel = Kernel(arena)
-        there = Connection(theirs, theirs, kernel, on_untaken=kernel.bulk.untaken)
-        links: list[BulkLink] = []
-        here = Connection(ours, ours, NoHandler(), on_untaken=lambda frame: links[0].untaken(frame))
-        links.append(BulkLink(here, view))
+        there, here = Connection(theirs, theirs, kernel), Connection(ours, ours, NoHandler())
+        link = BulkLink(here, view)
+        there.on_untaken, here.on_untaken = kernel.bulk.untaken, link.untaken
         async with trio.open_nursery() as nursery:
             await nursery.start(there.run)
             await nursery.start(here.run)
-            yield links[0], kernel, arena
+            yield link, kernel, arena
             nursery.cancel_scope.cancel()
         view.release()
 

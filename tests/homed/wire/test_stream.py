@@ -583,7 +583,8 @@ async def test_a_result_nobody_waits_for_is_told_whether_it_comes_at_once_or_lat
         return params
 
     a, b = trio.testing.memory_stream_pair()
-    ours = Connection(a, a, NoHandler(), limits=Limits(cancel_grace=0.05), on_untaken=untaken.append)
+    ours = Connection(a, a, NoHandler(), limits=Limits(cancel_grace=0.05))
+    ours.on_untaken = untaken.append
     theirs = Connection(b, b, Far({"stubborn": stubborn}))
     async with running(ours, theirs):
         for grace_passes in (True, False):
@@ -603,7 +604,8 @@ async def test_a_result_nobody_waits_for_is_told_whether_it_comes_at_once_or_lat
 async def test_the_params_of_a_refused_call_are_told() -> None:
     untaken: list[object] = []
     a, b = trio.testing.memory_stream_pair()
-    ours = Connection(a, a, Far({"forever": forever}), limits=Limits(in_flight=1), on_untaken=untaken.append)
+    ours = Connection(a, a, Far({"forever": forever}), limits=Limits(in_flight=1))
+    ours.on_untaken = untaken.append
     async with running(ours):
         far = Raw(b)
         for number in (1, 2):

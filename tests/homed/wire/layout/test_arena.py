@@ -40,7 +40,7 @@ def test_anything_but_a_clean_statement_is_a_protocol_error(named: object) -> No
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text() | st.floats(), lambda inner: st.lists(inner)
-       | st.dictionaries(st.text(), inner)))  # fmt: skip
+       | st.dictionaries(st.text(), inner), max_leaves=8))  # fmt: skip
 @settings(deadline=None)
 def test_no_statement_whatever_does_anything_else_than_be_read_or_refused(named: object) -> None:
     try:
@@ -54,6 +54,7 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(exclude_categories=["Cs"])),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
+    max_leaves=8,
 )  # fmt: skip
 
 
@@ -68,7 +69,7 @@ def through(value: object) -> Any:
 
 
 @given(JSON, st.integers(1, 3))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=20)
 def test_values_come_out_as_they_went_in_and_large_ones_do_go_in(value: object, times: int) -> None:
     large = [value, "x" * INLINE * times]
     assert pack(large) is not None

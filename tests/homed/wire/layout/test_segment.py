@@ -30,8 +30,8 @@ def segment(size: int = 4 * PAGE) -> bytearray:
     return memory
 
 
-@given(st.dictionaries(NAMES, JSON, max_size=20))
-@settings(deadline=None)
+@given(st.dictionaries(NAMES, JSON, max_size=6))
+@settings(deadline=None, max_examples=40)
 def test_fields_come_out_as_they_went_in(fields: dict[str, object]) -> None:
     assert {name: field.value() for name, field in decode_context(encode_context(fields)).items()} == fields
 
