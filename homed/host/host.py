@@ -206,6 +206,7 @@ class Host:
         """
 
         async def make() -> Installed:
+            await trio.lowlevel.checkpoint()
             return found
 
         return await self.replace(name, make)
@@ -214,16 +215,17 @@ class Host:
         """As `reload`, with what ``make`` makes while nothing of the old one runs; if it raises, that one is back."""
 
         async def change() -> None:
-            old = self._roster.found(name)
+            old, failed = self._roster.found(name), None
             await self._take_down(name, "it is being replaced")
             try:
-                new = await make()
-            except HomedError:
-                if isinstance(old, Installed):
-                    await self._bring(old)
-                raise
-            await self._history.pardon(name)
-            await self._bring(new)
+                new: Installed | Broken = await make()
+                await self._history.pardon(name)
+            except HomedError as error:
+                new, failed = old, error
+            if isinstance(new, Installed):
+                await self._bring(new)
+            if failed is not None:
+                raise failed
 
         await self._apart(change)
         return await self._settled(name)

@@ -127,18 +127,20 @@ class Packages:
             fresh = await trio.to_thread.run_sync(self._ports.shelf.unpack, package)
             change = _Change(self._ports, package, fresh, wanted, source)
             try:
-                if found.present is not None:
-                    status = await self._ports.plugins.replace(found.name, change.make)
-                else:
-                    with trio.CancelScope(shield=True, deadline=trio.current_time() + CHANGE_LIMIT):
-                        new = await change.make()
-                    status = await self._ports.plugins.add(new)
-            except HomedError:
-                await trio.to_thread.run_sync(self._ports.shelf.drop, fresh)
-                raise
+                status = await self._carry_out(change, replaces=found.present is not None)
+            except HomedError as error:
+                change.failed = error
             if change.failed is not None:
+                await trio.to_thread.run_sync(self._ports.shelf.drop, fresh)
                 raise change.failed
             return status
+
+    async def _carry_out(self, change: _Change, *, replaces: bool) -> PluginStatus:
+        if replaces:
+            return await self._ports.plugins.replace(change.package.manifest.name, change.make)
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + CHANGE_LIMIT):
+            new = await change.make()
+        return await self._ports.plugins.add(new)
 
     async def remove(self, name: str, *, keep_data: bool) -> None:
         """End an external plugin and delete it with its grants, schedules and what the model was told it can do.
@@ -235,9 +237,11 @@ class _Change:
         ports.failpoints.reach("package.narrowed")
         try:
             folder = await trio.to_thread.run_sync(ports.shelf.place_new, manifest.name, self.fresh)
-        except HomedError:
+        except HomedError as error:
+            self.failed = error
+        if self.failed is not None:
             await ports.store.write(partial(_grant, plugin=manifest.name, wanted=before, at=ports.wall()))
-            raise
+            raise self.failed
         provenance = Provenance(manifest.version, self.package.sha256, self.source, ports.wall())
         try:
             await ports.store.write(partial(_record, plugin=manifest.name, wanted=self.wanted, provenance=provenance))

@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import httpx2
@@ -124,9 +125,7 @@ async def _save(answer: httpx2.Response, url: str, into: Path, limit: int, on_pr
     if whole is not None and whole > limit:
         raise _too_large(url, limit)
     try:
-        file = os.fdopen(
-            os.open(into, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "wb"
-        )
+        file = _new_file(into)
     except OSError as error:
         raise StorageError(f"{into} cannot be written: {error.strerror}.") from error
     digest, size, kept = hashlib.sha256(), 0, False
@@ -150,6 +149,10 @@ async def _save(answer: httpx2.Response, url: str, into: Path, limit: int, on_pr
         if not kept:
             _drop(into)
     return Fetched(into, size, digest.hexdigest(), shown_url(url))
+
+
+def _new_file(path: Path) -> IO[bytes]:
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "wb")
 
 
 def _drop(path: Path) -> None:

@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import trio
-
 from homed import sdk
 from homed.wire.package import SUFFIX
 
@@ -139,7 +137,7 @@ async def _as_file(ctx: sdk.Context, source: str) -> AsyncIterator[Path]:
         await fetch(source, path)
         yield path
     finally:
-        await trio.to_thread.run_sync(_delete, path)
+        _delete(path)
 
 
 def _delete(path: Path) -> None:

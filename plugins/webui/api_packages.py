@@ -44,7 +44,8 @@ class PackagesApi:
                 await _save(body, path)
                 return await self._review(name, path)
             except BaseException:
-                await self._forget(name)
+                with trio.move_on_after(DROP_SECONDS, shield=True):
+                    await self._held.drop(name)
                 raise
 
     async def package_fetch(self, body: asked.Address) -> Response:
@@ -58,7 +59,8 @@ class PackagesApi:
                 self._held.call(name, found.url)
                 return await self._review(name, path)
             except BaseException:
-                await self._forget(name)
+                with trio.move_on_after(DROP_SECONDS, shield=True):
+                    await self._held.drop(name)
                 raise
 
     async def package_install(self, package: str, body: asked.Grants) -> Response:
@@ -91,10 +93,6 @@ class PackagesApi:
     async def _review(self, name: str, path: Path) -> Response:
         found = await self._site.call("plugin_mgr.review", path=str(path))
         return reply({**_translated(found, self._site.lang()), "package": name}, status=201)
-
-    async def _forget(self, name: str) -> None:
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + DROP_SECONDS):
-            await self._held.drop(name)
 
 
 def _told(answer: Mapping[str, Any], words: Words) -> dict[str, Any]:
