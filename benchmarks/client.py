@@ -15,7 +15,7 @@ from tests.kit.fake_openai import fake_openai_thread
 
 ROUNDS = 15
 PEER = (sys.executable, "-c", "import trio")
-SETTLED = ("ready", "disabled", "stopped")
+SETTLED = ("ready", "disabled", "stopped", "lazy")
 
 
 def measure() -> Iterator[Figure]:
