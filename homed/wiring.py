@@ -42,6 +42,7 @@ from homed.lifecycle import House, Say
 from homed.paths import Paths
 from homed.providers.local.models import LocalPorts
 from homed.providers.registry import open_sources
+from homed.providers.rising import bring_up
 from homed.settings.registry import Settings
 from homed.store.files import MediaFiles
 
@@ -60,7 +61,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         open_sources(house.settings, house.secrets, redactor.know, local) as sources,
         trio.open_nursery() as slow,
     ):
-        slow.start_soon(sources.bring_up, house.facilities)
+        slow.start_soon(bring_up, sources, house.settings, house.facilities)
         directory, rules = Directory(store, wall), Rules(store, wall)
         media, uploads = Media(store, files, redactor), _uploads(house, files)
         conversations = Conversations(

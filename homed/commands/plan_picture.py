@@ -41,6 +41,7 @@ _STYLE = """
   text { font-family: system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'Noto Sans CJK SC', sans-serif; }
 """
 
+_BOLD, _MIDDLE = ' font-weight="600"', ' text-anchor="middle"'
 _KEY = (("once", "at once"), ("lazy", "with the first call"), ("off", "when a person starts it"), ("blocked", "never"))
 _CLASS = {"at once": "once", "lazy": "lazy", "off": "off"}
 
@@ -67,7 +68,7 @@ def picture(plan: StartPlan) -> str:
         ' role="img" aria-label="The start plan of homed">',
         f"<style>{_STYLE}</style>",
         f'<rect class="page" width="{wide}" height="{bottom}"/>',
-        _text(_LEFT, 40, "How homed starts", "title", 20, bold=True),
+        _text(_LEFT, 40, "How homed starts", "title", 20, _BOLD),
         _text(_LEFT, 62, "Facilities come up from left to right; each plugin starts when the last it needs is up.",
               "soft", 13),
         *(_edge(spots[need], spots[p.facility]) for p in plan.order for need in _direct(p, plan.order)),
@@ -127,7 +128,7 @@ def _box(provider: Provider, spot: Spot, frees: bool) -> str:
     module = provider.module.removeprefix("homed.")
     return (
         f'<rect class="{kind}" x="{spot.x}" y="{spot.y}" width="{_BOX}" height="{_HIGH}" rx="8"/>'
-        + _text(spot.x + 12, spot.y + 20, provider.facility, "name", 14, bold=True)
+        + _text(spot.x + 12, spot.y + 20, provider.facility, "name", 14, _BOLD)
         + _text(spot.x + 12, spot.y + 36, _cut(module, _MODULE), "soft", 10)
     )
 
@@ -144,7 +145,7 @@ def _plugins(plugins: Sequence[Waiting], spots: Mapping[str, Spot], floor: int) 
         column = spots[after].column if after in spots else 0 if wave else last
         x, y = _LEFT + column * _COLUMN, ends.get(column, floor + 16)
         head = f"wave {wave}" + (f" · after {after}" if after else "") if wave else "never, as it is"
-        parts.append(_text(x, y, head, "soft", 12, bold=True))
+        parts.append(_text(x, y, head, "soft", 12, _BOLD))
         for row, plugin in enumerate(members):
             parts.append(_chip(plugin, x, y + 12 + row * _CHIP_ROW))
         ends[column] = y + 12 + len(members) * _CHIP_ROW + 26
@@ -157,7 +158,7 @@ def _chip(plugin: Waiting, x: int, y: int) -> str:
     return (
         f"<g><title>{escape(f'{plugin.name}: {waits}')}</title>"
         f'<rect class="{kind}" x="{x}" y="{y}" width="{_BOX}" height="{_CHIP}" rx="13"/>'
-        + _text(x + _BOX // 2, y + 17, _cut(plugin.name, _NAME), f"{kind}text", 12, middle=True)
+        + _text(x + _BOX // 2, y + 17, _cut(plugin.name, _NAME), f"{kind}text", 12, _MIDDLE)
         + "</g>"
     )
 
@@ -173,8 +174,7 @@ def _key(y: int) -> list[str]:
     return parts
 
 
-def _text(x: int, y: int, words: str, kind: str, size: int, *, bold: bool = False, middle: bool = False) -> str:
-    more = (' font-weight="600"' if bold else "") + (' text-anchor="middle"' if middle else "")
+def _text(x: int, y: int, words: str, kind: str, size: int, more: str = "") -> str:
     return f'<text class="{kind}" x="{x}" y="{y}" font-size="{size}"{more}>{escape(words)}</text>'
 
 

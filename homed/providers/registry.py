@@ -92,18 +92,6 @@ class SecretsPort(Protocol):
         ...
 
 
-class FacilityPort(Protocol):
-    """Who is told that a facility is up, or why it is not."""
-
-    def up(self, *names: str) -> None:
-        """They are up, for good."""
-        ...
-
-    def fail(self, name: str, reason: str) -> None:
-        """It is not, for now."""
-        ...
-
-
 def _no_one(_: Sequence[str]) -> None:
     """Where nothing is logged or shown, nobody needs to know the keys."""
 
@@ -178,28 +166,11 @@ class Sources:
             async for _ in changes:
                 self._local.follow(self.list(), self.current())
 
-    async def bring_up(self, facilities: FacilityPort) -> None:
-        """Say that ``llm`` is up once the source in use can be asked, or why it fails; until cancelled.
-
-        One elsewhere can be asked at once, one on this machine when it is loaded.  With none set up it is still coming.
-        """
-        with self._settings.watch("core.llm.") as changes:
-            while True:
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._tell, facilities)
-                    await anext(changes)
-                    nursery.cancel_scope.cancel()
-
-    async def _tell(self, facilities: FacilityPort) -> None:
-        source, why = self.current(), ""
-        if source is None:
-            return
-        if source.adapter == LOCAL and self._local is not None:
-            why = await self._local.wait_ready(source)
-        if why:
-            facilities.fail("llm", why)
-        else:
-            facilities.up("llm")
+    async def wait_ready(self, source: Source) -> str:
+        """Wait until it can be asked: ''; or why it cannot.  One elsewhere can at once, one here when it is loaded."""
+        if source.adapter != LOCAL or self._local is None:
+            return ""
+        return await self._local.wait_ready(source)
 
     def _stored(self) -> _List:
         """One that cannot be read is left out and logged."""

@@ -13,13 +13,12 @@ import trio
 import trio.testing
 
 from homed.errors import Conflict, InvalidInput, NotFound, Unavailable
-from homed.host.facilities import Facilities, Provider
 from homed.providers.base import Source
 from homed.providers.http import HttpProvider
 from homed.providers.local.models import EMBEDDED, NOTE, LocalModels, LocalPorts, Standing
 from homed.providers.local.provider import LocalProvider
 from homed.providers.local.weights import Pinned, Weights
-from homed.providers.registry import Sources, _to_setting, checked, open_sources
+from homed.providers.registry import Sources, checked, open_sources
 from homed.settings.watch import Watch
 from tests.homed.providers.kit import ask
 from tests.kit.fake_openai import FakeOpenAI, open_fake_openai
@@ -380,42 +379,3 @@ async def test_a_trial_with_a_wrong_key_says_so_and_a_new_key_acts_at_once(sourc
     assert result.hint
     await sources.add(Source("f", fake.url, fake.model), fake.key)
     assert (await ask(sources.provider())).text == "You said: hi"
-
-
-LLM = (Provider("llm", "homed.providers.registry", slow=True),)
-
-
-async def test_llm_is_up_once_a_source_can_be_asked_and_is_coming_until_one_is_set_up(
-    sources: Sources, settings: Settings
-) -> None:
-    facilities = Facilities(LLM)
-    await settings.set("core.llm.embedded", False)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(sources.bring_up, facilities)
-        await trio.testing.wait_all_tasks_blocked()
-        assert facilities.state("llm") == "coming"
-        await sources.add(Source("far", "http://x/v1", "m"))
-        assert await facilities.wait(("llm",)) == ""
-        nursery.cancel_scope.cancel()
-
-
-async def test_a_local_model_that_fails_blocks_llm_until_another_source_is_used(
-    sources: Sources, settings: Settings
-) -> None:
-    class Broken:
-        built_in = False
-
-        async def wait_ready(self, source: Source) -> str:
-            await trio.lowlevel.checkpoint()
-            return f"{source.model} does not run: no memory"
-
-    sources._local = Broken()  # type: ignore[assignment]
-    await settings.set("core.llm.sources", [_to_setting(Source("mine", "", "tiny", adapter="local", path="/m.gguf"))])
-    facilities = Facilities(LLM)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(sources.bring_up, facilities)
-        assert await facilities.wait(("llm",)) == "blocked on llm: tiny does not run: no memory"
-        await settings.set("core.llm.sources", [_to_setting(Source("far", "http://x/v1", "m"))])
-        await facilities.mended(("llm",))
-        assert facilities.ups == ("llm",)
-        nursery.cancel_scope.cancel()
