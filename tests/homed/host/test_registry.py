@@ -98,3 +98,30 @@ def test_fail_closed_stages_stand_while_their_plugin_is_down_also_after_a_confli
     assert registry.stages("on_tool") == []
     registry.release("guard")
     assert registry.stages("on_input") == []
+
+
+def test_what_a_lazy_plugin_that_takes_calls_offers_is_listed_with_the_stages_of_its_own_tools() -> None:
+    registry = Registry()
+    handlers = (StageSpec("before_toolcall", "own-tools"),)
+    lazy = Manifest("mole", "1", "x", activation="lazy", tools=(ToolSpec("dig", "Digs.", {}),), stages=handlers)
+    registry.claim(lazy, Trust.PACKAGED)
+    assert (registry.tools(), registry.stages("before_toolcall")) == ({}, [])
+    registry.set_ready("mole", True)
+    registry.claim(lazy, Trust.PACKAGED)  # a person starts it: it is listed all the while
+    assert (list(registry.tools()), registry.ready("mole")) == (["dig"], True)
+    assert [(s.plugin, s.scope, s.ready) for s in registry.stages("before_toolcall")] == [("mole", "own-tools", True)]
+
+
+def test_tools_that_are_listed_while_it_runs_replace_the_others_or_nothing() -> None:
+    registry = Registry(Reserved(frozenset({"kernel_tool"})))
+    for name in ("mole", "vole"):
+        registry.claim(Manifest(name, "1", "x", tools=(ToolSpec(f"{name}_a", "A.", {}),)), Trust.PACKAGED)
+        registry.set_ready(name, True)
+    registry.set_tools("mole", [ToolSpec("mole_b", "B.", {})])
+    assert set(registry.tools()) == {"mole_b", "vole_a"}
+    for taken in ("vole_a", "kernel_tool"):
+        with pytest.raises(Conflict, match=f"The tool {taken} of the plugin mole is taken by"):
+            registry.set_tools("mole", [ToolSpec(taken, "Mine.", {})])
+    registry.set_tools("nobody", [ToolSpec("x", "X.", {})])
+    assert set(registry.tools()) == {"mole_b", "vole_a"}
+    assert not registry.ready("nobody")
