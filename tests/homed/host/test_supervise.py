@@ -13,12 +13,12 @@ from trio.testing import MockClock
 
 from homed.errors import StorageError
 from homed.host import history
+from homed.host.front import SETTLED
 from homed.host.history import Past
 from homed.host.life import Plan
 from homed.host.policy import Policy
 from homed.host.registry import Registry
 from homed.host.states import RESTING, CrashReport, PluginStatus, State, Trust
-from homed.host.front import SETTLED
 from homed.host.supervise import SupervisePorts, Supervisor
 from homed.wire.manifest import Manifest, StageSpec, ToolSpec
 from tests.kit.fake_child import Crash, Explodes, FakeLauncher, Leaves, Refuses, Runs
