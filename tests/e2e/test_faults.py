@@ -101,6 +101,7 @@ def test_a_tool_without_end_is_stopped_with_its_whole_tree_and_the_next_message_
     """C13"""
     command = "sleep 600 & (trap '' TERM HUP INT; sleep 601 & wait) & setsid sleep 602 & sleep 603"
     home.fake.when("sleep long", {"calls": [{"name": "cmd_run", "args": {"command": command}}]}, {"say": "slept"})
+    home.ask("admin.plugin_start", name="shell")  # lazy: else its own process, which stays, would count to the tree
     before = set(home.daemon.descendants())
     sent = home.ask("chat", text="sleep long", can_ask=True)
     tree = until(lambda: len(new := set(home.daemon.descendants()) - before) >= 5 and new, what="the whole tree")

@@ -211,12 +211,16 @@ async def test_what_is_registered_is_what_was_declared() -> None:
     async def o(ctx: sdk.Context, content: object) -> str:
         return "ok"
 
+    @plugin.schedule("poll")
+    async def p(ctx: sdk.Context, due: object) -> None: ...
+
     async with harness(plugin) as kernel:
         assert kernel.registered == {
             "tools": ["t"],
             "stages": [{"stage": "on_input", "scope": "global", "order": 2, "on_failure": "closed"}],
             "outputs": [{"name": "out", "caps": ["text"], "description": "Out.", "format": ""}],
             "inputs": ["in"],
+            "schedules": ["poll"],
         }
 
 
