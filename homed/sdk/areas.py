@@ -17,7 +17,7 @@ import trio
 from homed.errors import HomedError, ProtocolError, Unavailable
 from homed.wire import rpc
 from homed.wire.layout import ENV, check_header
-from homed.wire.layout.arena import KEY, MAGIC, MAX_NAMED, VERSION, Ref, refs
+from homed.wire.layout.arena import KEY, MAGIC, MAX_NAMED, ROOMY, VERSION, Ref, refs
 from homed.wire.layout.segment import Field, SegmentReader
 from homed.wire.layout.values import pack, unpack
 from homed.wire.stream import Connection
@@ -103,7 +103,7 @@ class BulkLink:
         framed, taken = await self._framed(result)
         try:
             if taken:
-                rpc.encode(framed)  # a line that cannot be written would leave them to nobody
+                rpc.encode(framed, limit=ROOMY)  # a line that cannot be written would leave them to nobody
         except HomedError:
             self._unfreed.extend(taken)
             raise

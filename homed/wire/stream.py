@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import trio
 
-from homed.errors import Conflict, HomedError, NotFound, ProtocolError, Stopped, TimedOut, Unavailable
+from homed.errors import Conflict, HomedError, InvalidInput, NotFound, ProtocolError, Stopped, TimedOut, Unavailable
 from homed.wire import rpc
 from homed.wire.methods import CANCEL
 
@@ -166,11 +166,16 @@ class Connection:
         Raises the error that it answered, `Unavailable` when it goes away first, `TimedOut` after ``timeout`` seconds.
         Cancellation and time-out send ``$/cancel`` and wait (shielded) up to the grace for the reply, so that the work
         is known to have ended; without one, ``on_unanswered`` hears of it.  A call still queued is withdrawn silently:
-        only ``on_withdrawn`` is told.
+        only ``on_withdrawn`` is told, as it is of one that cannot be written.
         """
         if self.closed.is_set():
             raise _gone(method)
-        id_, line = self._peer.request(method, params or {})
+        try:
+            id_, line = self._peer.request(method, params or {})
+        except InvalidInput:
+            if on_withdrawn is not None:
+                on_withdrawn()
+            raise
         slot = self._pending[id_] = _Slot(id_, method)
         with trio.move_on_after(math.inf if timeout is None else timeout):
             try:

@@ -17,10 +17,12 @@ from homed.host.arena import Arena, open_arena
 from homed.host.bulk import Bulk
 from homed.host.segment import Segment
 from homed.sdk.areas import ROOM_WAIT, Areas, BulkLink, Fields, take_areas
+from homed.wire import rpc
 from homed.wire.layout import PAGE
 from homed.wire.layout.arena import CONTENT, KEY
 from homed.wire.layout.segment import decode_context, encode_context
 from homed.wire.stream import Connection, NoHandler
+from homed.wire.version import MAX_LINE
 
 TEXT = "x" * 100_000
 
@@ -159,6 +161,30 @@ async def test_a_handlers_answer_that_cannot_be_written_leaves_nothing() -> None
         await link.request("ask", {"a": 1})
         assert (arena.in_use, kernel.misuses) == (0, [])
         assert await link.answered(None) is None
+
+
+async def test_a_call_that_cannot_be_written_leaves_nothing() -> None:
+    async with linked() as (link, kernel, arena):
+        with pytest.raises(HomedError):
+            await link.request("ask", {"a": TEXT, "b": object()})
+        await link.request("ask", {"a": 1})
+        assert (arena.in_use, kernel.misuses) == (0, [])
+
+
+@pytest.mark.parametrize("short", [0, 40, 200, 300])
+async def test_an_answer_that_just_fits_a_line_is_said_or_leaves_nothing(short: int) -> None:
+    async with linked() as (link, kernel, arena):
+        many = {f"v{n}": "y" * 60_000 for n in range(17)}
+        named = {"x": {"off": CONTENT, "len": len(TEXT), "as": "text"}}
+        fill = MAX_LINE - short - len(rpc.encode({**many, "pad": "", KEY: named}))
+        assert 0 < fill < 60_000
+        try:
+            rpc.Peer().reply(123_456, await link.answered({**many, "pad": "z" * fill, "x": TEXT}))
+        except HomedError:
+            await link.request("ask", {"a": 1})
+            assert (arena.in_use, kernel.misuses) == (0, [])
+        else:
+            assert short == 300
 
 
 async def test_what_the_kernel_lends_is_read_and_stays_the_kernels() -> None:

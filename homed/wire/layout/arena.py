@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from homed.errors import ProtocolError
+from homed.wire.version import MAX_LINE
 
 MAGIC, VERSION = b"HOMEDARN", 1
 CONTENT = 4096
@@ -27,6 +28,9 @@ KINDS = frozenset({JSON, TEXT, BYTES})
 
 MAX_NAMED = 16
 """Values of one frame that may lie in the arena."""
+
+ROOMY = MAX_LINE - 256
+"""Bytes of a result with blocks that surely fit one line, whatever stands around it there."""
 
 
 @dataclass(frozen=True, slots=True)
