@@ -14,7 +14,7 @@ import trio
 from homed.errors import InvalidInput, ProtocolError, Unavailable
 from homed.host.arena import KERNEL, PLUGIN, Arena, Scratch
 from homed.wire import rpc
-from homed.wire.layout.arena import BYTES, KEY, MAX_NAMED, Ref, refs
+from homed.wire.layout.arena import BYTES, KEY, MAX_NAMED, ROOMY, Ref, refs
 from homed.wire.layout.values import Packed, pack, unpack
 
 ROOM_WAIT = 5.0
@@ -30,6 +30,7 @@ class Bulk:
     def __init__(self, arena: Arena | None, on_misuse: Callable[[str], None], scratch: Scratch | None = None) -> None:
         self._arena, self._on_misuse, self._scratch = arena, on_misuse, scratch or Scratch()
         self._freed = trio.Event()
+        self._ended = False
         self.used = False
         """Whether the plugin reads what the kernel puts there; it says so in the handshake."""
 
@@ -46,6 +47,11 @@ class Bulk:
         """The call is over."""
         self._free(lent, KERNEL)
 
+    def end(self) -> None:
+        """The plugin is gone: whoever waits for room hears so at once."""
+        self._ended = True
+        self._freed.set()
+
     async def given(self, result: object) -> object:
         """The kernel's result as the line carries it; what lies in the arena for it is the plugin's to free."""
         if not isinstance(result, Mapping):
@@ -53,7 +59,7 @@ class Bulk:
         framed, taken = await self._put(result, PLUGIN, ROOM_WAIT)
         try:
             if taken:
-                rpc.encode(framed)  # a line that cannot be written would leave them to nobody
+                rpc.encode(framed, limit=ROOMY)  # a line that cannot be written would leave them to nobody
         except InvalidInput:
             self._free(taken, PLUGIN)
             raise
@@ -84,10 +90,12 @@ class Bulk:
         arena = self._arena
         assert arena is not None
         with trio.move_on_after(timeout):
-            while (block := arena.alloc(content.length, owner)) is None:
+            while not self._ended:
+                if (block := arena.alloc(content.length, owner)) is not None:
+                    arena.write(block, content)
+                    return block.off
                 await self._freed.wait()
-            arena.write(block, content)
-            return block.off
+            raise Unavailable("The plugin is gone.")
         raise Unavailable(
             f"The plugin's arena had no room for {content.length} bytes within {timeout:.0f} s.",
             hint="It holds too many large values at once, or does not free those it was given.",

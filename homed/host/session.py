@@ -158,6 +158,7 @@ class Session:
     def _hang_up(self) -> None:
         """Before any caller wakes to the news: note what was pending, and be ready for nobody."""
         self._nursery = None
+        self.bulk.end()
         self.lost = tuple(self._calls.values())
         self._life.fell_silent()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -110,6 +112,22 @@ async def test_a_plugin_that_holds_all_of_it_is_told_so_and_harms_nobody_but_its
             await invoke(host, "mule", "echo", value="x" * (2 << 20), timeout=1)
         assert await invoke(host, "other", "echo", value=TEXT) == TEXT
         assert await invoke(host, "mule", "echo", value="small") == "small"
+
+
+async def test_who_waits_for_room_in_a_plugin_that_dies_hears_so_at_once(tmp_path: Path) -> None:
+    async with hosting(tmp_path, bulk("mule")) as host:
+        await host.wait_ready("mule")
+        assert await invoke(host, "mule", "hold", count=63) == 63
+
+        async def waiting() -> None:
+            with pytest.raises(Unavailable, match="ended during"):
+                await invoke(host, "mule", "echo", value="x" * (2 << 20), timeout=60)
+
+        with trio.fail_after(10):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(waiting)
+                await trio.testing.wait_all_tasks_blocked(0.05)
+                os.kill(host.status("mule").pid or 0, signal.SIGKILL)
 
 
 async def test_who_knows_nothing_of_areas_gets_everything_in_the_line(tmp_path: Path) -> None:
