@@ -58,6 +58,14 @@ def seal(fd: int, *, writable: bool) -> None:
         ) from error
 
 
+def read_only(fd: int) -> int:
+    """A descriptor of the same memory by which nothing can be written; close it.  Raises `Unavailable`."""
+    try:
+        return os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _no_memory(error) from error
+
+
 def _no_memory(error: OSError) -> Unavailable:
     lacking = "file handles" if error.errno in (errno.EMFILE, errno.ENFILE) else "memory"
     return Unavailable(f"There is no shared memory to be had: {error.strerror}.", hint=f"The machine lacks {lacking}.")

@@ -212,13 +212,18 @@ class Rings:
     def of(self, capabilities: Set[str], *, packaged: bool = False) -> Iterator[LifeRings]:
         """What one life gets: the rings its capabilities allow, each with a wake of its own; closed afterwards.
 
-        Without memory for them it gets none, and hears of events in lines.
+        Without memory or descriptors for them it gets none, and hears of events in lines.
         """
         wakes: dict[str, Wake] = {}
         with ExitStack() as stack:
             for name in (NOTICES, CONTENT):
-                if CAPABILITY[name] in capabilities and self._ring(name) is not None:
+                if CAPABILITY[name] not in capabilities or self._ring(name) is None:
+                    continue
+                try:
                     wakes[name] = wake = Wake.make(eventfd=packaged)
+                except OSError as error:
+                    _log.warning("a plugin gets no event ring %s, its events go in lines: %s", name, error)
+                else:
                     stack.callback(wake.close)
             stack.callback(self.leave, wakes)
             yield self._life(wakes)

@@ -11,7 +11,7 @@ import trio
 
 from homed.errors import InvalidInput, Unavailable
 from homed.host.allocate import Allocator, Block
-from homed.host.arena import seal, shared_memory
+from homed.host.arena import read_only, seal, shared_memory
 from homed.wire.layout.segment import CONTENT, SIZE, SLOTS, Slots, encode_context, write_segment_header
 
 PROVIDES = ("segment",)
@@ -69,7 +69,7 @@ class Segment:
                 fd, mapping = stack.enter_context(shared_memory("segment", self.size))
                 seal(fd, writable=False)
                 # By this one nothing can be written whatever it is opened as again: that is what the seal is for.
-                reading = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+                reading = read_only(fd)
                 stack.callback(os.close, reading)
                 memory = _Memory(reading, mapping)
                 stack.callback(memory.release)
@@ -86,9 +86,11 @@ class _Memory:
         self._book = Allocator(CONTENT, len(mapping))
         self._seq = 0
         self._held = 0
+        self._released = False
         self._freed = trio.Event()
 
     def release(self) -> None:
+        self._released = True
         self._slots.release()
         self._view.release()
 
@@ -110,6 +112,8 @@ class _Memory:
         raise Unavailable(f"The stage segment had no room for {len(data)} bytes within {timeout:g} s.")
 
     def take_away(self, seq: int, block: Block) -> None:
+        if self._released:  # a stage that was still on when everything ended
+            return
         self._slots.clear(seq)
         self._book.free(block.off, "stage")
         self._held -= 1

@@ -208,6 +208,24 @@ def test_without_memory_for_them_events_go_in_lines(bus: Bus, monkeypatch: pytes
     rings.close()
 
 
+@pytest.mark.parametrize("packaged", [True, False])
+def test_without_descriptors_for_a_wake_events_go_in_lines(
+    rings: Rings, monkeypatch: pytest.MonkeyPatch, packaged: bool
+) -> None:
+    def refuse(*_args: object) -> int:
+        raise OSError(24, "Too many open files")
+
+    with monkeypatch.context() as few:
+        few.setattr(os, "eventfd", refuse)
+        few.setattr(os, "pipe2", refuse)
+        with rings.of(BOTH, packaged=packaged) as life:
+            assert (life.env, life.pass_fds) == ({}, ())
+            with pytest.raises(Unavailable):
+                life.subscribe(None, content=True)
+    with rings.of(BOTH, packaged=packaged) as later:
+        assert len(later.pass_fds) == 4
+
+
 def test_everything_given_out_comes_back(bus: Bus) -> None:
     before = open_fds()
     rings = Rings(bus)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
@@ -15,6 +16,7 @@ from homed.errors import InvalidInput, Unavailable
 from homed.host.segment import Segment
 from homed.wire.layout import PAGE
 from homed.wire.layout.segment import CONTENT, SLOTS
+from tests.kit.processes import open_fds
 from tests.kit.staging import staging
 
 ROUNDS = 100
@@ -86,6 +88,27 @@ async def test_what_never_fits_is_refused_at_once(autojump_clock: MockClock) -> 
                 pass
         async with segment.held({"a": "x"}, timeout=5):
             pass
+
+
+async def test_a_stage_that_outlives_it_ends_in_peace() -> None:
+    segment = Segment()
+    async with segment.held({"raw_message": "x"}, timeout=1):
+        segment.close()
+        with pytest.raises(Unavailable):
+            await segment.held({"raw_message": "y"}, timeout=1).__aenter__()
+
+
+def test_without_a_descriptor_to_read_it_by_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: object) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    segment, before = Segment(), open_fds()
+    with monkeypatch.context() as few:
+        few.setattr(os, "open", refuse)
+        with pytest.raises(Unavailable, match="shared memory"):
+            _ = segment.fd
+    assert open_fds() == before
+    segment.close()
 
 
 def test_nothing_is_left_of_it_and_without_a_reader_there_never_was_anything() -> None:
