@@ -53,7 +53,7 @@ def visible(
     """
     if own_tools is not None:
         kept = {name: value for name, value in fields.items() if name in _ABOUT}
-        mine = {n: [e for e in _elements(fields, n) if e.get("name") in own_tools] for n in _OF_TOOLS & fields.keys()}
+        mine = {n: [e for e in _elements(fields, n) if _named(e) in own_tools] for n in _OF_TOOLS & fields.keys()}
         return {**kept, **mine}
     if external:
         shown = WRITABLE[stage] | _SEEN_OUTSIDE
@@ -144,6 +144,12 @@ def _apply(
 def _elements(fields: Mapping[str, object], name: str) -> list[dict[str, object]]:
     value = fields.get(name)
     return list(value) if isinstance(value, list) else []
+
+
+def _named(element: Mapping[str, object]) -> str:
+    """Its tool; a handler before may have put anything there."""
+    name = element.get("name")
+    return name if isinstance(name, str) else ""
 
 
 def _mapping(fields: Mapping[str, object], name: str) -> dict[str, object]:

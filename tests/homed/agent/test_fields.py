@@ -140,6 +140,13 @@ def test_who_sees_what(stage: str) -> None:
         }  # fmt: skip
 
 
+@pytest.mark.parametrize("name", [["x"], {"x": 1}, None, 3])
+def test_a_name_that_is_none_is_nobodys_tool(name: object) -> None:
+    fields = {"tool_calls": [{"id": "a", "name": name}, {"id": "b", "name": "mine"}]}
+    seen = visible("before_toolcall", fields, external=True, own_tools=frozenset({"mine"}))
+    assert seen == {"tool_calls": [{"id": "b", "name": "mine"}]}
+
+
 def test_what_was_never_set_is_not_shown_as_empty() -> None:
     for external in (True, False):
         assert visible("on_input", {"phase": "on_input"}, external=external, own_tools=None) == {"phase": "on_input"}
