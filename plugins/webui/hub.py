@@ -124,9 +124,12 @@ class Hub:
         for watcher in list(self._watchers):
             watcher.offer(notice)
 
-    def lost(self) -> None:
-        """This plugin itself was too slow for the kernel: no page can trust its stream any more."""
-        self._floor = self._latest
+    def lost(self, count: int) -> None:
+        """This plugin itself was too slow for the kernel: no page can trust its stream any more.
+
+        Nor one that is away just now and comes back: ``count`` notices after the last one never came.
+        """
+        self._floor = self._latest = self._latest + count
         self._ring.clear()
         for watcher in list(self._watchers):
             watcher.overtake()

@@ -71,7 +71,7 @@ class Page:
     async def lost(self, count: int) -> None:
         """The kernel dropped notices that this process was too slow for."""
         if count:
-            self._hub.lost()
+            self._hub.lost(count)
             if self._clients is not None:
                 self._clients.lose(count)
 

@@ -103,10 +103,20 @@ def test_when_the_plugin_itself_lost_notices_every_page_loads_afresh() -> None:
     hub = Hub()
     hub.publish(notice(1))
     page = hub.join("t1", owner=True)
-    hub.lost()
+    hub.lost(3)
     assert page.overrun
     assert seqs(hub, hub.cursor(0)) is None
-    assert seqs(hub, hub.cursor(1)) == []
+    assert seqs(hub, hub.cursor(4)) == []
+    hub.publish(notice(5))
+    assert seqs(hub, hub.cursor(4)) == [5]
+
+
+def test_who_was_away_while_notices_were_lost_is_not_told_that_there_were_none() -> None:
+    hub = Hub()
+    hub.publish(notice(1))
+    hub.lost(3)
+    hub.publish(notice(5))
+    assert [seqs(hub, hub.cursor(seen)) for seen in (1, 2, 3)] == [None] * 3
 
 
 async def test_waiting_ends_with_a_notice_or_the_limit(autojump_clock: trio.testing.MockClock) -> None:
