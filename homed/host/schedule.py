@@ -28,6 +28,8 @@ NAP = 30.0
 RETRY = 5.0
 """Seconds until a schedule is told again whose plugin went away meanwhile; twice as many after each further time."""
 LONGEST_RETRY = 600.0
+REST = 1.0
+"""Seconds between two tellings of one schedule: a plugin may set it to a time that has passed, again and again."""
 MOST = 64
 """Schedules of one plugin."""
 
@@ -74,6 +76,13 @@ def moved_on(schedule: Schedule, told: Due) -> Schedule | None:
     return None if schedule.every is None else replace(schedule, at=told.at + schedule.every)
 
 
+def within_period(schedule: Schedule, now: float) -> Schedule:
+    """The same, due after one period at the latest: the clock that its time was taken from was ahead of this one."""
+    if schedule.at is None or schedule.every is None or schedule.at <= now + schedule.every:
+        return schedule
+    return replace(schedule, at=now + schedule.every)
+
+
 class Schedules:
     """All schedules, in memory and in the table ``plugin_schedules``.
 
@@ -91,6 +100,8 @@ class Schedules:
         self._all: dict[Key, Schedule] = {}
         self._telling: set[Key] = set()
         self._retries: dict[Key, tuple[int, float]] = {}
+        self._rests: dict[Key, float] = {}
+        self._seen = wall()
         self._lock = trio.Lock()
         self._changed = trio.Event()
 
@@ -112,11 +123,13 @@ class Schedules:
         async with self._lock:
             mine = {key: one for key, one in self._all.items() if key[0] == manifest.name}
             gone = [key for key, one in mine.items() if not one.own and key not in wanted]
-            new = [
-                replace(mine[key], every=every) if key in mine else Schedule(*key, self._wall(), every, own=False)
+            now = self._wall()
+            said = [
+                within_period(replace(mine.get(key, Schedule(*key, now, every, own=False)), every=every), now)
                 for key, every in wanted.items()
-                if key not in mine or (not mine[key].own and mine[key].every != every)
+                if key not in mine or not mine[key].own
             ]
+            new = [one for one in said if one != mine.get(one.key)]
             if gone or new:
                 await self._write(new, gone)
 
@@ -156,11 +169,30 @@ class Schedules:
         async with trio.open_nursery() as nursery:
             while True:
                 changed = self._changed
+                await self._heed_clock()
                 wait = NAP
                 for one in list(self._all.values()):
                     wait = min(wait, self._begin(one, nursery))
                 with trio.move_on_after(wait):
                     await changed.wait()
+
+    async def _heed_clock(self) -> None:
+        """Where the wall clock was set back: none that repeats waits for it to come to where it was."""
+        now, seen = self._wall(), self._seen
+        self._seen = now
+        self._rests = {key: until for key, until in self._rests.items() if until > trio.current_time()}
+        if now >= seen:
+            return
+        async with self._lock:
+            begun = [one for one in self._all.values() if one.every and one.at and one.at <= seen + one.every]
+            late = [near for one in begun if (near := within_period(one, now)) != one]
+            if late:
+                _log.warning("the clock was set back: %d schedules are due earlier", len(late))
+                try:
+                    await self._write(late, [])
+                except StorageError as error:
+                    _log.error("the schedules of plugins could not be stored: %s", error)
+                    self._take(late, [])
 
     def _begin(self, one: Schedule, nursery: trio.Nursery) -> float:
         """Tell it if it is due; returns the seconds until it wants to be looked at."""
@@ -170,7 +202,7 @@ class Schedules:
         told = due(one, now)
         if told is None:
             return one.at - now
-        _, until = self._retries.get(one.key, (0, 0.0))
+        until = max(self._retries.get(one.key, (0, 0.0))[1], self._rests.get(one.key, 0.0))
         if until > trio.current_time():
             return until - trio.current_time()
         if self._able(one.plugin):
@@ -192,6 +224,7 @@ class Schedules:
         else:
             await self._move_on(one, told)
         finally:
+            self._rests[one.key] = trio.current_time() + REST
             self._telling.discard(one.key)
             self.look()
 

@@ -193,6 +193,56 @@ async def test_a_wall_clock_that_is_set_forward_is_seen_within_a_nap(
     assert [when for when, *_ in world.told] == [30]
 
 
+async def test_a_wall_clock_that_is_set_back_makes_none_that_repeats_wait_longer_than_its_period(
+    autojump_clock: MockClock, store: MemoryStore
+) -> None:
+    world, ahead, later = World(store), 86_400.0 * 365, BEGIN + 86_400.0 * 365 + 7200
+    world.schedules = Schedules(store, lambda: world.wall() + ahead, world._tell, lambda _: True)
+    async with world.running() as schedules:
+        await schedules.set("rss", "poll", at=None, every=60.0)
+        await schedules.set("rss", "begins", at=later, every=60.0)
+        await schedules.set("timer", "due", at=BEGIN + 200, every=None)
+        await trio.sleep(65)
+        assert [(when, name) for when, _, name, _, _ in world.told] == [(0, "due"), (60, "poll")]
+        ahead = 0.0
+        await trio.sleep(30)
+        assert [(s.name, s.at) for s in schedules.of("rss")] == [("begins", later), ("poll", BEGIN + 150)]
+        await trio.sleep(60)
+        assert [(when, name) for when, _, name, _, _ in world.told][2:] == [(150, "poll")]
+    async with World(store).running() as schedules:
+        assert [s.at for s in schedules.of("rss") if s.name == "poll"] == [BEGIN + 210]
+
+
+async def test_a_wall_clock_set_back_while_homed_was_down_leaves_no_schedule_of_a_manifest_in_a_far_future(
+    autojump_clock: MockClock, store: MemoryStore
+) -> None:
+    world = World(store)
+    world.schedules = Schedules(store, lambda: 2e9 + trio.current_time(), world._tell, lambda _: True)
+    async with world.running() as schedules:
+        await schedules.adopt(manifest(poll=60.0))
+        await trio.sleep(5)
+    async with World(store).running() as schedules:
+        await schedules.adopt(manifest(poll=60.0))
+        assert [s.at for s in schedules.of("rss")] == [BEGIN + 65]
+
+
+async def test_one_that_its_plugin_sets_in_its_own_past_each_time_is_told_once_a_second_and_not_without_end(
+    autojump_clock: MockClock, store: MemoryStore
+) -> None:
+    world = World(store)
+
+    async def tell(schedule: Schedule, told: Due) -> object:
+        await world._tell(schedule, told)
+        await trio.sleep(0.01)
+        return await schedules.set(schedule.plugin, schedule.name, at=told.at - 1, every=None)
+
+    world.schedules = Schedules(store, world.wall, tell, lambda _: True)
+    async with world.running() as schedules:
+        await schedules.set("timer", "due", at=BEGIN, every=None)
+        await trio.sleep(10)
+    assert 9 <= len(world.told) <= 11
+
+
 def manifest(**schedules: float) -> Manifest:
     return Manifest("rss", "1", "x", schedules=tuple(ScheduleSpec(name, every) for name, every in schedules.items()))
 
