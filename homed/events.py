@@ -52,8 +52,16 @@ TYPES = frozenset(
 PUBLISHED = frozenset({TERMINAL_OUTPUT, SKILL_DETECTED})
 """Types that packaged plugins may post; all others are the kernel's own word."""
 
-CONTENT_KEYS = frozenset({"text", "args", "result", "error", "title", "calls", "reasoning", "message", "blocks"})
-"""Keys of ``data`` that carry what people or models said; withheld from subscribers without ``events.content``."""
+PLAIN_KEYS = frozenset(
+    {
+        "approval", "at", "call", "channel", "chars", "class", "client_msg_id", "code", "cold", "created", "deleted",
+        "done", "ended", "events", "expires_at", "input", "kept", "kind", "late", "more", "ms", "peer", "phase",
+        "plugin", "shown", "skill", "stage", "state", "status", "step", "terminal", "tool", "total", "usage", "what",
+        "within",
+    }
+)  # fmt: skip
+"""Keys of ``data`` that carry ids, states and counts only; every other one, and so every new one, may hold what people,
+models or programs said, and is withheld from subscribers without ``events.content``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +81,8 @@ class Notice:
     data: Mapping[str, object] = field(default_factory=dict)
 
     def without_content(self) -> Notice:
-        """The same notice with the keys of ``CONTENT_KEYS`` left out."""
-        kept = {k: v for k, v in self.data.items() if k not in CONTENT_KEYS}
+        """The same notice with the keys of ``PLAIN_KEYS`` only."""
+        kept = {k: v for k, v in self.data.items() if k in PLAIN_KEYS}
         return Notice(self.seq, self.at, self.type, self.thread, self.turn, self.scope, kept)
 
 

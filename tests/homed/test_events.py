@@ -73,6 +73,42 @@ def test_without_content_only_ids_and_counts_are_left() -> None:
     assert notice.without_content().data == {"call": "c", "tool": "t"}
 
 
+SAID = {
+    events.RAW_INPUT: ({"input", "peer", "client_msg_id"}, {"text", "blocks"}),
+    events.TURN: ({"phase", "input", "state", "usage", "ms"}, {"error", "hint"}),
+    events.CONTENT_DELTA: ({"step", "at"}, {"text"}),
+    events.REASONING_DELTA: ({"step", "at"}, {"text"}),
+    events.TOOL_CALL: (
+        {"call", "step", "tool", "plugin", "class", "status", "ms", "within"},
+        {"args", "result"},
+    ),
+    events.APPROVAL: ({"approval", "status", "tool", "plugin", "class", "expires_at"}, {"args", "reason"}),
+    events.RECALL: ({"input", "kept", "shown", "cold", "chars", "late"}, set()),
+    events.REASONING: ({"step"}, {"text"}),
+    events.AGENT_LLM_CHAIN: ({"step", "usage"}, {"text", "reasoning", "calls"}),
+    events.AGENT_OUTPUT: ({"input", "state"}, {"text"}),
+    events.AGENT_ERROR: ({"input"}, {"error", "hint"}),
+    events.THREAD: ({"channel", "created", "deleted"}, {"title"}),
+    events.PLUGIN_STATE: ({"plugin", "state"}, {"reason"}),
+    events.STAGE: ({"stage", "plugin"}, {"error"}),
+    events.PROGRESS: ({"what", "done", "total"}, set()),
+    events.TERMINAL_OUTPUT: ({"plugin", "terminal", "at", "ended"}, {"text"}),
+    events.SKILL_DETECTED: ({"plugin", "skill"}, {"title"}),
+    events.SYSTEM: ({"code", "plugin", "kind"}, {"message", "hint"}),
+    events.MEMORY: ({"what", "events", "chars", "more"}, set()),
+}
+"""Type → keys of its data that anybody may hear, and those with what somebody said; as in ``docs/wire.md``.
+
+The reason of a plugin's state is among the latter: it may cite a line that the plugin printed."""
+
+
+@pytest.mark.parametrize("type_", sorted(events.TYPES))
+def test_nothing_that_somebody_said_reaches_who_may_not_read_it(type_: str) -> None:
+    plain, said = SAID[type_]
+    data: dict[str, object] = dict.fromkeys(plain, 1) | dict.fromkeys(said | {"new"}, "a private word")
+    assert Notice(1, 0.0, type_, data=data).without_content().data == dict.fromkeys(plain, 1)
+
+
 def test_a_subscription_ends_with_its_block() -> None:
     bus = Bus(wall)
     with bus.subscribe() as subscription:
