@@ -108,6 +108,7 @@ def _event(event: Event, title: str) -> dict[str, object]:
     return {
         "kind": event.kind.value, "peer": event.peer, "thread": event.thread, "title": title,
         "created_at": event.created_at, "layer": event.layer, "untrusted": bool(event.data.get("untrusted")),
+        **({"no_memory": True} if event.no_memory else {}),
         "excerpt": text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…",
     }  # fmt: skip
 

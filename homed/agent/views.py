@@ -89,7 +89,8 @@ def whole_event_view(event: Event, files: Sequence[Block]) -> dict[str, object]:
 
 
 def _data(event: Event, files: Sequence[Block]) -> object:
-    shown = {key: value for key, value in event.data.items() if key != "files"}
+    shown: dict[str, object] = {key: value for key, value in event.data.items() if key != "files"}
+    shown |= {"no_memory": True} if event.no_memory else {}
     return fitted({**shown, "blocks": blocks_view(files)} if files else shown, DATA_BYTES)
 
 
@@ -133,6 +134,7 @@ def live_view(turn: Turn | None) -> dict[str, object] | None:
         "turn": turn.id, "input": turn.input.id, "step": live.step, "text": fitted_text(live.text, LIVE_BYTES),
         "reasoning": fitted_text(live.reasoning, LIVE_BYTES),
         "calls": fitted([call.view() for call in live.calls], LIVE_BYTES),
+        **_marks(untrusted=turn.tainted, no_memory=turn.no_memory),
     }  # fmt: skip
 
 
@@ -144,6 +146,11 @@ def queued_view(waiting: Sequence[Input], brought: Mapping[str, Sequence[Block]]
         {
             "input": i.id, "text": fitted_text(i.text, share), "peer": i.peer, "accepted_at": i.accepted_at,
             "blocks": blocks_view(brought[i.id] if i.id in listed else ()),
+            **_marks(untrusted=i.untrusted, no_memory=i.no_memory),
         }
         for i in waiting
     ]  # fmt: skip
+
+
+def _marks(*, untrusted: bool, no_memory: bool) -> dict[str, object]:
+    return {**({"untrusted": True} if untrusted else {}), **({"no_memory": True} if no_memory else {})}

@@ -13,8 +13,9 @@ from homed.agent.conversations import Message, Receipt
 from homed.agent.levels import HIGHEST, LOWEST, clamped
 from homed.agent.uploads import PIECE, Piece
 from homed.agent.views import outcome_view
+from homed.api import within
 from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, personal
-from homed.errors import Denied, InvalidInput
+from homed.errors import Denied, InvalidInput, NotFound
 from homed.identity.tokens import CallIdentity
 from homed.memory.records import Input
 
@@ -47,6 +48,7 @@ class Said(PeerParams):
 
 
 S = TypeVar("S", bound=Said)
+P = TypeVar("P", bound=PeerParams)
 
 
 class Inject(Said):
@@ -165,6 +167,7 @@ async def _accepted(call: PeerCall[S], receipt: Receipt) -> dict[str, object]:
     input_ = receipt.input
     if call.params.wait:
         input_ = await call.ports.conversations.wait(call.who, input_.id)
+    _outcome_read(call, input_)
     return {**_input(input_), "duplicate": receipt.duplicate}
 
 
@@ -205,7 +208,16 @@ async def block(call: PeerCall[OfBlock]) -> Mapping[str, object]:
 
 async def wait(call: PeerCall[OfInput]) -> Mapping[str, object]:
     """Answer once an input has its outcome."""
-    return _input(await call.ports.conversations.wait(call.who, call.params.input))
+    found = await call.ports.conversations.wait(call.who, call.params.input)
+    if call.lent is not None and found.no_memory and found.thread != call.lent.thread:
+        raise NotFound(f"There is no input {found.id}.")  # private to that conversation
+    _outcome_read(call, found)
+    return _input(found)
+
+
+def _outcome_read(call: PeerCall[P], input_: Input) -> None:
+    """An answer of another turn: made of who knows what that one read."""
+    call.took_in(untrusted=input_.outcome is not None, no_memory=input_.outcome is not None and input_.no_memory)
 
 
 async def stop(call: PeerCall[OfThread]) -> Mapping[str, object]:
@@ -217,23 +229,33 @@ async def stop(call: PeerCall[OfThread]) -> Mapping[str, object]:
 async def threads(call: PeerCall[Threads]) -> Mapping[str, object]:
     """The peer's threads."""
     params = call.params
-    return await call.ports.archive.threads(call.who, params.query, params.limit, params.before)
+    found = await call.ports.archive.threads(call.who, params.query, params.limit, params.before)
+    call.took_in(untrusted=bool(found.get("threads")))  # a title may be a file's name, or what a plugin thought of
+    return found
 
 
 async def history(call: PeerCall[History]) -> Mapping[str, object]:
     """What was said in a thread, and what is being said."""
     params = call.params
     page = await call.ports.archive.history(call.who, params.thread, params.before, params.limit)
-    events = page.get("events")
-    call.took_in(untrusted=any(map(_from_outside, events if isinstance(events, list) else ())))
-    return page
+    if call.lent is None:
+        return page
+    shown, held = within.page(page, own=params.thread == call.lent.thread)
+    call.took_in(untrusted=held.untrusted, no_memory=held.no_memory)
+    return shown
 
 
-async def event(call: PeerCall[OfEvent]) -> Mapping[str, object]:
+async def event_(call: PeerCall[OfEvent]) -> Mapping[str, object]:
     """One event, word for word."""
     params = call.params
     found = await call.ports.archive.event(call.who, params.event, params.offset, params.length)
-    call.took_in(untrusted=_from_outside(found.get("event")))
+    event = found.get("event")
+    held = within.holds(event)
+    if call.lent is not None and held.no_memory:
+        thread = event.get("thread") if isinstance(event, Mapping) else None
+        if thread != call.lent.thread:
+            raise NotFound("There is no such event.")  # private to another conversation
+    call.took_in(untrusted=held.untrusted, no_memory=held.no_memory)
     return found
 
 
@@ -260,11 +282,6 @@ async def approve(call: PeerCall[Approve]) -> Mapping[str, object]:
         call.who, params.approval, allow=params.decision == "allow", remember=params.remember
     )
     return {}
-
-
-def _from_outside(event: object) -> bool:
-    data = event.get("data") if isinstance(event, Mapping) else None
-    return isinstance(data, Mapping) and bool(data.get("untrusted") or data.get("blocks"))
 
 
 def _decoded(text: str) -> bytes:
@@ -311,7 +328,7 @@ METHODS: dict[str, Method] = {
     "io.stop": personal(OfThread, stop),
     "io.threads": personal(Threads, threads),
     "io.history": personal(History, history),
-    "io.event": personal(OfEvent, event),
+    "io.event": personal(OfEvent, event_),
     "io.thread_rename": personal(Rename, thread_rename),
     # what a model has a plugin do must not destroy what people said
     "io.thread_delete": personal(OfThread, thread_delete, in_person=True),

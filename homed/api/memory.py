@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from homed.api import within
 from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, personal
 
 QUERY = 4096
@@ -29,7 +30,12 @@ class Search(PeerParams):
 
 async def explain(call: PeerCall[OfTurn]) -> Mapping[str, object]:
     """What a turn was shown and why."""
-    return await call.ports.memory.explain(call.who, call.params.turn)
+    found = await call.ports.memory.explain(call.who, call.params.turn)
+    if call.lent is None:
+        return found
+    shown, held = within.explained(found, call.lent.thread)
+    call.took_in(untrusted=held.untrusted, no_memory=held.no_memory)
+    return shown
 
 
 async def search(call: PeerCall[Search]) -> Mapping[str, object]:

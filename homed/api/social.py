@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from pydantic import Field
 
 from homed.api.method import MAX_NAME, Method, Name, PeerCall, PeerParams, administrative, personal
 from homed.errors import Unavailable
+from homed.identity.people import Person
 from homed.identity.roles import Role
 
 
@@ -55,6 +56,7 @@ class SetName(PeerParams):
 async def get_person(call: PeerCall[OfPerson]) -> Mapping[str, object]:
     """Somebody the peer may know of."""
     found = await call.ports.people.get(call.who, call.params.person or call.who.peer)
+    _names_read(call, [found])
     return {"person": found.wire()}
 
 
@@ -62,7 +64,13 @@ async def list_persons(call: PeerCall[ListPersons]) -> Mapping[str, object]:
     """Everybody the peer may know of, page by page."""
     params = call.params
     found = await call.ports.people.list_(call.who, params.query, limit=params.limit + 1, after=params.after)
+    _names_read(call, found[: params.limit])
     return {"persons": [person.wire() for person in found[: params.limit]], "more": len(found) > params.limit}
+
+
+def _names_read(call: PeerCall[Any], persons: Sequence[Person]) -> None:
+    """Everybody chooses their own name and id: to a turn those of others are strangers' words."""
+    call.took_in(untrusted=any(person.role != Role.OWNER for person in persons))
 
 
 async def not_built(call: PeerCall[Any]) -> NoReturn:

@@ -111,6 +111,29 @@ async def test_live_shows_the_running_calls_and_queued_what_waits(tmp_path: Path
         ]
         assert [q["text"] for q in view["queued"]] == ["next"]
         assert view["thread"]["busy"] is True
+        assert not {"untrusted", "no_memory"} & {*view["live"], *view["queued"][0]}
+
+
+async def test_what_is_private_or_of_strangers_is_marked(tmp_path: Path) -> None:
+    """A plugin that reads it for a turn brings it into that turn."""
+    started = trio.Event()
+
+    async def endless(_: Mapping[str, Any]) -> object:
+        started.set()
+        await trio.sleep_forever()
+
+    host = FakeHost()
+    host.tool("endless", endless, untrusted=True)
+    async with running_agent(tmp_path, Setup(model=FakeModel(calls(("endless", "{}"))), host=host)) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("go", no_memory=True))
+        await started.wait()
+        await agent.conversations.inject(OWNER, message("next", thread=receipt.thread.id, untrusted=True))
+        view = await agent.history(receipt.thread.id)
+        assert (view["live"]["untrusted"], view["live"]["no_memory"]) == (True, True)
+        assert (view["queued"][0]["untrusted"], "no_memory" in view["queued"][0]) == (True, False)
+        assert [event["data"]["no_memory"] for event in view["events"]] == [True] * len(view["events"])
+        said = await agent.conversations.archive.event(OWNER, view["events"][0]["id"])
+        assert said["event"]["data"]["no_memory"] is True  # type: ignore[index]
 
 
 async def test_what_a_turn_under_way_recalled_is_in_its_history_before_it_is_recorded(tmp_path: Path) -> None:
