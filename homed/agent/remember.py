@@ -13,7 +13,7 @@ from homed.agent.ports import RedactorPort
 from homed.errors import InvalidInput
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import events as table
-from homed.memory.records import Event, is_draft, shows_files
+from homed.memory.records import DRAFT, Event, shows_files
 from homed.retrieval import lexical
 from homed.store.rows import Storage, Tx, dumps
 
@@ -82,17 +82,17 @@ class Remembering:
         """
         since, until = _bounds(day)
         scopes = visible_scopes(who)
-        found = await self._store.read(lambda tx: _of_day(tx, scopes, (since, until, after, limit + 1)))
+        found, beyond = await self._store.read(lambda tx: _of_day(tx, scopes, (since, until, after, limit)))
         lines: list[str] = []
         taken, last = 0, after
-        for event in found[:limit]:
+        for event in found:
             line = self._line(event)
             taken += size(line) + 2
             if lines and taken > PAGE_BYTES:
                 break
             lines.append(line)
             last = event.seq
-        more = len(lines) < len(found)
+        more = beyond or len(lines) < len(found)
         untrusted = any(_outside(event) for event in found[: len(lines)])
         return Remembered({"day": day, "lines": lines, "more": more, "next": last}, untrusted)
 
@@ -123,10 +123,14 @@ def _midnight(day: date) -> float:
     return datetime(day.year, day.month, day.day).astimezone().timestamp()
 
 
-def _of_day(tx: Tx, scopes: Collection[str], asked: tuple[float, float, int, int]) -> Sequence[Event]:
-    """By the threads used since and the turns of that time: no index of the events knows their time."""
+def _of_day(tx: Tx, scopes: Collection[str], asked: tuple[float, float, int, int]) -> tuple[Sequence[Event], bool]:
+    """By the threads used since and the turns of that time: no index of the events knows their time.
+
+    With it, whether there is more.
+    """
     since, until, after, limit = asked
     found: list[Event] = []
+    beyond = False
     for scope in sorted(scopes):
         turns = tx.all(
             "SELECT t.id FROM threads h JOIN turns t ON t.thread = h.id WHERE h.scope = ? AND h.updated_at >= ?"
@@ -135,19 +139,21 @@ def _of_day(tx: Tx, scopes: Collection[str], asked: tuple[float, float, int, int
         )
         sizes = tx.all(
             "SELECT seq, length(text) FROM events WHERE turn IN (SELECT value FROM json_each(?)) AND +scope = ?"
-            " AND seq > ? AND +created_at >= ? AND +created_at < ? AND +no_memory = 0 ORDER BY seq LIMIT ?",
-            (dumps([turn for (turn,) in turns]), scope, after, since, until, limit),
+            " AND seq > ? AND +created_at >= ? AND +created_at < ? AND +no_memory = 0"
+            " AND NOT (+kind = 'note' AND coalesce(json_extract(data, '$.code'), '') = ?) ORDER BY seq LIMIT ?",
+            (dumps([turn for (turn,) in turns]), scope, after, since, until, DRAFT, limit + 1),
         )
-        # a page and one more, so that it is known whether there is more: never every text of a day at once
+        # one more than a page, so that it is known whether there is more: never every text of a day at once
         room, seqs = PAGE_BYTES, []
-        for seq, length in sizes:
-            seqs.append(seq)
+        for seq, length in sizes[:limit]:
             if room < 0:
                 break
+            seqs.append(seq)
             room -= min(int(length), LINE_BYTES)
+        beyond = beyond or len(seqs) < len(sizes)
         rows = tx.all(
             f"SELECT {table.COLUMNS} FROM events WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq",
             (dumps(seqs),),
         )
-        found += [event for event in map(table.from_row, rows) if not is_draft(event)]
-    return sorted(found, key=lambda event: event.seq)[:limit]
+        found += map(table.from_row, rows)
+    return sorted(found, key=lambda event: event.seq)[:limit], beyond or len(found) > limit

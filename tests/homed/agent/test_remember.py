@@ -113,6 +113,28 @@ async def test_a_day_goes_page_by_page_and_is_whole(tmp_path: Path) -> None:
         assert (await day(agent, GUEST))["lines"] == []
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+async def test_drafts_take_no_place_on_a_page(tmp_path: Path, limit: int) -> None:
+    """An answer that was checked stands behind its draft: a page full of those is not the end of the day."""
+    model = FakeModel(*(says(f"answer {n}") for n in range(6)))
+    async with running_agent(tmp_path, Setup(model=model)) as agent:
+        for n in range(6):
+            await agent.ask(f"question {n}")
+        await agent.store.write(
+            lambda tx: tx.execute(
+                "UPDATE events SET kind = 'note', data = ? WHERE seq IN (1, 3, 4, 5, 6)", ('{"code":"draft"}',)
+            )
+        )
+        seen: list[int] = []
+        after, more = 0, True
+        while more:
+            page = await day(agent, OWNER, after=after, limit=limit)
+            assert page["lines"]
+            seen += [json.loads(line)["seq"] for line in page["lines"]]
+            after, more = page["next"], page["more"]
+        assert seen == [2, *range(7, 13)]
+
+
 async def test_a_page_is_bounded_by_its_size_too(tmp_path: Path) -> None:
     model = FakeModel(*(says("x" * 90_000) for _ in range(7)))
     async with running_agent(tmp_path, Setup(model=model)) as agent:
