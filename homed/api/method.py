@@ -17,6 +17,9 @@ from homed.identity.tokens import CallIdentity
 
 MAX_NAME = 256
 
+MOST_FAULTS = 16
+"""Faults that one refusal names: what was sent decides how many there are, and the answer is one line of the wire."""
+
 MAX_JSON = 1024 * 1024
 """Bytes of a parameter of any shape."""
 
@@ -91,10 +94,11 @@ class Call(Generic[P]):
     channel: str
     lent: CallIdentity | None = field(default=None, kw_only=True)
 
-    def took_in(self, *, untrusted: bool) -> None:
-        """The answer holds words of strangers: if it is asked for within a turn, the turn has them in view from now."""
-        if self.lent is not None and untrusted:
-            self.ports.calling.took_in(self.lent, untrusted=True)
+    def took_in(self, *, untrusted: bool, no_memory: bool = False) -> None:
+        """The answer holds words of strangers, or private ones: if it is asked for within a turn, the turn has them in
+        view from now."""
+        if self.lent is not None and (untrusted or no_memory):
+            self.ports.calling.took_in(self.lent, untrusted=untrusted, no_memory=no_memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,10 @@ def parse(method: str, model: type[P], params: Mapping[str, object]) -> P:
     try:
         return model.model_validate(params)
     except ValidationError as error:
-        faults = [_fault(item["loc"], item["msg"]) for item in error.errors(include_input=False, include_url=False)]
+        found = error.errors(include_input=False, include_url=False)
+        faults = [_fault(item["loc"], item["msg"]) for item in found[:MOST_FAULTS]]
+        if len(found) > MOST_FAULTS:
+            faults.append(f"and {len(found) - MOST_FAULTS} more")
         raise InvalidInput(
             f"{method}: {'; '.join(faults)}.",
             hint="docs/wire.md lists the parameters.",
@@ -168,4 +175,5 @@ def parse(method: str, model: type[P], params: Mapping[str, object]) -> P:
 
 
 def _fault(place: tuple[int | str, ...], message: str) -> str:
-    return f"{'.'.join(map(str, place))}: {message[:1].lower()}{message[1:]}"
+    where = ".".join(map(str, place))
+    return f"{where if len(where) <= MAX_NAME else where[:MAX_NAME] + '…'}: {message[:1].lower()}{message[1:MAX_NAME]}"

@@ -33,6 +33,16 @@ def test_a_peer_may_be_given_by_its_id_alone() -> None:
         assert (parsed.peer.id, parsed.peer.name) == ("qq:1", "")
 
 
+def test_a_refusal_is_short_however_much_is_wrong() -> None:
+    """It goes back in one line of the wire, and into logs."""
+    for params in ({f"k{n}": 1 for n in range(5000)}, {"k" * 900_000: 1}):
+        with pytest.raises(InvalidInput) as refused:
+            parse("x.y", Count, params)
+        assert len(refused.value.message) < 20 * 600
+        assert "number: " in refused.value.message or "more" in refused.value.message
+    assert len(cast(Any, refused.value.detail["faults"])) <= 17
+
+
 @pytest.mark.parametrize("number", ["5", 5.5, True, None])
 def test_numbers_are_numbers(number: object) -> None:
     with pytest.raises(InvalidInput, match=r"x\.y: number: "):

@@ -24,7 +24,7 @@ async def ask(house: House, method: str, caller: FakeCaller | None = None, **par
 
 async def test_what_is_asked_reaches_the_packages(tmp_path: Path) -> None:
     async with open_house(tmp_path) as house:
-        install = {"path": "/x/a.hmap", "sha256": SHA, "grant": ["io"]}
+        install: dict[str, Any] = {"path": "/x/a.hmap", "sha256": SHA, "grant": ["io"]}
         answer = await ask(house, "plugin_mgr.install", **install)
         await ask(house, "plugin_mgr.install", **install, source="https://example.org/a.hmap")
         await ask(house, "plugin_mgr.remove", name="shell", keep_data=True)
