@@ -69,7 +69,7 @@ class Completions:
                     async with provider.stream(self._request(question)) as parts:
                         async for part in parts:
                             gatherer.take(part)
-                            size += len(getattr(part, "text", ""))
+                            size += len(getattr(part, "text", "")) + len(getattr(part, "arguments", ""))
                             if size > question.max_tokens * MOST_CHARACTERS:
                                 gatherer.take(Done("length"))
                                 break

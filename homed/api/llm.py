@@ -70,11 +70,11 @@ async def complete(call: Call[Complete]) -> Mapping[str, object]:
     question = Question(said, params.max_tokens, params.timeout, params.source, params.temperature)
     answer = await call.ports.completions.ask(call.caller.plugin, question)
     usage = answer.usage
-    if call.lent is not None:
-        call.ports.calling.spent(call.lent, usage)
     await call.caller.log(
         "info", f"llm.complete: {answer.source}, {usage.prompt} tokens in, {usage.completion} out ({answer.reason})"
     )
+    if call.lent is not None:
+        call.ports.calling.spent(call.lent, usage)
     return {
         "text": answer.text, "reason": answer.reason, "source": answer.source, "model": answer.model,
         "usage": {"prompt": usage.prompt, "completion": usage.completion, "cached": usage.cached},

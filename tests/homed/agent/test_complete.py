@@ -13,6 +13,7 @@ from homed.agent.complete import AT_ONCE, MOST_TOKENS, Completions, Question
 from homed.errors import HomedError, NotFound, TimedOut, Unavailable
 from homed.providers.base import (
     Assistant,
+    CallDelta,
     ChatRequest,
     ContentDelta,
     Done,
@@ -109,6 +110,11 @@ async def test_no_more_tokens_than_anybody_gets_and_a_source_that_goes_on_is_hun
     assert model.closed == model.opened == 1
     await asking(model).ask("p", question(tokens=MOST_TOKENS * 2))
     assert model.requests[-1].max_tokens == MOST_TOKENS
+
+
+async def test_a_source_that_calls_tools_nobody_offered_is_hung_up_on_as_well() -> None:
+    model = Model(tuple(CallDelta(0, "c", "x", "x" * 100) for _ in range(1000)), hangs=True)
+    assert (await asking(model).ask("p", question(tokens=10, limit=5.0))).reason == "length"
 
 
 async def test_it_ends_at_its_limit_and_the_connection_with_it(autojump_clock: trio.testing.MockClock) -> None:
