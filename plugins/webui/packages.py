@@ -41,7 +41,11 @@ class Held:
             raise too_many(min(one.until for one in self._held.values()) - self._clock())
         name = secrets.token_hex(8)
         self._held[name] = _One(source, self._clock() + KEPT_SECONDS)
-        return name, await trio.to_thread.run_sync(self._made, name)
+        try:
+            return name, await trio.to_thread.run_sync(self._made, name)
+        except BaseException:
+            del self._held[name]  # nobody knows its name
+            raise
 
     def path(self, name: str) -> Path:
         """Where one lies.  Raises `NotFound` for one that does not, or no longer."""

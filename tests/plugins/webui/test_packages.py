@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from homed.errors import NotFound, Unavailable
+from homed.errors import NotFound, StorageError, Unavailable
 from plugins.webui.limits import TooMany
 from plugins.webui.packages import KEPT_SECONDS, MOST, Held
 
@@ -53,6 +53,14 @@ async def test_what_an_earlier_run_left_is_deleted_and_nothing_else(tmp_path: Pa
     (tmp_path / "mine.txt").write_bytes(b"x")
     await Held(tmp_path, clock=Clock()).fresh("a")
     assert left(tmp_path) == ["mine.txt"]
+
+
+async def test_a_folder_that_cannot_be_used_is_said_every_time(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    held = Held(tmp_path / "file" / "x", clock=Clock())
+    for _ in range(MOST + 1):
+        with pytest.raises(StorageError, match="cannot be used"):
+            await held.fresh("a")
 
 
 async def test_without_a_folder_there_is_no_place() -> None:
