@@ -43,8 +43,9 @@ class Event:
     ``data`` by kind: ASSISTANT ``{"calls": [{"id", "name", "arguments", "raw"?}], "reasoning": str, "partial": bool,
     "final": bool, "usage": {...}}``, the tokens of its turn so far; TOOL ``{"call_id", "name", "status":
     ok|error|denied|interrupted, "args": {...}, "ms": int, "untrusted": bool}``, the last two where the call came to an
-    end, and ``"within"``, ``"by"`` where a plugin made the call within another; NOTE ``{"code": str}``.  The text of a final ASSISTANT event is what went out; what the model wrote before
-    ``before_output`` stands in a NOTE of the code ``draft``.
+    end, and ``"within"``, ``"by"`` where a plugin made the call within another; NOTE ``{"code": str}``.  The text of a
+    final ASSISTANT event is what went out; what the model wrote before ``before_output`` stands in a NOTE of the code
+    ``draft``.
     """
 
     id: str

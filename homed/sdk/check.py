@@ -17,7 +17,7 @@ from homed.proc import Child, spawn
 from homed.sdk import scaffold
 from homed.sdk.launch import command, fresh_mark
 from homed.wire import methods
-from homed.wire.manifest import LUA, Manifest, ToolSpec, read_manifest
+from homed.wire.manifest import Manifest, ToolSpec, read_manifest
 from homed.wire.registration import differences
 from homed.wire.stream import Connection, Limits, unknown_method
 from homed.wire.version import CORE, PROTOCOL

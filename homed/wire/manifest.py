@@ -155,7 +155,7 @@ class Manifest:
         """The command of ``entry``, to be run with ``folder`` as working folder.
 
         ``python`` means the interpreter that runs homed; a first word with a slash is a file in ``folder``.
-        ``main.lua`` is run by the runner of the built-in plugin lua.  Raises `ConfigError` for a skill: it is no program.
+        ``main.lua`` is run by the runner of the built-in plugin lua.  Raises `ConfigError` for a skill: no program.
         """
         if self.entry == LUA:
             # -P: a file in the plugin's folder must not stand in for a module of the runner.

@@ -177,7 +177,7 @@ def test_a_tab_that_was_away_finds_its_conversation_deleted(page: Page, served: 
     say(page, "soon gone")
     thread = page.url.rpartition("/")[2]
     served.do(lambda: served.kernel.talks.pop(thread))
-    served.do(served.kernel.hub.lost)  # the page must load afresh, and there is nothing to load
+    served.do(lambda: served.kernel.hub.lost(1))  # the page must load afresh, and there is nothing to load
     expect(page.locator("#gone")).to_contain_text("This conversation was deleted")
 
 

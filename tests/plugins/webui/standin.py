@@ -397,7 +397,7 @@ class StandIn(Files, Memory, Keys, Packages):
             found.append({**known, "category": one.category, "options": list(one.options)})
         listen = {**found[0], "key": "plugin.webui.listen", "value": "127.0.0.1:8080", "type": "string"}
         found.append({**listen, "name": "Address", "description": "Where the page listens.", "category": "web page"})
-        return {"settings": [one for one in found if one["key"].startswith(prefix)]}
+        return {"settings": [one for one in found if str(one["key"]).startswith(prefix)]}
 
     def admin_config_set(self, peer: str, key: str, value: object) -> Any:
         if key == "core.agent.max_tool_turns" and not isinstance(value, int):
