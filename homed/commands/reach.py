@@ -25,7 +25,13 @@ _PATIENCE = 120.0
 _CHANGES = frozenset(
     f"admin.{name}"
     for name in [
-        "config_set", "models_add", "models_use", "models_remove", "keys_add", "keys_remove", "peers_role",
+        "config_set",
+        "models_add",
+        "models_use",
+        "models_remove",
+        "keys_add",
+        "keys_remove",
+        "peers_role",
         "rules_remove",
     ]
 )

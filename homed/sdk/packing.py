@@ -16,7 +16,7 @@ async def pack(folder: Path, out: Path | None = None) -> Package:
     """Bring ``folder/plugin.json`` in step with the code, and write the package.
 
     ``out`` is ``NAME-VERSION.hmap`` in the working folder by default.  Raises `ConfigError` for a wrong manifest or
-    code that cannot be run, `InvalidInput` for what no package holds, `StorageError`; an old file is left as it is then.
+    code that cannot be run, `InvalidInput` for what no package holds, `StorageError`; an old file stays as it is then.
     """
     manifest = load_manifest(folder)
     if describes_itself(manifest.entry):

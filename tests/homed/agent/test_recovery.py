@@ -35,7 +35,7 @@ TIMES = {
 """How often a run of three messages, two rounds of two calls each, reaches a failpoint; if not here, three times."""
 
 OTHERS = ("upload.", "thread.", "memory.", "package.", "facility.")
-"""Failpoints that no such turn passes; those of attachments, memory, packages and facilities have tests of their own."""
+"""Failpoints that no such turn passes; attachments, memory, packages, facilities have tests of their own."""
 
 KILLS = [(name, nth) for name in NAMES for nth in TIMES.get(name, (1, 2, 3)) if not name.startswith(OTHERS)]
 
