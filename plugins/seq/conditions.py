@@ -177,7 +177,7 @@ def _json(text: str) -> object:
 
 def _number(text: str) -> float:
     value: float = json.loads(text)
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise BadCondition(f"{text} is no number that can be held")
     return value
 

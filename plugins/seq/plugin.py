@@ -110,9 +110,10 @@ class Tools:
                 raise sdk.ToolError(f"There is a sequence {name} already.", hint="Set replace, or take another name.")
             if name not in own and len(own) >= MAX_SEQUENCES:
                 raise sdk.ToolError(f"There are {MAX_SEQUENCES} sequences already.", hint="Delete some first.")
+            _leave_to_author(kept, ctx, name)
             _refuse(name, targets.problems(sequence, tools, kept.seen_from(ctx.scope)))
             _refuse(name, broken_by(sequence, tools, own))
-            await self._keep(kept.with_(Kept(sequence, ctx.scope, guests)))
+            await self._keep(kept.with_(Kept(sequence, ctx.scope, guests, ctx.role)))
         return {"created": name, "takes": sequence.takes(), "gives": _gives(sequence)}
 
     async def seq_list(self, ctx: sdk.Context, name: str = "") -> dict[str, Any]:
@@ -154,6 +155,7 @@ class Tools:
             own = kept.own(ctx.scope)
             if name not in own:
                 raise sdk.ToolError(f"There is no sequence {name!r} of yours.", hint="seq_list shows them.")
+            _leave_to_author(kept, ctx, name)
             users = sorted(other.name for other in own.values() if other.name != name and name in targets.calls(other))
             if users:
                 raise sdk.ToolError(f"{name} is called by {', '.join(users)}.", hint="Change or delete those first.")
@@ -161,8 +163,10 @@ class Tools:
         return {"deleted": name}
 
     async def _run(self, ctx: sdk.Context, aim: Target, args: Mapping[str, Any] | None) -> dict[str, Any]:
-        known = self._ready().seen_from(ctx.scope)
+        kept = self._ready().kept_for(ctx.scope)
+        known = {name: one.sequence for name, one in kept.items()}
         if aim.name in known:
+            _trust_author(ctx, aim, kept)
             tools = await offered(ctx)
             others = {name: one for name, one in known.items() if name != aim.name}
             _refuse(aim.name, targets.problems(known[aim.name], tools, others, running=True))
@@ -182,6 +186,24 @@ class Tools:
         if self._shelf is None:
             raise Unavailable("The sequences are not read yet.")
         return self._shelf
+
+
+def _leave_to_author(kept: Shelf, ctx: sdk.Context, name: str) -> None:
+    """Nobody changes what somebody with more rights wrote."""
+    there = kept.kept_for(ctx.scope).get(name)
+    if there is not None and there.scope == ctx.scope and there.above(ctx.role):
+        raise sdk.ToolError(f"The sequence {name} was made by somebody who is {there.role}.", hint="Take another name.")
+
+
+def _trust_author(ctx: sdk.Context, aim: Target, kept: Mapping[str, Kept]) -> None:
+    """Steps run with the rights of whoever runs them: nobody's are lent to a person who has fewer."""
+    reached = targets.reach(aim.name, {name: one.sequence for name, one in kept.items()})
+    strange = sorted(name for name in reached if kept[name].below(ctx.role))
+    if strange:
+        raise sdk.ToolError(
+            f"{', '.join(strange)}: made by somebody with fewer rights than you, whom yours would serve.",
+            hint="Look at it with seq_list and its name; if it is what you want, create it again with replace.",
+        )
 
 
 async def _call(ctx: sdk.Context, tool: str, args: Mapping[str, object]) -> Answer:

@@ -7,6 +7,7 @@ as text, and ``$$`` is a dollar sign.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,13 @@ _PIECE = re.compile(rf"\$\$|\$\{{({PATH})\}}")
 _BARE = re.compile(rf"(?<!\$)\$({PATH})")
 _DEPTH = 12
 _SHOWN = 12
+
+MAX_VALUE_DEPTH = 64
+"""How deep a value may nest: what a step said that goes deeper stays the text it is."""
+
+MAX_FILLED = 1_000_000
+"""Characters that references may put into one call: a tool takes no more, and a few dollar signs can ask for any
+number of copies of a long result."""
 
 
 class BadReference(Exception):
@@ -46,6 +54,19 @@ class Ref:
 
 
 Text = tuple["str | Ref", ...]
+
+
+class _Room:
+    """What references may still put in."""
+
+    def __init__(self) -> None:
+        self._left = MAX_FILLED
+
+    def take(self, text: str) -> str:
+        self._left -= len(text)
+        if self._left < 0:
+            raise BadReference(f"the arguments are longer than {MAX_FILLED} characters with their references filled in")
+        return text
 
 
 def reference(text: str) -> Ref:
@@ -106,16 +127,22 @@ def too_deep(value: object, depth: int = _DEPTH) -> bool:
 
 
 def resolve(value: object, values: Mapping[str, object]) -> object:
-    """The value with every reference replaced.  Raises `BadReference`."""
+    """The value with every reference replaced.  Raises `BadReference`, also when that is more than a call can hold."""
+    return _resolved(value, values, _Room())
+
+
+def _resolved(value: object, values: Mapping[str, object], room: _Room) -> object:
     if isinstance(value, str):
         parsed = parse(value)
         if isinstance(parsed, Ref):
-            return look_up(parsed, values)
-        return "".join(as_text(look_up(p, values)) if isinstance(p, Ref) else p for p in parsed)
+            found = look_up(parsed, values)
+            room.take(as_text(found))
+            return found
+        return "".join(room.take(as_text(look_up(p, values))) if isinstance(p, Ref) else p for p in parsed)
     if isinstance(value, Mapping):
-        return {key: resolve(part, values) for key, part in value.items()}
+        return {key: _resolved(part, values, room) for key, part in value.items()}
     if isinstance(value, list):
-        return [resolve(part, values) for part in value]
+        return [_resolved(part, values, room) for part in value]
     return value
 
 
@@ -148,9 +175,34 @@ def structure(value: object) -> object:
     """A result that is JSON written as text, as the object or list it is; anything else as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
+            return read_json(value)
+        except ValueError:
             return value
+    return value
+
+
+def read_json(text: str) -> object:
+    """A value that can be sent on as JSON.  Raises ValueError for no JSON, and for what only Python takes for it: NaN,
+    numbers without end, half characters; and for one that is nested too deeply."""
+    try:
+        value: object = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if too_deep(value, MAX_VALUE_DEPTH):
+        raise ValueError("it is nested too deeply")
+    if "\\u" in text:
+        json.dumps(value, ensure_ascii=False).encode()  # UnicodeEncodeError is a ValueError
+    return value
+
+
+def _no_number(name: str) -> object:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is no number that can be held")
     return value
 
 

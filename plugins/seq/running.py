@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -260,6 +259,7 @@ def check_args(aim: Target, takes: Mapping[str, str], args: Mapping[str, object]
         for key, type_ in takes.items()
         if key in args and not has_type(args[key], type_)
     ]
+    wrong += [f"{key} is nested too deeply" for key in args if refs.too_deep(args[key], refs.MAX_VALUE_DEPTH)]
     if wrong:
         listed = ", ".join(f"{key}: {type_}" for key, type_ in takes.items()) or "nothing"
         raise BadArguments(f"{aim} takes {listed}; {'; '.join(wrong)}.")
@@ -305,8 +305,8 @@ def _typed(value: object, type_: str) -> object:
 def _scalar(value: object, type_: str) -> object:
     if isinstance(value, str) and type_ in ("integer", "number", "boolean"):
         try:
-            read = json.loads(value)
-        except (ValueError, RecursionError):
+            read = refs.read_json(value)
+        except ValueError:
             return value
         return read if has_type(read, type_) else value
     return value

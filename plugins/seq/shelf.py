@@ -16,6 +16,9 @@ VERSION = 1
 OWNER = "owner"
 """The scope of the owner's own conversations."""
 
+RANKS = ("guest", "trusted", "owner")
+"""The roles of people, each with more rights than the one before."""
+
 
 class BadShelf(ValueError):
     """The file is not what this version wrote."""
@@ -23,11 +26,28 @@ class BadShelf(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A sequence with the scope it was made in, in which alone it is seen, and whether guests may run it as well."""
+    """A sequence with the scope it was made in, in which alone it is seen, and whether guests may run it as well.
+
+    ``role``: who wrote it down.  In a group several people do, and its steps run with the rights of whoever runs it.
+    """
 
     sequence: Sequence
     scope: str
     guests: bool = False
+    role: str = "owner"
+
+    def above(self, role: str) -> bool:
+        """Whether it was written by somebody with more rights than a role has."""
+        return rank(self.role) > rank(role)
+
+    def below(self, role: str) -> bool:
+        """Whether it was written by somebody with fewer."""
+        return rank(self.role) < rank(role)
+
+
+def rank(role: str) -> int:
+    """Where a role stands in `RANKS`; an unknown one has no rights."""
+    return RANKS.index(role) if role in RANKS else -1
 
 
 class Shelf:
@@ -42,8 +62,13 @@ class Shelf:
 
     def seen_from(self, scope: str) -> dict[str, Sequence]:
         """Those of a scope, and the owner's that are for guests; one's own come before another's of that name."""
-        open_ = {one.sequence.name: one.sequence for one in self._kept.values() if one.guests and one.scope == OWNER}
-        return open_ | self.own(scope)
+        return {name: one.sequence for name, one in self.kept_for(scope).items()}
+
+    def kept_for(self, scope: str) -> dict[str, Kept]:
+        """The same, with who wrote each."""
+        every = self._kept.values()
+        open_ = {one.sequence.name: one for one in every if one.guests and one.scope == OWNER}
+        return open_ | {one.sequence.name: one for one in every if one.scope == scope}
 
     def own(self, scope: str) -> dict[str, Sequence]:
         """Those made in a scope."""
@@ -72,19 +97,22 @@ def load(path: Path) -> Shelf:
 
 
 def _kept(item: object, path: Path) -> Kept:
-    if not isinstance(item, Mapping) or set(item) != {"scope", "guests", "sequence"}:
+    if not isinstance(item, Mapping) or set(item) != {"scope", "guests", "role", "sequence"}:
         raise BadShelf(f"{path} holds a sequence that cannot be read")
-    if not isinstance(item["scope"], str) or not isinstance(item["guests"], bool):
-        raise BadShelf(f"{path} holds a sequence whose scope or guests is wrong")
+    if not isinstance(item["scope"], str) or not isinstance(item["guests"], bool) or item["role"] not in RANKS:
+        raise BadShelf(f"{path} holds a sequence whose scope, guests or role is wrong")
     try:
-        return Kept(grammar.parse(item["sequence"]), item["scope"], item["guests"])
+        return Kept(grammar.parse(item["sequence"]), item["scope"], item["guests"], item["role"])
     except BadSequence as error:
         raise BadShelf(f"{path} holds a sequence that is wrong: {error.errors[0]}") from None
 
 
 def save(path: Path, shelf: Shelf) -> None:
     """Replace the file.  After a power cut it holds the old shelf or the new one.  Blocks: run it in a thread."""
-    rows = [{"scope": k.scope, "guests": k.guests, "sequence": grammar.as_json(k.sequence)} for k in shelf.all()]
+    rows = [
+        {"scope": k.scope, "guests": k.guests, "role": k.role, "sequence": grammar.as_json(k.sequence)}
+        for k in shelf.all()
+    ]
     body = json.dumps({"version": VERSION, "sequences": rows}, ensure_ascii=False, indent=1)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:

@@ -196,3 +196,13 @@ def calls(sequence: Sequence) -> set[str]:
     """The names of the sequences that it runs."""
     steps: Many[Step] = [step for group in sequence.groups for step in group.tools if step.tool in NESTED]
     return {aim.name for step in steps if (aim := target(step))}
+
+
+def reach(name: str, known: Mapping[str, Sequence]) -> set[str]:
+    """The names of a known sequence and of all the known ones that run within it."""
+    found, ahead = {name}, [name]
+    while ahead:
+        new = (calls(known[ahead.pop()]) & set(known)) - found
+        found |= new
+        ahead += new
+    return found

@@ -105,3 +105,9 @@ def test_refuses(text: str, why: str) -> None:
 def test_what_has_no_order_or_holds_nothing_is_an_error(text: str) -> None:
     with pytest.raises(BadCondition, match=r"no order|holds no"):
         conditions.holds(conditions.parse(text), VALUES)
+
+
+def test_a_number_may_have_more_digits_than_a_float_can_hold() -> None:
+    condition = conditions.parse("$args.n < " + "1" * 400)
+    assert conditions.holds(condition, VALUES)
+    assert conditions.parse(conditions.shown(condition)) == condition

@@ -179,6 +179,34 @@ async def test_everybody_has_their_own_and_guests_what_the_owner_offers_them(tmp
         assert "description" not in await good(kernel, "seq_list", name="private")
 
 
+async def test_in_a_group_nobody_runs_what_somebody_with_fewer_rights_wrote(tmp_path: Path) -> None:
+    trusted = {"role": "trusted", "scope": "group:qq:1", "peer": "qq:1"}
+    owner = {"role": "owner", "scope": "group:qq:1", "peer": "qq:2"}
+    group = [{"name": "g", "tools": [say("x")]}]
+    outer = [{"name": "g", "parallel": False, "tools": [{"tool": "seq_run", "args": {"name": "low"}}]}]
+    async with running(tmp_path) as kernel:
+        kernel.context |= trusted
+        await good(kernel, "seq_create", name="low", groups=group)
+        kernel.context |= owner
+        await good(kernel, "seq_create", name="high", groups=group)
+        await good(kernel, "seq_create", name="outer", groups=outer)
+        for name in ("low", "outer"):
+            assert "low: made by somebody with fewer rights" in await bad(kernel, "seq_run", name=name)
+        assert "fewer rights" in await bad(kernel, "seq_call", name="low", group="g")
+        assert "fewer rights" in await bad(kernel, "seq_when_call", when="true", name="low")
+        assert not steps(kernel)
+        kernel.context |= trusted
+        for name in ("low", "high", "outer"):
+            assert (await good(kernel, "seq_run", name=name))["status"] == "ok", "their own rights are at work here"
+        assert "somebody who is owner" in await bad(kernel, "seq_create", name="high", groups=group, replace=True)
+        assert "somebody who is owner" in await bad(kernel, "seq_delete", name="outer")
+    async with running(tmp_path) as kernel:  # who wrote what is remembered
+        kernel.context |= owner
+        assert "fewer rights" in await bad(kernel, "seq_run", name="low")
+        await good(kernel, "seq_create", name="low", groups=group, replace=True)
+        assert (await good(kernel, "seq_run", name="outer"))["status"] == "ok"
+
+
 async def test_there_are_not_more_than_so_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_SEQUENCES == 100
     monkeypatch.setattr(seq_plugin, "MAX_SEQUENCES", 2)

@@ -96,3 +96,26 @@ def test_a_reference_without_its_braces_in_a_longer_text_is_noticed() -> None:
     assert refs.bare("Hi $args.who!", known) == [Ref("args", ("who",))]
     for fine in ("$args.who", "Hi ${args.who}", "Hi $$args.who", "it costs $a_lot", "$5"):
         assert not refs.bare(fine, known), fine
+
+
+@pytest.mark.parametrize("text", ["NaN", '{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}', '{"a": "\\ud800"}'])
+def test_what_only_python_takes_for_json_stays_a_text(text: str) -> None:
+    """No wire carries it, and the report of all that was done would be lost with it."""
+    assert refs.structure(text) == text
+    with pytest.raises(ValueError, match=r"number|surrogates"):
+        refs.read_json(text)
+
+
+@pytest.mark.parametrize("depth", [66, 800, 990, 100_000])
+def test_a_result_that_is_nested_too_deeply_stays_a_text(depth: int) -> None:
+    text = "[" * depth + "]" * depth
+    assert refs.structure(text) == text
+    assert isinstance(refs.structure("[" * 65 + "]" * 65), list)
+
+
+def test_a_few_dollar_signs_do_not_fill_the_memory() -> None:
+    values = {"a": "x" * 400_000}
+    assert refs.resolve({"x": "${a}", "y": "$a"}, values) == {"x": values["a"], "y": values["a"]}
+    for args in ({"x": "${a}" * 10_000}, {"x": ["$a"] * 10_000}):
+        with pytest.raises(BadReference, match="longer than 1000000 characters"):
+            refs.resolve(args, values)

@@ -276,3 +276,15 @@ async def test_a_long_result_is_cut_in_the_report_but_not_in_what_is_given() -> 
     assert len(shown["groups"][0]["steps"][0]["result"]) < SHOWN + 50
     assert "5000 characters in all" in shown["groups"][0]["steps"][0]["result"]
     assert shown["out"] == {"x": "x" * 5000}
+
+
+async def test_arguments_that_are_nested_too_deeply_are_refused_before_anything_runs() -> None:
+    deep: object = 1
+    for _ in range(900):
+        deep = [deep]
+    known = seq("s", {"in": {"x": "any"}, "when": "$args.x == $args.x", "tools": [{"tool": "a"}]})
+    tools = Tools()
+    runner = Runner({"s": known}, tools, lambda seconds: trio.CancelScope(deadline=trio.current_time() + seconds))
+    with pytest.raises(BadArguments, match="x is nested too deeply"):
+        await runner.run(Target("s"), {"x": deep})
+    assert not tools.asked

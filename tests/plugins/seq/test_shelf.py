@@ -19,7 +19,7 @@ TWO = grammar.parse({"name": "one", "description": "another", "groups": [{"name"
 def test_it_comes_back_as_it_was_saved_and_only_its_owner_reads_the_file(tmp_path: Path) -> None:
     path = tmp_path / "sequences.json"
     assert not shelf.load(path).all()
-    kept = [Kept(ONE, "owner", guests=True), Kept(TWO, "trusted:qq:1")]
+    kept = [Kept(ONE, "owner", guests=True), Kept(TWO, "trusted:qq:1", role="trusted")]
     shelf.save(path, Shelf(kept))
     assert shelf.load(path).all() == kept
     assert path.stat().st_mode & 0o777 == 0o600
@@ -54,8 +54,9 @@ def test_each_sees_their_own_and_what_the_owner_offers() -> None:
         "[" * 100_000,
         json.dumps({"version": 2, "sequences": []}),
         json.dumps({"version": 1, "sequences": [1]}),
-        json.dumps({"version": 1, "sequences": [{"scope": 1, "guests": False, "sequence": {}}]}),
-        json.dumps({"version": 1, "sequences": [{"scope": "owner", "guests": False, "sequence": {}}]}),
+        json.dumps({"version": 1, "sequences": [{"scope": 1, "guests": False, "role": "owner", "sequence": {}}]}),
+        json.dumps({"version": 1, "sequences": [{"scope": "owner", "guests": False, "role": "x", "sequence": {}}]}),
+        json.dumps({"version": 1, "sequences": [{"scope": "owner", "guests": False, "role": "owner", "sequence": {}}]}),
     ],
 )
 def test_a_file_that_is_none_of_ours_is_said_to_be_one(tmp_path: Path, body: str) -> None:
