@@ -6,8 +6,8 @@
 local host_tick, host_read, host_log, STEP = ...
 
 local G = _G
-local assert, error, getmetatable, ipairs, next, pcall, rawequal, rawget, rawlen, select, tonumber, tostring, type =
-  assert, error, getmetatable, ipairs, next, pcall, rawequal, rawget, rawlen, select, tonumber, tostring, type
+local assert, error, getmetatable, ipairs, next, pcall, rawequal, rawget, rawlen, rawset, select, tonumber, tostring, type =
+  assert, error, getmetatable, ipairs, next, pcall, rawequal, rawget, rawlen, rawset, select, tonumber, tostring, type
 local raw_load, raw_setmetatable, raw_collect = load, setmetatable, collectgarbage
 local sethook, traceback, meta_of = debug.sethook, debug.traceback, debug.getmetatable
 local create, resume, yield, status, isyieldable, running =
@@ -77,6 +77,7 @@ end
 -- The libraries -----------------------------------------------------------------------------------------------------
 
 meta_of("").__metatable = false
+meta_of(host_tick).__metatable = false -- an error in the host may come as one of its objects
 string.dump = nil
 
 function string.rep(text, n, between)
@@ -258,6 +259,7 @@ function require(name)
     error("require('" .. name .. "') is on its way already: two files need each other", 2)
   end
   local text = host_read(name)
+  charge(STEP + 1) -- a file was read, and a tick takes the reserve back that it came in with
   local where, source = match(text, "^%+([^\n]*)\n(.*)$")
   if not where then
     error(sub(text, 2), 2)
@@ -752,10 +754,10 @@ function host.settings()
   local given = decode(inbox[1])
   inbox = nil
   for key in next, settings do
-    settings[key] = nil
+    rawset(settings, key, nil) -- whatever a plugin has made of the table, none of its code runs here
   end
   for key, value in next, given do
-    settings[key] = value
+    rawset(settings, key, value)
   end
 end
 

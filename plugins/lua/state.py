@@ -99,6 +99,8 @@ class State:
         what it had done stays done.
         """
         id_, used = next(self._ids), 0.0
+        if sum(map(len, words)) > MAX_RESULT:
+            raise LuaFailed(f"what it is given is over {MAX_RESULT} bytes")
         operation: tuple[Any, ...] = (id_, self._limits.instructions, kind.encode(), *map(_bytes, words))
         name = "start"
         while True:
@@ -115,20 +117,25 @@ class State:
             name, operation = "resume", (id_, *answer)
 
     def close(self) -> None:
-        """Free it; nothing runs in it any more.  Lua holds our functions, so that it would never go by itself."""
+        """Free it; nothing runs in it any more, and what still comes fails.  Lua holds our functions, so that it would
+        never go by itself."""
         self._lua = self._host = None
 
     async def tell(self, what: str, value: object) -> None:
-        """Set ``settings`` or ``meta`` in Lua."""
-        status, *rest = (await self._enter(what, (_dumps(value),), 0.0))[1]
+        """Set ``settings`` or ``meta`` in Lua.  Raises `LuaFailed`."""
+        data = _dumps(value)
+        if len(data) > MAX_RESULT:
+            raise LuaFailed(f"the {what} are over {MAX_RESULT} bytes")
+        status, *rest = (await self._enter(what, (data,), 0.0))[1]
         if status == b"fail":
             raise LuaFailed(_text(rest[0]))
 
     async def _served(self, serve: Serve, rest: list[bytes]) -> tuple[bool, bytes]:
         try:
             arguments = _json(rest[1])
-            value = await serve(_text(rest[0]), arguments if isinstance(arguments, list) else [])
-            return True, _dumps(value)
+            data = _dumps(await serve(_text(rest[0]), arguments if isinstance(arguments, list) else []))
+            # what is pushed into Lua has to fit into the reserve: without room the process would be aborted
+            return (True, data) if len(data) <= MAX_RESULT else (False, b"the answer is over %d bytes" % MAX_RESULT)
         except HomedError as error:
             return False, str(error).encode()
 
@@ -138,24 +145,35 @@ class State:
             self._deadline = begun + self._limits.seconds - used
             self._running = True
             result: tuple[Any, ...] = ()
+            watchdog = trio.CancelScope(shield=True)
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._watch)
+                nursery.start_soon(self._hand_on)
+                nursery.start_soon(self._watch, watchdog)
                 result = await trio.to_thread.run_sync(self._go, name, operation)
+                watchdog.cancel()
                 nursery.cancel_scope.cancel()
             return used + time.monotonic() - begun, result
 
-    async def _watch(self) -> None:
-        """Beside the thread: hand a cancellation on to Lua; end the process if nothing else stops the code."""
+    async def _hand_on(self) -> None:
+        """Beside the thread: tell Lua of a cancellation."""
         try:
-            await trio.sleep(self._limits.seconds + self._limits.grace)
-        except trio.Cancelled:
+            await trio.sleep_forever()
+        finally:
             if self._running:
                 self._stop = b"the call was cancelled"
-            raise
-        self._give_up(self._limits.seconds + self._limits.grace)
+
+    async def _watch(self, until: trio.CancelScope) -> None:
+        """Beside the thread, also once the call is cancelled: end the process if nothing else stops the code."""
+        seconds = self._limits.seconds + self._limits.grace
+        with until:
+            await trio.sleep(seconds)
+            self._give_up(seconds)
 
     def _go(self, name: str, operation: tuple[Any, ...]) -> tuple[Any, ...]:
         """In the thread: hand over the arguments with memory in reserve, then run."""
+        if self._lua is None:
+            self._running = False
+            return b"fail", b"the code was replaced or is ending", b""
         try:
             self._lua.set_max_memory(self._limits.memory + _RESERVE)
             while self._dropped:
@@ -170,14 +188,20 @@ class State:
             self._running = False
         return result if isinstance(result, tuple) else (result,)
 
+    # Called by Lua.  A text that does not fit into a full state is an error that jumps out of the interpreter with its
+    # lock held, and hangs the process: so there is a reserve for what is returned here, until the next tick.
+
     def _tick(self) -> bytes | None:
+        self._lua.set_max_memory(self._limits.memory + _RESERVE)
         if self._stop is not None:
             return self._stop
         if time.monotonic() > self._deadline:
             return f"it computed for more than {self._limits.seconds:g} s".encode()
+        self._lua.set_max_memory(self._limits.memory)
         return None
 
     def _module(self, name: bytes) -> bytes:
+        self._lua.set_max_memory(self._limits.memory + _RESERVE)
         try:
             where, source = self._read(name.decode("utf-8", "replace"))
         except LookupError as error:

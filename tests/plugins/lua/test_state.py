@@ -481,3 +481,71 @@ async def test_events_reach_all_their_handlers_though_one_fails() -> None:
         await lua.run("event", "a", '{"x": 7}', serve=none)
     assert await lua.run("tool", "t", "{}", "{}", serve=none) == [7]
     assert await lua.run("stage", "on_input", '{"raw_message": "ab"}', "{}", serve=none) == {"raw_message": "AB"}
+
+
+async def test_a_full_state_can_still_read_modules() -> None:
+    """What comes back from the host has room: else it jumps out of the interpreter with its lock, which then hangs."""
+    lua = state(SMALL, {"big": "return '" + "a" * 900_000 + "'"})
+    body = """
+      local keep, ok = {}, true
+      while ok do ok = pcall(function() keep[#keep + 1] = ("x"):rep(100000) .. #keep end) end
+      for i = 1, 20 do pcall(require, "big") end
+      keep = nil
+      return "alive"
+    """
+    await lua.run("main", tool(body), serve=none)
+    with trio.fail_after(20):
+        assert await lua.run("tool", "t", "{}", "{}", serve=none) == "alive"
+
+
+async def test_an_object_of_the_host_is_closed() -> None:
+    def read(_name: str) -> tuple[str, bytes]:
+        raise RuntimeError("what nobody thought of")
+
+    lua = State(read, SMALL, give_up=fail)
+    await lua.run("main", tool("local _, e = pcall(require, 'a') return tostring(getmetatable(e))"), serve=none)
+    assert await lua.run("tool", "t", "{}", "{}", serve=none) == "false"
+
+
+@pytest.mark.parametrize("code", ["while true do end", "error('no')"])
+async def test_a_plugin_that_guards_its_settings_runs_nothing_in_the_hosts_place(code: str) -> None:
+    lua = state(SMALL)
+    guard = "setmetatable(sdk.settings, {__newindex = function() " + code + " end}) return sdk.settings.a"
+    await lua.run("main", tool(guard), serve=none)
+    await lua.run("tool", "t", "{}", "{}", serve=none)
+    await lua.tell("settings", {"a": 7})
+    assert await lua.run("tool", "t", "{}", "{}", serve=none) == 7
+
+
+async def test_code_that_cannot_be_stopped_is_given_up_when_its_call_was_cancelled_too() -> None:
+    given_up = trio.Event()
+    lua = State(no_modules, Limits(seconds=0.2, grace=0.2), give_up=lambda _seconds: given_up.set())
+    slow = "return string.find(('a'):rep(600), ('a-'):rep(2) .. 'b')"  # a second or so in one C function
+    await lua.run("main", tool(slow), serve=none)
+    with trio.move_on_after(0.1) as cancelled:
+        await lua.run("tool", "t", "{}", "{}", serve=none)
+    assert cancelled.cancelled_caught
+    assert given_up.is_set()
+
+
+async def test_more_than_a_state_has_room_for_does_not_end_the_process() -> None:
+    async def serve(_name: str, _arguments: list[Any]) -> object:
+        return "a" * (70 << 20)
+
+    lua = state(SMALL)
+    await lua.run("main", tool("return {pcall(sdk.call, 'x')}"), serve=none)
+    said = await lua.run("tool", "t", "{}", "{}", serve=serve)
+    assert said[0] is False
+    assert said[1].endswith("the answer is over 8388608 bytes")
+    with pytest.raises(LuaFailed, match="what it is given is over 8388608 bytes"):
+        await lua.run("tool", "t", json.dumps("a" * (9 << 20)), "{}", serve=none)
+    with pytest.raises(LuaFailed, match="the settings are over 8388608 bytes"):
+        await lua.tell("settings", {"a": "a" * (9 << 20)})
+
+
+async def test_a_state_that_was_closed_says_so() -> None:
+    lua = state(SMALL)
+    await lua.run("main", tool(""), serve=none)
+    lua.close()
+    with pytest.raises(LuaFailed, match="was replaced or is ending"):
+        await lua.run("tool", "t", "{}", "{}", serve=none)
