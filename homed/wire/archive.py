@@ -34,6 +34,8 @@ _MAX_DIRECTORY = 4 << 20
 _MAX_NAME, _MAX_PART, _MAX_DEPTH = 512, 200, 32
 """Bytes of a name and of one part of it, and its parts."""
 _END = struct.Struct("<4s4H2LH")
+_LOCATOR = struct.Struct("<4sLQL")
+"""Of Zip64, before the end."""
 _LOCAL_HEADER = 30
 _PIECE = 1 << 20
 _READ_ERRORS = (
@@ -178,14 +180,16 @@ def _zip(file: IO[bytes], size: int) -> Iterator[zipfile.ZipFile]:
 
 def _check_end(file: IO[bytes], size: int) -> None:
     """The list of names is bounded and the file is a zip from its first byte to its last."""
-    file.seek(max(0, size - _END.size))
-    tail = file.read(_END.size)
+    file.seek(max(0, size - _END.size - _LOCATOR.size))
+    before, tail = file.read(min(_LOCATOR.size, max(0, size - _END.size))), file.read(_END.size)
     file.seek(0)
     if len(tail) < _END.size or not tail.startswith(b"PK\x05\x06"):
         raise InvalidInput("It is no zip, or something stands behind its end.")
     _, disk, first_disk, here, entries, length, offset, comment = _END.unpack(tail)
     if disk or first_disk or here != entries or comment or offset + length + _END.size != size:
         raise InvalidInput("It is no plain zip: it has parts, a comment, or bytes that belong to nothing.")
+    if before.startswith(b"PK\x06\x07"):  # then `zipfile` believes other figures than these
+        raise InvalidInput("It is no plain zip: it says it is a Zip64 one.")
     if length > _MAX_DIRECTORY or entries > 2 * MAX_FILES:
         raise InvalidInput(f"It holds too many files; a package has {MAX_FILES} at most.")
 

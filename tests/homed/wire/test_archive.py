@@ -269,3 +269,19 @@ def test_a_name_that_may_be_is_a_plain_path_below(name: str) -> None:
     if not name_problem(name):
         base = "/base/folder"
         assert os.path.normpath(f"{base}/{name}") == f"{base}/{name}"
+
+
+def test_a_zip64_end_does_not_bring_a_longer_list_than_was_looked_at(tmp_path: Path) -> None:
+    """`zipfile` believes it over the plain end: a hundred megabytes of names, a gigabyte of objects."""
+    body = b"PK\x03\x04" + bytes(26)
+    names = [b"%x" % number for number in range(3 * archive.MAX_FILES)]
+    central = b"".join(
+        struct.pack("<4s4B4HL2L5H2L", b"PK\1\2", 20, 3, 20, *[0] * 8, len(name), *[0] * 6) + name for name in names
+    )
+    end64 = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, len(names), len(names), len(central), len(body))
+    front = body + central + end64 + struct.pack("<4sLQL", b"PK\6\7", 0, len(body) + len(central), 1)
+    data = front + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, 1000, len(front) - 1000, 0)
+    with zipfile.ZipFile(io.BytesIO(data)) as believed:
+        assert len(believed.infolist()) == len(names)
+    with pytest.raises(InvalidInput, match="Zip64"):
+        read_archive(write(tmp_path, data))
