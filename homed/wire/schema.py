@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _DEPTH = 16
+_DEEPEST = 64
+"""Levels of objects and lists in all, values that are no schema among them: ``default``, or a word nobody knows."""
 _TYPES = frozenset({"object", "array", "string", "integer", "number", "boolean", "null"})
 
 
@@ -17,8 +19,19 @@ def problems(schema: object) -> list[str]:
     """Everything wrong with a parameter schema, each with its place in it; empty when it will do."""
     if not isinstance(schema, dict):
         return ["must be an object"]
+    if _deeper(schema):
+        return [f"is nested over {_DEEPEST} deep"]
     found = [] if schema.get("type") == "object" else ['"type" must be "object"']
     return found + list(_walk(schema, "", 0))
+
+
+def _deeper(value: object) -> bool:
+    """Whether it has more levels than it may have."""
+    level: list[object] = [value]
+    for _ in range(_DEEPEST):
+        lists = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list)))
+        level = [part for parts in lists for part in parts]
+    return any(isinstance(one, (dict, list)) for one in level)
 
 
 def _walk(schema: Mapping[str, Any], at: str, depth: int) -> Iterator[str]:

@@ -55,6 +55,20 @@ def test_bottomless_nesting_is_refused_without_following_it() -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(5_000):
         schema = {"type": "array", "items": schema}
+    assert problems({"type": "object", "properties": {"a": schema}}) == ["is nested over 64 deep"]
+    schema = {"type": "string"}
+    for _ in range(20):
+        schema = {"type": "array", "items": schema}
     found = problems({"type": "object", "properties": {"a": schema}})
     assert len(found) == 1
     assert "nested over 16 deep" in found[0]
+
+
+@pytest.mark.parametrize("key", ["default", "enum", "x"])
+def test_so_is_a_value_that_is_no_schema(key: str) -> None:
+    """Every message to the model carries it: one that cannot be written as JSON would end the chat."""
+    value: Any = 1
+    for level in range(70):
+        value = [value] if level % 2 else {"a": value}
+    assert problems({"type": "object", "properties": {}, key: value}) == ["is nested over 64 deep"]
+    assert problems({"type": "object", "properties": {}, key: [[[1]]]}) == []
