@@ -107,7 +107,7 @@ class Life:
 
     def ready(self, running: Running) -> None:
         """It answers: handshake, init and start are done."""
-        if self.fate is None:
+        if self.fate is None and not self.silent:
             self.running = running
             self.was_ready = True
             self._on_change()

@@ -35,3 +35,11 @@ def test_what_is_doomed_or_silent_takes_no_calls() -> None:
     life.fell_silent()
     assert life.running is None
     assert life.fate is None
+
+
+def test_one_that_falls_silent_as_its_start_is_answered_never_becomes_ready() -> None:
+    life = Life(PLAN, lambda: None)
+    life.fell_silent()
+    life.ready(FakeRunning())
+    assert life.running is None
+    assert not life.was_ready
