@@ -59,7 +59,7 @@ function review(found) {
   const told = make("p", { role: "status", class: "said-of-form" });
   const not = make("button", { type: "button", text: word("cancel"), autofocus: "" });
   const yes = make("button", { class: "primary", text: word("install") });
-  form.append(...about(found), ...(found.refused ? [] : [grants(found.capabilities)]), ...tools(found.tools));
+  form.append(...about(found), ...(found.refused ? [] : [grants(found)]), ...tools(found.tools));
   form.append(told, make("div", { class: "row" }, not, ...(found.refused ? [] : [yes])));
   let kept = false;
   const dialog = show({ title: word("install_title", name), kind: "review", onClose: () => kept || forget(found.package) }, form);
@@ -108,11 +108,11 @@ function about(found) {
   return parts;
 }
 
-function grants(capabilities) {
+function grants({ capabilities, replaces }) {
   if (!capabilities.length) return make("p", { class: "quiet", text: word("install_nothing") });
   const boxes = capabilities.map(({ name, what, allowed, granted }) => {
     const box = make("input", { type: "checkbox", name: "grant", value: name, ...(granted ? { checked: "" } : {}), ...(allowed ? {} : { disabled: "" }) });
-    const mark = allowed && !granted ? [" ", make("span", { class: "mark warn", text: word("install_new") })] : [];
+    const mark = replaces && allowed && !granted ? [" ", make("span", { class: "mark warn", text: word("install_new") })] : [];
     const text = allowed ? what : `${what} ${word("install_never")}`;
     return make("label", { class: "check" }, box, make("span", {}, make("b", { text: name }), ...mark, make("small", { text })));
   });
