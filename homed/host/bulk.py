@@ -41,7 +41,8 @@ class Bulk:
 
         Waits up to ``timeout`` seconds for room, then raises `Unavailable`.  No checkpoint where none is needed.
         """
-        return await self._put(params, KERNEL, timeout)
+        packed = self._large(params)
+        return await self._put(params, packed, KERNEL, timeout) if packed else (params, [])
 
     def take_back(self, lent: Sequence[int]) -> None:
         """The call is over."""
@@ -56,23 +57,25 @@ class Bulk:
         """The kernel's result as the line carries it; what lies in the arena for it is the plugin's to free."""
         if not isinstance(result, Mapping):
             return result
-        framed, taken = await self._put(result, PLUGIN, ROOM_WAIT)
+        packed = self._large(result)
+        if not packed:
+            return result
+        framed, taken = await self._put(result, packed, PLUGIN, ROOM_WAIT)
         try:
-            if taken:
-                rpc.encode(framed, limit=ROOMY)  # a line that cannot be written would leave them to nobody
+            rpc.encode(framed, limit=ROOMY)  # a line that cannot be written would leave them to nobody
         except InvalidInput:
             self._free(taken, PLUGIN)
             raise
         return framed
 
-    async def _put(
-        self, values: Mapping[str, object], owner: str, timeout: float
-    ) -> tuple[Mapping[str, object], list[int]]:
+    def _large(self, values: Mapping[str, object]) -> dict[str, Packed]:
         if self._arena is None or not self.used:
-            return values, []
-        packed = {name: data for name, value in values.items() if (data := pack(value)) is not None}
-        if not packed:
-            return values, []
+            return {}
+        return {name: data for name, value in values.items() if (data := pack(value)) is not None}
+
+    async def _put(
+        self, values: Mapping[str, object], packed: Mapping[str, Packed], owner: str, timeout: float
+    ) -> tuple[Mapping[str, object], list[int]]:
         if KEY in values or len(packed) > MAX_NAMED:
             raise InvalidInput(f"These values cannot go by the arena: {', '.join(packed)[:200]}.")
         taken: list[int] = []

@@ -12,25 +12,27 @@ from homed.host.life import Running
 
 
 class Waiter:
-    """One call that waits for the plugin to be up."""
+    """One call: ``served_by`` the plugin that is up, or None while it waits for that."""
 
-    def __init__(self) -> None:
-        self._settled = trio.Event()
-        self._running: Running | None = None
+    def __init__(self, running: Running | None = None) -> None:
+        self.served_by = running
+        self._settled = trio.Event() if running is None else None
         self._refusal: tuple[str, str] = ("", "")
 
     async def running(self) -> Running:
         """The plugin once it is up; `Unavailable` with the reason when its start led nowhere."""
-        await self._settled.wait()
-        if self._running is None:
+        if self._settled is not None:
+            await self._settled.wait()
+        if self.served_by is None:
             message, hint = self._refusal
             raise Unavailable(message, hint=hint)
-        return self._running
+        return self.served_by
 
     def settle(self, running: Running | None, message: str = "", hint: str = "") -> None:
-        """Say what came of it; once."""
-        self._running, self._refusal = running, (message, hint)
-        self._settled.set()
+        """Say what came of it; once, to one that waits."""
+        self.served_by, self._refusal = running, (message, hint)
+        if self._settled is not None:
+            self._settled.set()
 
 
 class Demand:
@@ -59,12 +61,11 @@ class Demand:
 
     def enter(self, running: Running | None) -> Waiter:
         """A call comes: counted as running when the plugin is up, else as waiting."""
-        waiter = Waiter()
+        waiter = Waiter(running)
         if running is None:
             self._waiters[waiter] = None
         else:
             self._calls.add(waiter)
-            waiter.settle(running)
         return waiter
 
     def leave(self, waiter: Waiter) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 
 import trio
 
 from homed.clock import WallClock
 from homed.errors import TimedOut, Unavailable
-from homed.host.demand import Demand
+from homed.host.demand import Demand, Waiter
 from homed.host.facilities import Facilities
 from homed.host.life import Plan, Running
 from homed.host.registry import Registry
@@ -106,34 +105,55 @@ class Front:
             hint = "It starts once that is mended; homed status shows it."
         return Unavailable(f"The plugin {name} is not running: {self}.", hint=hint)
 
-    @asynccontextmanager
-    async def serving(self, timeout: float) -> AsyncIterator[tuple[Running, float]]:
-        """The running plugin for one call, and the seconds that are left of ``timeout``.
+    def serving(self, timeout: float) -> Serving:
+        """Async with it: the running plugin for one call, and the seconds that are left of ``timeout``.
 
         A lazy one is started for it, and not stopped as idle before the block ends.  Raises `Unavailable` when it is
         not running (a lazy one: cannot be started), `TimedOut` when it is not up in time.
         """
-        running, left = self.running, timeout
-        if running is None and not (self.lazy and self._takes_calls):
-            raise self.unavailable()
-        call = self.demand.enter(running)
-        try:
-            if running is None:
-                if self.state in _AT_REST:  # else it would cut a backoff short
-                    self.wake.set()
-                begun = trio.current_time()
-                with trio.move_on_after(timeout):
-                    running = await call.running()
-                left = max(0.001, begun + timeout - trio.current_time())
-            if running is None:
-                raise TimedOut(
-                    f"The plugin {self._plan.name} was not up within {timeout:g} s ({self}); the call was not made.",
-                    detail={"ended": True},
-                )
-            yield running, left
-        finally:
-            self.demand.leave(call)
+        return Serving(self, timeout)
+
+    def enter(self) -> Waiter:
+        """A call comes: `demand.leave` it.  `Unavailable` when it has no hope."""
+        if self.running is None:
+            if not (self.lazy and self._takes_calls):
+                raise self.unavailable()
+            if self.state in _AT_REST:  # else it would cut a backoff short
+                self.wake.set()
+        return self.demand.enter(self.running)
+
+    def late(self, timeout: float) -> TimedOut:
+        """It was not up in time."""
+        return TimedOut(
+            f"The plugin {self._plan.name} was not up within {timeout:g} s ({self}); the call was not made.",
+            detail={"ended": True},
+        )
 
     @property
     def _takes_calls(self) -> bool:
         return self.state in _CALLABLE and not self.blocked and not self.closed
+
+
+class Serving:
+    """See `Front.serving`.  By hand, as every call comes through here: a generator takes as long as all else of it."""
+
+    __slots__ = ("_call", "_front", "_timeout")
+
+    def __init__(self, front: Front, timeout: float) -> None:
+        self._front, self._timeout = front, timeout
+
+    async def __aenter__(self) -> tuple[Running, float]:
+        self._call = call = self._front.enter()
+        if call.served_by is not None:
+            return call.served_by, self._timeout
+        try:
+            until = trio.current_time() + self._timeout
+            with trio.move_on_after(self._timeout):
+                return await call.running(), max(0.001, until - trio.current_time())
+            raise self._front.late(self._timeout)
+        except BaseException:
+            self._front.demand.leave(call)
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._front.demand.leave(self._call)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from homed.host.bulk import Bulk
 from homed.host.follow import Follower
 from homed.host.life import Cause, Life
 from homed.host.pluginlog import PluginLog
+from homed.host.refusals import Refusals
 from homed.host.states import Trust
 from homed.host.throttle import Bucket, Throttle
 from homed.proc import Child
@@ -76,7 +77,7 @@ class Caller:
         if content and methods.CONTENT not in self.capabilities:
             raise Denied(
                 f"The plugin {self.plugin} may not read the content of events: it lacks {methods.CONTENT}.",
-                detail={"plugin": self.plugin, "capability": methods.CONTENT},
+                detail={"plugin": self.plugin, "capability": methods.CONTENT, "has": sorted(self.capabilities)},
             )
         return self._session.subscribe(types, content=content, via=via)
 
@@ -119,11 +120,12 @@ class Session:
             on_broken=self._broken, on_unanswered=self._unanswered,
         )  # fmt: skip
         self._connection.on_untaken = self.bulk.untaken
-        self._calls: dict[object, str] = {}
+        self._calls: dict[object, tuple[str, Mapping[str, object]]] = {}
         slots = plan.manifest.in_flight
         self._tools, self._others = trio.Semaphore(slots), trio.Semaphore(slots)
         self._bucket = Bucket(rate=_CALLS_A_SECOND, burst=_CALLS_BURST, now=trio.current_time())
         self._complaints = Throttle(count=5, window=60.0)
+        self._refusals = Refusals(plan.name, plan.manifest.capabilities, ports.log)
         self._settings: dict[str, object] = {}
         self._settings_wake = trio.Event()
         self._follower = Follower(ports.bus, areas.rings, self._connection.notify)
@@ -159,7 +161,7 @@ class Session:
         """Before any caller wakes to the news: note what was pending, and be ready for nobody."""
         self._nursery = None
         self.bulk.end()
-        self.lost = tuple(self._calls.values())
+        self.lost = tuple(_label(*call) for call in self._calls.values())
         self._life.fell_silent()
 
     # The plugin's calls to the kernel.
@@ -170,8 +172,13 @@ class Session:
             self._life.doom(Cause.BROKEN, f"it floods homed with calls (over {_CALLS_A_SECOND:g} a second)")
             raise Unavailable("Too many calls.")
         values: Any = self.bulk.taken(params, binary=methods.BINARY.get(method, ""))
-        grants.require(self._name, self._caller.capabilities, method)
-        return await self.bulk.given(await self.ports.dispatcher.dispatch(self._caller, method, values))
+        try:
+            grants.require(self._name, self._caller.capabilities, method)
+            answer = await self.ports.dispatcher.dispatch(self._caller, method, values)
+        except Denied as error:
+            await self._refusals.note(method, error)
+            raise
+        return await self.bulk.given(answer)
 
     def notification(self, method: str, params: Mapping[str, Any]) -> None:  # noqa: ARG002 - the port says so
         """No notification from a plugin means anything yet: complain, and count it."""
@@ -191,18 +198,20 @@ class Session:
 
     async def call(self, method: str, params: Mapping[str, object], *, timeout: float) -> object:
         """Call the plugin; see `Host.call` for errors.  ``timeout`` (seconds) includes waiting for a free slot."""
-        begun = trio.current_time()
+        until = trio.current_time() + timeout
         slots = self._tools if method == methods.TOOL_INVOKE else self._others
         try:
             slots.acquire_nowait()
         except trio.WouldBlock:
             await self._wait_for(slots, timeout)
+        key = object()
+        self._calls[key] = method, params
         try:
-            with self._counted(_label(method, params)):
-                return await self._exchange(method, params, begun + timeout)
+            return await self._exchange(method, params, until)
         except HomedError as error:
             raise self._explain(error, _label(method, params), timeout) from error
         finally:
+            del self._calls[key]
             slots.release()
 
     async def _wait_for(self, slots: trio.Semaphore, timeout: float) -> None:
@@ -228,8 +237,12 @@ class Session:
 
     async def ask(self, method: str, params: Mapping[str, object], *, timeout: float | None = None) -> Any:
         """A call of the host's own (handshake, init, start), outside the in-flight limit."""
-        with self._counted(method):
+        key = object()
+        self._calls[key] = method, {}
+        try:
             return await self._connection.request(method, params, timeout=timeout)
+        finally:
+            del self._calls[key]
 
     async def ask_to_stop(self) -> None:
         """``plugin.stop``, then EOF on its stdin.  One that never came up is not asked: EOF says it all."""
@@ -271,15 +284,6 @@ class Session:
                 waiting, self._settings = self._settings, {}
                 for key, value in waiting.items():
                     await self._connection.notify(methods.SETTINGS_CHANGED, {"key": key, "value": value})
-
-    @contextmanager
-    def _counted(self, label: str) -> Iterator[None]:
-        key = object()
-        self._calls[key] = label
-        try:
-            yield
-        finally:
-            del self._calls[key]
 
     def _explain(self, error: HomedError, label: str, timeout: float) -> HomedError:
         """The same error in words that are true for whoever called."""
