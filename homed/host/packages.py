@@ -152,8 +152,9 @@ class Packages:
             status = self._external(name)
             with trio.CancelScope(shield=True, deadline=trio.current_time() + CHANGE_LIMIT):
                 await self._ports.plugins.remove(name)
-                await trio.to_thread.run_sync(self._ports.shelf.remove, name)
+                # first: after a kill in between, nothing is granted to whatever has that name next
                 await self._ports.store.write(lambda tx: _forget(tx, name, status.tools))
+                await trio.to_thread.run_sync(self._ports.shelf.remove, name)
                 if not keep_data:
                     await self._ports.settings.discard(f"plugin.{name}.")
                     await trio.to_thread.run_sync(_delete, list(self._ports.data_of(name)))

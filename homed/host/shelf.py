@@ -10,6 +10,7 @@ import hashlib
 import os
 import secrets
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from homed.errors import InvalidInput, NotFound, StorageError
@@ -76,25 +77,30 @@ class Shelf:
     def place_new(self, name: str, fresh: Path) -> Path:
         """Put the folder ``fresh`` in the place of the plugin ``name``; an old one is deleted.  Returns the folder."""
         target, old = self.place / name, self.find(name)
-        aside, placed = self._outgoing / name, False
+        aside, moved, placed, done = self._outgoing / name, False, False, False
         try:
             if old is not None:
                 self._outgoing.mkdir(mode=0o700, parents=True, exist_ok=True)
                 if os.path.lexists(aside):  # of a change whose end failed: its place has been taken since
                     self._discard(aside)
                 old.rename(aside)
+                moved = True
                 self._failpoints.reach("package.moved_out")
             fresh.rename(target)
             placed = True
             _sync(self.place)
             self._failpoints.reach("package.moved_in")
+            done = True
         except OSError as error:
             raise StorageError(f"{target} cannot be put in place: {error.strerror}.") from error
         finally:
-            if old is not None and not placed and os.path.lexists(aside):
+            if placed and not done:  # whoever hears of an error relies on it that the old one is there
+                target.rename(fresh)
+            if old is not None and moved and not done:
                 aside.rename(old)
         if old is not None:
-            self._discard(aside)
+            with suppress(StorageError):  # the new one is in place all the same; the next change deletes it, or a start
+                self._discard(aside)
         return target
 
     def remove(self, name: str) -> None:

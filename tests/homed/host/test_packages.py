@@ -266,6 +266,32 @@ async def test_a_failure_brings_the_old_one_back_with_what_it_had(tmp_path: Path
         assert await place.granted() == {"io"}
 
 
+async def test_a_new_one_does_not_get_what_the_old_one_had_because_the_end_failed(tmp_path: Path) -> None:
+    async with placed(tmp_path) as place:
+        await place.install(place.package(capabilities=["io"]), "io")
+    points = RaiseAt("package.moved_in", StorageError("the disk is on fire"))
+    async with placed(tmp_path, points) as place:
+        with pytest.raises(StorageError, match="on fire"):
+            await place.install(place.package(version="2.0", capabilities=["io"]))
+        assert (place.host.status("hello").version, await place.granted()) == ("1.0", {"io"})
+        assert (place.data / "plugins" / "hello" / "v1.0.txt").exists()
+    async with placed(tmp_path) as place:
+        (place.data / "plugins" / ".packages" / "removed").write_text("in the way of deleting the old one")
+        await place.install(place.package(version="3.0", capabilities=["io"]))
+        assert (place.host.status("hello").version, await place.granted()) == ("3.0", frozenset())
+        assert (place.data / "plugins" / "hello" / "v3.0.txt").exists()
+
+
+async def test_a_kill_while_one_is_removed_leaves_no_grants_for_the_next_of_that_name(tmp_path: Path) -> None:
+    async with placed(tmp_path) as place:
+        await place.install(place.package(capabilities=["io"]), "io")
+    async with placed(tmp_path, RaiseAt("package.moved_away", StorageError("killed here"))) as place:
+        with pytest.raises(StorageError, match="killed here"):
+            await place.packages.remove("hello", keep_data=True)
+        assert not (place.data / "plugins" / "hello").exists()
+        assert await place.granted() == frozenset()
+
+
 async def test_whoever_asked_may_go_away_in_the_middle(tmp_path: Path) -> None:
     async with placed(tmp_path) as place:
         await place.install(place.package())
