@@ -127,8 +127,8 @@ class Loop:
         text = WITHHELD.format(plugin=staged.closed) if staged.closed else staged.text("raw_message")
         await self._journal.heard(turn, self._heard(text, withheld=bool(staged.closed)))
         if staged.closed:
-            error = f"The message was not taken: {staged.closed}, which must check it first, could not."
-            raise Ended(Ending(turn.outcome(InputState.REFUSED, error=error, hint=_start(staged.closed))))
+            error = f"The message was not taken: {staged.closed}, which must check it first, could not ({staged.why})."
+            raise Ended(Ending(turn.outcome(InputState.REFUSED, error=error, hint=staged.remedy)))
         self._jump(turn, staged)
 
     async def _hear_unchecked(self, turn: Turn) -> None:
@@ -149,8 +149,8 @@ class Loop:
             turn, "pre_action", {"raw_message": turn.input.text, "context_msgs": self._context.as_fields(turn)}
         )
         if staged.closed:
-            error = f"Not answered: {staged.closed}, which must prepare each answer, failed."
-            raise Ended(self._failed(turn, error, _start(staged.closed)))
+            error = f"Not answered: {staged.closed}, which must prepare each answer, could not ({staged.why})."
+            raise Ended(self._failed(turn, error, staged.remedy))
         self._jump(turn, staged)
         self._context.apply(turn, staged)
 
@@ -223,8 +223,8 @@ class Loop:
         }
         staged = await self._stages.run(turn, "post_action", fields)
         if staged.closed:
-            error = f"The answer was withheld: {staged.closed}, which must check it first, could not."
-            raise Ended(self._failed(turn, error, _start(staged.closed)))
+            error = f"The answer was withheld: {staged.closed}, which must check it first, could not ({staged.why})."
+            raise Ended(self._failed(turn, error, staged.remedy))
         self._jump(turn, staged)
         return staged
 
@@ -286,8 +286,8 @@ class Loop:
         text = draft.text if draft else ""
         staged = await self._stages.run(turn, "before_output", {"final_text": text})
         if staged.closed:
-            error = f"The answer was withheld: {staged.closed}, which must check it first, could not."
-            outcome = turn.outcome(InputState.FAILED, error=error, hint=_start(staged.closed))
+            error = f"The answer was withheld: {staged.closed}, which must check it first, could not ({staged.why})."
+            outcome = turn.outcome(InputState.FAILED, error=error, hint=staged.remedy)
             return Ending(outcome, (_instead(WITHHELD.format(plugin=staged.closed)),))
         final = staged.response if staged.response is not None else staged.text("final_text")
         final = self._ports.redactor.redact(final)
@@ -313,10 +313,6 @@ class Loop:
 
 def _group(scope: str) -> str:
     return scope.split(":", 2)[2] if scope.startswith("group:") else ""
-
-
-def _start(plugin: str) -> str:
-    return f"Start it again: homed plugin start {plugin}"
 
 
 def _draft(answer: NewEvent) -> NewEvent:

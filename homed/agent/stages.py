@@ -15,7 +15,7 @@ from homed.agent.journal import Journal
 from homed.agent.ports import AgentPorts
 from homed.agent.turn import Turn
 from homed.config.definitions import STAGE_TIMEOUT
-from homed.errors import HomedError
+from homed.errors import HomedError, TimedOut
 from homed.host.registry import StageEntry
 from homed.host.states import Trust
 from homed.wire.methods import STAGE_INVOKE
@@ -25,16 +25,31 @@ NEEDS = ("events", "identity", "segment")
 
 CLOSED = "closed"
 OWN_TOOLS = "own-tools"
+NOT_RUNNING = "it is not running"
+NO_ROOM = "there was no room to show it the conversation"
 CHECKING_ANSWERS = ("post_action", "before_output")
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """What a stage left.  ``closed`` names the plugin whose failure closes the stage: its text must be withheld."""
+    """What a stage left.  ``closed`` names the plugin whose failure closes the stage: its text must be withheld.
+
+    ``why`` says in a clause how that one failed.  Nothing in it is the plugin's own: that may quote what it withheld.
+    """
 
     fields: Mapping[str, object]
     response: str | None = None
     closed: str = ""
+    why: str = ""
+
+    @property
+    def remedy(self) -> str:
+        """What a person can do about ``closed``."""
+        if self.why == NOT_RUNNING:
+            return f"Start it again: homed plugin start {self.closed}"
+        if self.why == NO_ROOM:
+            return "Try again; a new conversation takes less room."
+        return f"Its log says more: homed plugin logs {self.closed}"
 
     def text(self, name: str) -> str:
         """A text field; empty when it is not set."""
@@ -113,10 +128,10 @@ class Stages:
         another, the handlers of one concurrently; ``extra``, ``memory`` and ``no_memory`` stay for later stages.
         """
         now: dict[str, object] = {**turn.fields, **(fields or {}), "phase": stage}
-        closed = ""
+        closed = why = ""
         for group in self._groups(stage, owner):
             replies: list[Reply] = []
-            failed: list[StageEntry] = []
+            failed: dict[StageEntry, str] = {}
             async with _Context(self._ports, now) as context, trio.open_nursery() as nursery:
                 for entry in group:
                     nursery.start_soon(self._invoke, turn, entry, context, replies, failed)
@@ -124,7 +139,8 @@ class Stages:
             for error in errors:
                 self._note(turn, error)
             now["errors"] = list(self._errors(turn))
-            closed = next((entry.plugin for entry in failed if entry.on_failure == CLOSED), "")
+            shut = ((entry.plugin, how) for entry, how in failed.items() if entry.on_failure == CLOSED)
+            closed, why = next(shut, ("", ""))
             response = now.get("response")
             if closed or isinstance(response, str):
                 break
@@ -132,7 +148,7 @@ class Stages:
             if name in now:
                 turn.fields[name] = now[name]
         response = now.get("response")
-        return Staged(now, response if isinstance(response, str) else None, closed)
+        return Staged(now, response if isinstance(response, str) else None, closed, why)
 
     def _groups(self, stage: str, owner: str) -> list[list[StageEntry]]:
         entries = [
@@ -149,11 +165,12 @@ class Stages:
         entry: StageEntry,
         context: _Context,
         replies: list[Reply],
-        failed: list[StageEntry],
+        failed: dict[StageEntry, str],
     ) -> None:
         limit = self._ports.settings.float(STAGE_TIMEOUT)
         self._seq += 1
         own_tools = context.own_tools(entry)
+        asked = False
         try:
             if not entry.ready:
                 with trio.move_on_after(limit):  # it may be starting, or back in a second
@@ -161,11 +178,20 @@ class Stages:
             with turn.lend(self._ports.tokens, entry.plugin) as token:
                 about = {"stage": entry.stage, "seq": self._seq, "call": token}
                 call = {**about, **await context.shown(entry, own_tools)}
+                asked = True
                 result = await self._ports.host.call(entry.plugin, STAGE_INVOKE, call, timeout=limit)
             replies.append(Reply(entry.plugin, _changes(result), own_tools))
         except HomedError as error:
-            failed.append(entry)
+            failed[entry] = self._how(entry, error, limit) if asked or not self._up(entry) else NO_ROOM
             self._note(turn, {"stage": entry.stage, "plugin": entry.plugin, "error": error.message})
+
+    def _up(self, entry: StageEntry) -> bool:
+        return any(e.ready for e in self._ports.host.registry.stages(entry.stage) if e.plugin == entry.plugin)
+
+    def _how(self, entry: StageEntry, error: HomedError, limit: float) -> str:
+        if not self._up(entry):
+            return NOT_RUNNING
+        return f"it took longer than {limit:g} s" if isinstance(error, TimedOut) else "it failed"
 
     def _note(self, turn: Turn, error: Mapping[str, str]) -> None:
         turn.fields["errors"] = [*self._errors(turn), dict(error)]

@@ -209,7 +209,10 @@ class Session:
         try:
             return await self._exchange(method, params, until)
         except HomedError as error:
-            raise self._explain(error, _label(method, params), timeout) from error
+            explained = self._explain(error, _label(method, params), timeout)
+            if method == methods.STAGE_INVOKE:  # what a stage withheld is told with the plugin's name: this is why
+                await self.ports.log.note(f"{_label(method, params)} failed: {explained.message}")
+            raise explained from error
         finally:
             del self._calls[key]
             slots.release()

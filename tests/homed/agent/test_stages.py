@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from homed.agent.fields import WRITABLE
-from homed.errors import PluginFailed, Unavailable
+from homed.errors import HomedError, PluginFailed, TimedOut, Unavailable
 from homed.host.segment import Segment
 from homed.host.states import Trust
 from homed.memory import events, inputs, threads
@@ -225,10 +225,42 @@ async def test_a_checker_that_fails_withholds_the_answer_and_the_person_is_told(
         done = await agent.ask("who?")
         assert done.outcome is not None
         assert (done.state, done.outcome.text) == (InputState.FAILED, "")
-        assert "sanitizer" in done.outcome.error
-        assert "homed plugin start sanitizer" in done.outcome.hint
+        assert "sanitizer, which must check it first, could not (it failed)" in done.outcome.error
+        assert "homed plugin logs sanitizer" in done.outcome.hint
         assert "secret things" not in str(agent.notices)
         assert "secret things" not in str((await agent.history(done.thread))["events"])
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (TimedOut("closed took longer than 30 s: 'secret things'"), "it took longer than 10 s"),
+        (PluginFailed("closed: cannot read 'secret things'"), "it failed"),
+    ],
+)
+async def test_why_a_checker_could_not_is_told_in_words_of_ours_as_its_own_may_quote_what_it_withheld(
+    tmp_path: Path, error: HomedError, why: str
+) -> None:
+    async def break_down(fields: Fields) -> Mapping[str, object]:
+        raise error
+
+    host = FakeHost()
+    host.stage("before_output", break_down, plugin="closed", on_failure="closed")
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("secret things")), host=host)) as agent:
+        done = await agent.ask("who?")
+        assert done.outcome is not None
+        assert done.outcome.error == f"The answer was withheld: closed, which must check it first, could not ({why})."
+        assert "secret" not in str(done.outcome)
+
+
+async def test_a_checker_that_does_not_run_is_told_with_how_to_start_it(tmp_path: Path) -> None:
+    host = FakeHost()
+    host.stage("before_output", fails, plugin="closed", on_failure="closed", ready=False)
+    async with running_agent(tmp_path, Setup(host=host)) as agent:
+        done = await agent.ask("who?")
+        assert done.outcome is not None
+        assert "closed, which must check it first, could not (it is not running)" in done.outcome.error
+        assert done.outcome.hint == "Start it again: homed plugin start closed"
 
 
 async def test_a_stored_answer_is_not_in_the_history_before_its_last_check(tmp_path: Path) -> None:
@@ -397,6 +429,21 @@ async def test_a_conversation_is_not_named_by_what_was_said_to_be_private_later(
         assert (await agent.history(other.thread))["thread"]["title"] == "something else"
 
 
+async def test_no_handler_makes_public_what_the_person_said_to_be_private(tmp_path: Path) -> None:
+    async def public(_: Fields) -> Mapping[str, object]:
+        return {"no_memory": False}
+
+    host = FakeHost()
+    for stage in ("on_input", "pre_action", "post_action", "before_output"):
+        host.stage(stage, public, trust=Trust.EXTERNAL)
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("ok")), host=host)) as agent:
+        done = await agent.ask("my secret diagnosis is malaria", no_memory=True)
+        turn = await agent.store.read(lambda tx: events.of_turn(tx, done.turn))
+        assert all(event.no_memory for event in turn)
+        assert (await agent.history(done.thread))["thread"]["title"] == ""
+        assert [said["error"] for said in agent.of("stage")] == ["no_memory: what was said to be private stays so"] * 4
+
+
 async def test_no_memory_from_on_input_outlives_a_crash(tmp_path: Path) -> None:
     async def private(_: Fields) -> Mapping[str, object]:
         return {"no_memory": True}
@@ -482,7 +529,7 @@ async def test_a_context_that_does_not_fit_is_an_error_and_never_cut(tmp_path: P
             done = await agent.ask("x" * 20_000)
             assert done.state is InputState.FAILED
             assert done.outcome is not None
-            assert "closed, which must prepare each answer, failed" in done.outcome.error
+            assert "closed, which must prepare each answer, could not (there was no room" in done.outcome.error
 
 
 async def test_a_plugin_from_outside_is_shown_what_its_stage_may_change_and_whose_message_it_is(tmp_path: Path) -> None:

@@ -400,6 +400,9 @@ async def test_a_call_outside_a_plugins_capabilities_is_refused_on_the_wire_with
         assert refused["data"]["code"] == "denied"
         unknown = (await invoke(host, "good", do="call", method="os.system"))["error"]
         assert (unknown["code"], unknown["data"]["code"]) == (-32601, "not_found")
+        lines = host.logs("good", 10)
+        assert [line for line in lines if line.startswith("refused admin.status: The plugin good may not call")]
+        assert not [line for line in lines if "os.system" in line]
     assert [call[:2] for call in dispatcher.calls] == [("good", "io.inject")]
 
 
