@@ -185,10 +185,10 @@ class Dispatch:
 
     async def _result(self, turn: Turn, case: _Case) -> Result:
         call, entry = case.call, case.entry
+        self._count(turn)
         if entry is None:
             known = ", ".join(e.name for e in await self._catalogue.offered(turn)) or "none"
             return Result(ERROR, refusal("unknown_tool", field=call.name, hint=f"Tools there are: {known}."))
-        self._count(turn)
         if case.above:
             self._bound(entry, case.above)
         checked = check(entry.parameters, call.arguments, call.raw)

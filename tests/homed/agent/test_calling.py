@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from homed.agent.calling import WAITING
-from homed.agent.dispatch import DEPTH, GUEST_CALLS, Result
+from homed.agent.dispatch import CALLS, DEPTH, GUEST_CALLS, Result
 from homed.agent.levels import clamped
 from homed.agent.turn import Turn
 from homed.builtin.coldcontext import ColdQuery
@@ -211,6 +211,24 @@ async def test_a_guests_turn_stays_a_guests(tmp_path: Path) -> None:
     ran = [result for result in found if result.status == "ok"]
     assert len(ran) == GUEST_CALLS - 2  # the outer call and the refused one count too
     assert "limit" in found[-1].text
+
+
+@pytest.mark.parametrize("tool", ["look", "nothing"])
+async def test_a_plugin_that_goes_on_calling_past_the_limit_fills_no_store(tmp_path: Path, tool: str) -> None:
+    refused: list[str] = []
+
+    async def do(agent: Agent, token: CallIdentity) -> object:
+        for _ in range(CALLS * 4):
+            try:
+                await agent.conversations.calling.call(token, tool, {"n": 1})
+            except Denied as error:
+                refused.append(error.message)
+        return "x"
+
+    done = await Steps(do).ask(tmp_path)
+    assert len(done.inner) < CALLS * 2
+    assert len(refused) > CALLS
+    assert "limit" in refused[0]
 
 
 async def test_strangers_words_within_a_call_taint_its_result_and_the_turn(tmp_path: Path) -> None:
