@@ -2,7 +2,7 @@
 
 Handlers of one order group all see the same fields and answer with those they changed.  Changes are applied one reply
 after another: a scalar both changed goes to the later one and the clash is noted; lists merge by the ``id`` of their
-elements, ``extra`` by its keys; never set is not the same as set to empty.
+elements, ``extra`` by its keys; ``no_memory`` is only ever set; never set is not the same as set to empty.
 """
 
 from __future__ import annotations
@@ -129,6 +129,10 @@ def _apply(
     plugin: str,
 ) -> str:
     """Apply one change in place; the text of a clash, or nothing."""
+    if name == "no_memory":  # whoever says that something is private is heard; nobody takes it back
+        taken_back = bool(merged.get(name)) and not value
+        merged[name] = merged.get(name) or value
+        return "no_memory: what was said to be private stays so" if taken_back else ""
     if name in LISTS and isinstance(value, list):
         merged[name], clashes = _merge_elements(_elements(base, name), _elements(merged, name), value)
     elif name == "extra" and isinstance(value, dict):
