@@ -27,7 +27,9 @@ import copy
 import functools
 import inspect
 import logging
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -35,7 +37,7 @@ from typing import Any
 import outcome
 import trio
 
-from homed.errors import HomedError, Stopped, Unavailable
+from homed.errors import Stopped, Unavailable
 from homed.sdk.client import Context, Kernel, Link
 from homed.sdk.entry import run as _run
 from homed.sdk.plugin import Plugin
@@ -95,7 +97,6 @@ class _Driver:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._over: asyncio.Event | None = None
         self._portal: _Portal | None = None
 
     @asynccontextmanager
@@ -103,18 +104,16 @@ class _Driver:
         """The loop, for the length of the block; then all its tasks are cancelled."""
         token = trio.lowlevel.current_trio_token()
         ready = trio.Event()
+        leave: Future[None] = Future()  # heard by the loop also if it is set before there is one
         async with trio.open_nursery() as nursery:
             self._portal = _Portal(token, nursery)
-            nursery.start_soon(trio.to_thread.run_sync, self._thread, token, ready)
-            await ready.wait()
+            nursery.start_soon(trio.to_thread.run_sync, self._thread, token, ready, leave)
             try:
+                await ready.wait()
                 yield
             finally:
-                loop, over = self._loop, self._over
                 self._loop = None
-                if loop is not None and over is not None:
-                    with suppress(RuntimeError):
-                        loop.call_soon_threadsafe(over.set)
+                leave.set_result(None)
         self._portal = None
 
     def on_asyncio(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -175,18 +174,17 @@ class _Driver:
             loop.call_soon_threadsafe(cancel)
             await job.done.wait()
 
-    def _thread(self, token: trio.lowlevel.TrioToken, ready: trio.Event) -> None:
+    def _thread(self, token: trio.lowlevel.TrioToken, ready: trio.Event, leave: Future[None]) -> None:
         loop = asyncio.new_event_loop()
         try:
-            loop.run_until_complete(self._main(token, ready))
+            loop.run_until_complete(self._main(token, ready, leave))
         finally:
             loop.close()
 
-    async def _main(self, token: trio.lowlevel.TrioToken, ready: trio.Event) -> None:
-        self._over = asyncio.Event()
+    async def _main(self, token: trio.lowlevel.TrioToken, ready: trio.Event, leave: Future[None]) -> None:
         self._loop = loop = asyncio.get_running_loop()
         token.run_sync_soon(ready.set)
-        await self._over.wait()
+        await asyncio.wrap_future(leave)
         left = asyncio.all_tasks(loop) - {asyncio.current_task(loop)}
         for task in left:
             task.cancel()
@@ -254,7 +252,7 @@ class _AsyncioLink:
             with scope:
                 try:
                     value = await self._link.request(method, params, timeout=timeout)
-                except HomedError as error:
+                except Exception as error:  # noqa: BLE001 - handed to whoever waits, like any of its own
                     settle(None, error)
                 else:
                     settle(value, None)
@@ -280,7 +278,7 @@ class _Leases(Kernel):
     @asynccontextmanager
     async def busy(self, lease: str) -> AsyncIterator[None]:
         """As `Kernel.busy`."""
-        own = f"{lease[:40]}:{id(object()):x}"
+        own = f"{lease[:40]}:{secrets.token_hex(4)}"  # two blocks of one name are two leases
         await self.call("core.busy", {"lease": own, "held": True})
         try:
             yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import logging
 import os
 import signal
@@ -68,6 +69,9 @@ def take_wires() -> tuple[int, int]:
     if null != 0:
         os.close(null)
     os.dup2(2, 1)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # what is printed stands in the log at once, whatever started the process and how
+        sys.stdout.reconfigure(line_buffering=True)
     return source, sink
 
 

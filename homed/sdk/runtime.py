@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 _NOTICES = 4096
 """Notices that may wait for a slow ``@on`` handler (a minute of a fast stream); then the oldest are lost, counted."""
 _NO_RINGS: Mapping[str, RingFds] = {}
+_NOT_ITS_OWN = (trio.Cancelled, KeyboardInterrupt)
+"""What goes through a handler and is meant for others."""
 _THREADS = 16
 """Plain-function handlers at once; the kernel sends fewer."""
 
@@ -168,7 +170,7 @@ class Runtime:
                 content = await self._invoke(tool.function, self._context(params), **tool.bind(args))
             elif dynamic is not None:
                 content = await self._invoke(dynamic, self._context(params), name, args)
-        except (Exception, SystemExit) as error:
+        except Exception as error:
             known = homed_error(error)
             if self._work.cancel_called and isinstance(known, Stopped):
                 raise  # plugin.stop ended it: that is no result of the tool
@@ -225,11 +227,22 @@ class Runtime:
         raise Stopped(f"The plugin {self._plugin.name} is stopping.")
 
     async def _call(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        """Call a handler: async on Trio, plain in a thread, which a cancellation cannot end and therefore waits for."""
+        """Call a handler: async on Trio, plain in a thread, which a cancellation cannot end and therefore waits for.
+
+        What would end the process, such as ``sys.exit``, fails this call only: others run beside it.
+        """
         call = functools.partial(function, *args, **named)
-        if inspect.iscoroutinefunction(function):
-            return await call()
-        return await trio.to_thread.run_sync(call, limiter=self._threads)
+        try:
+            if inspect.iscoroutinefunction(function):
+                return await call()
+            return await trio.to_thread.run_sync(call, limiter=self._threads)
+        except BaseException as error:
+            if isinstance(error, (Exception, *_NOT_ITS_OWN)):
+                raise
+            if isinstance(error, BaseExceptionGroup) and (ours := error.subgroup(_NOT_ITS_OWN)) is not None:
+                raise ours from None
+            log.exception("a handler would have ended the plugin")
+            raise HomedError(_said(error)) from error
 
     def _context(self, params: Mapping[str, Any]) -> Context:
         about = params.get("context", {})
@@ -285,6 +298,12 @@ class Runtime:
                 await self._call(handler, *args)
             except Exception:
                 log.exception("the handler of %s failed", name)
+
+
+def _said(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"
 
 
 def registrations(plugin: Plugin) -> dict[str, Any]:

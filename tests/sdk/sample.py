@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 
 import trio
@@ -26,7 +25,6 @@ async def sample_echo(ctx: sdk.Context, text: str) -> str:
 def sample_noise(ctx: sdk.Context) -> str:
     """Write to stdout in every way there is."""
     print("a print 🔄")
-    sys.stdout.flush()
     subprocess.run(["echo", "a child"], check=True)
     subprocess.run(["sh", "-c", "echo a grandchild; echo x >&0"], check=False)
     return "quiet"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import trio
 from homed import sdk
 from homed.errors import ConfigError, Denied
 from homed.sdk import aio
+from homed.sdk.areas import BulkLink
 from homed.sdk.check import check
 from homed.sdk.pack import describe
 from homed.sdk.testing import harness
@@ -206,6 +208,67 @@ async def test_a_start_that_fails_leaves_no_thread_behind() -> None:
         with pytest.raises(ConfigError, match="Not in this mood"):
             await kernel.start({"mood": "bad"}, Path())
     assert threading.active_count() <= before + 1, "but Trio's own, which waits for more work"
+
+
+async def test_two_blocks_of_one_name_are_two_leases() -> None:
+    plugin = sdk.Plugin("sample")
+
+    @plugin.tool(cls="read")
+    async def often(ctx: sdk.Context) -> str:
+        async with AsyncExitStack() as stack:
+            for _ in range(20):
+                await stack.enter_async_context(ctx.busy("terminal"))
+        return "done"
+
+    async with harness(aio.adapted(plugin)) as kernel:
+        await kernel.invoke("often")
+        leases = [call.params["lease"] for call in kernel.calls if call.method == "core.busy"]
+    assert len(set(leases)) == 20
+    assert leases == [*leases[:20], *reversed(leases[:20])]
+
+
+async def test_whatever_a_call_raises_is_its_caller_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin = sdk.Plugin("sample")
+
+    async def broken(*_: object, **__: object) -> object:
+        await trio.lowlevel.checkpoint()
+        raise ZeroDivisionError("on the way")
+
+    @plugin.tool(cls="read")
+    async def ask(ctx: sdk.Context) -> object:
+        return await ctx.call("core.settings_get", {"key": "a"})
+
+    @plugin.tool(cls="read")
+    async def add(ctx: sdk.Context) -> int:
+        return 2
+
+    async with harness(aio.adapted(plugin)) as kernel:
+        monkeypatch.setattr(BulkLink, "request", broken)
+        assert (await kernel.invoke("ask")).content == "ZeroDivisionError: on the way"
+        assert (await kernel.invoke("add")).content == 2
+
+
+async def test_a_stop_that_comes_before_the_loop_is_there_ends_it_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, made, go = threading.active_count(), threading.Event(), threading.Event()
+    usual = asyncio.new_event_loop
+
+    def late() -> asyncio.AbstractEventLoop:
+        made.set()
+        go.wait(5)
+        return usual()
+
+    monkeypatch.setattr(asyncio, "new_event_loop", late)
+    async with trio.open_nursery() as nursery:
+
+        async def cancel() -> None:
+            await trio.to_thread.run_sync(made.wait, 5)
+            nursery.cancel_scope.cancel()
+            go.set()
+
+        nursery.start_soon(cancel)
+        async with aio._Driver().running():
+            nursery.start_soon(trio.sleep_forever)  # not reached
+    assert threading.active_count() <= before + 2, "but Trio's own, which wait for more work"
 
 
 async def test_what_is_declared_is_the_same() -> None:

@@ -47,7 +47,7 @@ class Plugin:
 @asynccontextmanager
 async def sample(data_dir: Path) -> AsyncIterator[Plugin]:
     mark = f"t{secrets.token_hex(4)}"
-    env = {name: value for name, value in os.environ.items() if name != "HOMED_MARK"}
+    env = {name: value for name, value in os.environ.items() if name not in ("HOMED_MARK", "PYTHONUNBUFFERED")}
     async with spawn(Command((sys.executable, str(SAMPLE)), ROOT, env), mark=mark) as child:
         broken: list[str] = []
         connection = Connection(child.stdout, child.stdin, NoHandler(), on_broken=broken.append)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,6 +64,9 @@ async def test_the_context_says_for_whom_it_runs() -> None:
         (ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero"),
         (sdk.ConfigError("No key.", hint="Set one."), "No key. Set one."),
         (SystemExit(3), "SystemExit: 3"),
+        (BaseExceptionGroup("nursery", [SystemExit(3)]), "SystemExit: 3"),
+        (GeneratorExit("over"), "GeneratorExit: over"),
+        (asyncio.CancelledError("x"), "CancelledError: x"),
     ],
 )
 async def test_whatever_a_tool_raises_is_its_result_and_the_plugin_lives_on(
@@ -76,6 +81,52 @@ async def test_whatever_a_tool_raises_is_its_result_and_the_plugin_lives_on(
     async with harness(plugin) as kernel:
         result = await kernel.invoke("fail")
         assert (result.content, result.is_error) == (text, True)
+        await kernel.call(methods.PING)
+
+
+async def test_a_handler_that_would_end_the_process_fails_alone(caplog: pytest.LogCaptureFixture) -> None:
+    plugin = sdk.Plugin("a")
+
+    @plugin.stage("on_input")
+    def stage(ctx: sdk.Context, fields: Mapping[str, Any]) -> None:
+        sys.exit("stage")
+
+    @plugin.output("o")
+    async def output(ctx: sdk.Context, content: object) -> str:
+        raise BaseExceptionGroup("nursery", [SystemExit("output")])
+
+    @plugin.on("event")
+    async def hear(notice: sdk.Notice) -> None:
+        heard.set()
+        raise SystemExit("event")
+
+    heard = trio.Event()
+    async with harness(plugin) as kernel:
+        with pytest.raises(HomedError, match="SystemExit: stage"):
+            await kernel.stage("on_input", {})
+        with pytest.raises(HomedError, match="SystemExit: output"):
+            await kernel.output("o", "x")
+        await kernel.emit("turn")
+        await heard.wait()
+        await kernel.call(methods.PING)
+
+
+async def test_a_cancellation_comes_through_a_handler_that_also_wants_to_end(caplog: pytest.LogCaptureFixture) -> None:
+    plugin = sdk.Plugin("a")
+
+    @plugin.tool()
+    async def stubborn(ctx: sdk.Context) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.sleep_forever)
+            try:
+                await trio.sleep_forever()
+            finally:
+                raise SystemExit(3)
+
+    async with harness(plugin) as kernel:
+        with trio.move_on_after(0.05) as limit:
+            await kernel.invoke("stubborn")
+        assert limit.cancelled_caught
         await kernel.call(methods.PING)
 
 
