@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import areas, client, launch, memory, ring, stages, start, stop, turn, wire
+from benchmarks import areas, client, launch, memory, ring, stages, start, stop, storm, turn, wire
 from benchmarks.figures import Figure
 
 ROOT = Path(__file__).parent.parent
@@ -24,6 +24,7 @@ SUITES = {
     "launch": launch.measure,
     "client": client.measure,
     "stop": stop.measure,
+    "storm": storm.measure,
 }
 
 
