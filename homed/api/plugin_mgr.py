@@ -12,7 +12,7 @@ from homed.errors import Conflict
 from homed.host.discover import Broken
 from homed.host.review import capabilities_to_wire, described
 from homed.host.states import PluginStatus, Trust
-from homed.wire.methods import CAPABILITIES
+from homed.wire.methods import CAPABILITIES, PACKAGED_ONLY
 
 _MAX_PATH = 4096
 
@@ -108,7 +108,7 @@ async def info(call: PeerCall[OfPlugin]) -> Mapping[str, object]:
     if isinstance(found, Broken):
         return {**status.wire(), **shown, "errors": list(found.errors)}
     wanted = found.manifest.capabilities
-    given = await call.ports.packages.granted(name) if external else frozenset(wanted)
+    given = await call.ports.packages.granted(name) - PACKAGED_ONLY if external else frozenset(wanted)
     about = {key: value for key, value in described(found.manifest).items() if key != "tools"}
     return {
         **about, **status.wire(), **shown, "errors": [], "tools": described(found.manifest)["tools"],

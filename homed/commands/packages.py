@@ -108,11 +108,20 @@ def review_text(found: dict[str, Any]) -> str:
 
 def _parts(found: dict[str, Any]) -> list[str]:
     lines = [f"  tool        {tool['name']} ({tool['class']})" for tool in found["tools"]]
-    lines += [f"  stage       {stage['stage']} ({stage['scope']})" for stage in found["stages"]]
+    lines += [f"  stage       {_stage(stage)}" for stage in found["stages"]]
     for kind in ("inputs", "outputs"):
         if found[kind]:
             lines.append(f"  {kind:<11} {', '.join(found[kind])}")
     return lines
+
+
+def _stage(stage: dict[str, Any]) -> str:
+    """A stage handler in words: what passes it, when, and what its failure comes to."""
+    every = "every turn: it sees and can change what passes"
+    where = "calls of its own tools, nothing else" if stage["scope"] == "own-tools" else every
+    closed = stage["on_failure"] == "closed"
+    fails = "what it should have checked is withheld" if closed else "what it should have seen passes"
+    return f"{stage['stage']} ({stage['scope']}): {where}; order {stage['order']}; when it fails, {fails}"
 
 
 def _info(args: argparse.Namespace) -> int:
@@ -127,6 +136,8 @@ def _info(args: argparse.Namespace) -> int:
         lines.append(f"  installed   {when(came['installed_at'])} from {came['source']}, sha256 {came['sha256']}")
     lines += [f"  wrong       {error}" for error in found["errors"]]
     if not found["errors"]:
+        if found["needs"]:
+            lines.append(f"  needs       {', '.join(found['needs'])}")
         lines += _parts(found)
         lines += [f"  may         {one['name']}: {one['what']}" for one in found["capabilities"] if one["granted"]]
         lines += [f"  may not     {one['name']}: {one['what']}" for one in found["capabilities"] if not one["granted"]]

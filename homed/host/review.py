@@ -87,7 +87,10 @@ def described(manifest: Manifest) -> dict[str, object]:
             {"name": t.name, "description": t.description, "class": t.tool_class, "confirm": t.confirm}
             for t in manifest.tools
         ],
-        "stages": [{"stage": s.stage, "scope": s.scope, "on_failure": s.on_failure} for s in manifest.stages],
+        "stages": [
+            {"stage": s.stage, "scope": s.scope, "order": s.order, "on_failure": s.on_failure} for s in manifest.stages
+        ],
+        "needs": list(manifest.needs),
         "inputs": list(manifest.inputs), "outputs": [o.name for o in manifest.outputs],
     }  # fmt: skip
 
