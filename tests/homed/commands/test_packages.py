@@ -17,7 +17,6 @@ from homed.errors import InvalidInput
 FOUND: dict[str, Any] = {
     "name": "hello", "version": "1.0", "description": "Greets.", "author": "A", "license": "MIT", "homepage": "",
     "entry": "python x.py", "tools": [{"name": "hello_greet", "class": "read"}],
-    
     "stages": [
         {"stage": "on_input", "scope": "global", "order": 5, "on_failure": "closed"},
         {"stage": "after_toolcall", "scope": "own-tools", "order": 0, "on_failure": "open"},
@@ -42,7 +41,8 @@ def test_everything_that_matters_is_shown() -> None:
         "hello 1.0: Greets.", "replaces    0.9 (newer)", "by          A", "runs        python x.py", "ab" * 32,
         "hello_greet (read)", "on_input (global): every turn",
         "order 5; when it fails, what it should have checked is withheld",
-        "after_toolcall (own-tools): calls of its own tools, nothing else; order 0; when it fails, what it should have", "outputs     out", "io (has it already): Talk.", "llm (new): Ask.",
+        "after_toolcall (own-tools): calls of its own tools, nothing else; order 0; when it fails, what it should have",
+        "outputs     out", "io (has it already): Talk.", "llm (new): Ask.",
         "admin (cannot have it): All.", "! It is odd.",
     ):  # fmt: skip
         assert part in text, part
