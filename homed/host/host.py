@@ -93,9 +93,7 @@ class Host:
         self._found, self._ports, self._policy = found, ports, policy or Policy()
         self._family = hashlib.sha256(str(ports.data.resolve()).encode()).hexdigest()[:8]
         paths = Paths(ports.data)
-        self._roster = Roster(
-            lambda name: PluginLog(ports.data / "logs" / f"{name}.log", ports.redact), ports.wall
-        )  # fmt: skip
+        self._roster = Roster(lambda name: PluginLog(ports.data / "logs" / f"{name}.log", ports.redact), ports.wall)
         self._rings, self.segment = Rings(ports.bus), Segment()
         launch = LaunchPorts(
             self._family, ports.child_env, ports.config_for, paths.plugin_data,
@@ -215,17 +213,19 @@ class Host:
         """As `reload`, with what ``make`` makes while nothing of the old one runs; if it raises, that one is back."""
 
         async def change() -> None:
-            old, failed = self._roster.found(name), None
+            old, failed = self._roster.found(name), list[Exception]()
             await self._take_down(name, "it is being replaced")
             try:
                 new: Installed | Broken = await make()
-                await self._history.pardon(name)
-            except HomedError as error:
-                new, failed = old, error
+            except Exception as error:  # noqa: BLE001 - raised below, once the old one is back
+                new, failed = old, [error]
+            if not failed:
+                with suppress(StorageError):  # it is in place all the same
+                    await self._history.pardon(name)
             if isinstance(new, Installed):
                 await self._bring(new)
-            if failed is not None:
-                raise failed
+            if failed:
+                raise failed[0]
 
         await self._apart(change)
         return await self._settled(name)
@@ -233,15 +233,22 @@ class Host:
     async def remove(self, name: str) -> None:
         """End a plugin and forget it: its names, settings' definitions, schedules, lists of tools and history.
 
-        Its files and its data folder are the caller's to remove, once this returned.  `NotFound`.
+        Its files and its data folder are the caller's to remove, once this returned.  After an error it is back.
         """
 
         async def change() -> None:
-            self._roster.require(name)
+            found, failed = self._roster.found(name), list[StorageError]()
             await self._take_down(name, "it is being removed")
+            try:
+                for forget in (self._schedules.forget, self._tools.forget, self._history.forget):
+                    await forget(name)
+            except StorageError as error:
+                failed.append(error)
+            if failed:
+                if isinstance(found, Installed):
+                    await self._bring(found)
+                raise failed[0]
             self._roster.drop(name)
-            for forget in (self._schedules.forget, self._tools.forget, self._history.forget):
-                await forget(name)
 
         await self._apart(change)
 
@@ -349,14 +356,16 @@ class Host:
 
     async def _apart(self, change: Callable[[], Awaitable[None]]) -> None:
         """One change after another, in a task of ours: a plugin that asks for its own reload is gone before its end."""
-        done, failures = trio.Event(), list[HomedError]()
+        done, failures = trio.Event(), list[Exception]()
 
         async def run() -> None:
             try:
                 async with self._one_change:
                     self._open()
                     await change()
-            except HomedError as error:
+            except Exception as error:  # noqa: BLE001 - raised where it was asked for: all plugins live in this nursery
+                if not isinstance(error, HomedError):
+                    _log.exception("a change of plugins failed")
                 failures.append(error)
             finally:
                 done.set()

@@ -56,11 +56,6 @@ class Roster:
         if name in self._supervisors:
             raise Conflict(f"There is a plugin {name} already.", hint="Reload it, or remove it first.")
 
-    def require(self, name: str) -> None:
-        """`NotFound` when there is nothing of this name, usable or not."""
-        if name not in self._supervisors and name not in self._broken:
-            raise _unknown(name)
-
     def get(self, name: str) -> Supervisor | None:
         """A plugin that can be used, if there is one of that name."""
         return self._supervisors.get(name)

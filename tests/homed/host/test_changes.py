@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import trio
 
-from homed.errors import ConfigError, Conflict, HomedError, NotFound, Unavailable
+from homed.errors import ConfigError, Conflict, HomedError, NotFound, StorageError, Unavailable
 from homed.host import launch
 from homed.host.discover import Broken, Installed
 from homed.host.host import Host
@@ -196,3 +196,44 @@ async def test_a_new_broken_one_gives_way_to_a_usable_one(tmp_path: Path) -> Non
         await host.remove("mole")
         with pytest.raises(NotFound):
             host.status("mole")
+
+
+async def test_a_fault_of_ours_in_a_change_is_told_to_whoever_asked_and_takes_no_plugin_down(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def make() -> Installed:
+        await trio.lowlevel.checkpoint()
+        raise PermissionError(13, "the folder of plugins cannot be read")
+
+    async with changing(tmp_path, manifest("good"), manifest("other")) as (host, _):
+        await host.wait_started()
+        pid = host.status("other").pid
+        with pytest.raises(PermissionError):
+            await host.replace("good", make)
+        await host.wait_ready("good")
+        assert await invoke(host, "good", a=1) == {"a": 1}
+        assert host.status("other").pid == pid
+    assert "a change of plugins failed" in caplog.text
+
+
+async def test_on_a_full_disk_a_new_one_runs_all_the_same_and_one_that_cannot_be_forgotten_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with changing(tmp_path) as (host, _):
+        await host.add(installed(tmp_path, "good"))
+
+        async def full(_plugin: str) -> None:
+            await trio.lowlevel.checkpoint()
+            raise StorageError("No space is left.")
+
+        monkeypatch.setattr(host._history, "pardon", full)
+        assert (await host.reload("good", installed(tmp_path, "good", version="2.0"))).version == "2.0"
+        with monkeypatch.context() as patched:
+            patched.setattr(host._history, "forget", full)
+            with pytest.raises(StorageError):
+                await host.remove("good")
+        with trio.fail_after(10):
+            await host.wait_ready("good")
+        assert await invoke(host, "good", a=1) == {"a": 1}
+        await host.remove("good")
+        assert host.statuses() == []
