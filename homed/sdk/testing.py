@@ -186,6 +186,16 @@ def defaults(plugin: Plugin) -> dict[str, Any]:
     return {setting.key: setting.default for setting in load_manifest(plugin.folder).settings}
 
 
+class _Failed(contextlib.AbstractContextManager["_Failed", bool]):
+    """Holds what went wrong in a test until the plugin has ended, for a nursery would wrap it in a group."""
+
+    error: Exception | None = None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        self.error = error if isinstance(error, Exception) else None
+        return self.error is not None
+
+
 async def _run(plugin: Plugin, wire: MemoryStream) -> None:
     """The plugin's process, so to speak: when it ends its pipes close."""
     try:
@@ -215,12 +225,19 @@ async def harness(
             fake._connection = Connection(ours, ours, fake)
             await nursery.start(fake._connection.run)
             nursery.start_soon(_run, plugin, theirs)
-            if start:
-                await fake.start(settings or {}, folder)
-            yield fake
+            failed = _Failed()
+            with failed:
+                if start:
+                    await fake.start(settings or {}, folder)
+                yield fake
+            if failed.error is not None:
+                nursery.cancel_scope.cancel()
+                await trio.lowlevel.checkpoint()
             with contextlib.suppress(HomedError):  # a plugin already gone needs no stop
                 await fake.call(methods.STOP)
             await ours.aclose()
+    if failed.error is not None:
+        raise failed.error
 
 
 _STDERR = 65536
@@ -245,13 +262,20 @@ async def program(
             fake._connection = Connection(child.stdout, child.stdin, fake)
             nursery.start_soon(fake.listen, child.stderr)
             await nursery.start(fake._connection.run)
-            await fake.start(settings or {}, data)
-            yield fake
+            failed = _Failed()
+            with failed:
+                await fake.start(settings or {}, data)
+                yield fake
+            if failed.error is not None:
+                nursery.cancel_scope.cancel()
+                await trio.lowlevel.checkpoint()
             with contextlib.suppress(HomedError):  # a plugin already gone needs no stop
                 await fake.call(methods.STOP)
             with trio.move_on_after(_LEAVE) as limit:
                 await child.stdin.aclose()
                 await child.wait()
             nursery.cancel_scope.cancel()
+        if failed.error is not None:
+            raise failed.error
         if limit.cancelled_caught:
             raise HomedError(f"The plugin {manifest.name} was still there {_LEAVE:g} s after its stop.")

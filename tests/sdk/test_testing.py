@@ -49,9 +49,29 @@ async def test_one_that_does_not_start_raises_what_it_said(tmp_path: Path) -> No
     module = folder / "hello_plugin.py"
     text = module.read_text("utf-8")
     module.write_text(f"{text}\n\n@plugin.on_start\ndef start(kernel):\n    {code}\n", "utf-8")
-    with pytest.RaisesGroup(pytest.RaisesExc(ConfigError, match="No key yet"), flatten_subgroups=True):
+    with pytest.raises(ConfigError, match="No key yet"):
         async with program(folder):
             raise AssertionError("it never came up")
+
+
+async def test_what_fails_in_a_test_is_not_wrapped_and_the_plugin_ends_first(tmp_path: Path) -> None:
+    plugin, ended = sdk.Plugin("a"), trio.Event()
+
+    @plugin.main
+    async def serve(kernel: sdk.Kernel) -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            ended.set()
+
+    with pytest.raises(ZeroDivisionError):
+        async with harness(plugin):
+            raise ZeroDivisionError
+    assert ended.is_set()
+    folder = await new("hello", tmp_path)
+    with pytest.raises(ZeroDivisionError):
+        async with program(folder):
+            raise ZeroDivisionError
 
 
 async def test_one_that_does_not_leave_is_named_and_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
