@@ -119,7 +119,11 @@ class Clockwork:
                 await changed.wait()
 
     async def settled(self) -> None:
-        """Wait until everything that is due has been told, or refused."""
+        """For whoever was woken: wait until everything that is due has been told, or refused.
+
+        That alarm is spent, also where nothing is due yet: the clock was set back, or the next timer follows closely.
+        """
+        self._armed = None
         self._look()
         while True:
             await self._looked.wait()

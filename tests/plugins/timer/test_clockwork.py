@@ -190,3 +190,50 @@ def test_missed_repeats_are_told_in_one_message_and_the_next_is_in_the_future() 
 
 def test_a_clock_set_back_does_not_fire_the_same_time_twice() -> None:
     assert moved_on({"t2": DAILY}, DAILY, NINE - 3_600)["t2"].next_at == NINE + 86_400
+
+
+async def test_the_alarm_stands_for_the_next_timer_and_before_it_is_saved(
+    autojump_clock: MockClock, world: World
+) -> None:
+    order: list[str] = []
+
+    async def arm(at: float | None) -> None:
+        await trio.lowlevel.checkpoint()
+        order.append("none" if at is None else f"arm {at - NINE:g}")
+
+    async def save(timers: Mapping[str, Timer]) -> None:
+        order.append("save")
+        await world.save(timers)
+
+    clockwork = Clockwork({"t1": ONCE}, save, world.tell, world.wall, arm=arm)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(clockwork.run)
+        await trio.sleep(1)
+        await clockwork.put(replace(ONCE, id="t0", next_at=NINE - 20))
+        await clockwork.put(replace(ONCE, id="t3", next_at=NINE + 20))
+        await trio.sleep(100)
+        nursery.cancel_scope.cancel()
+    assert order == ["arm 0", "arm -20", "save", "save", "save", "arm 0", "save", "arm 20", "save", "none"]
+
+
+@pytest.mark.parametrize(("back", "next_to"), [(-3_600.0, 0.0), (0.0, 0.4)])
+async def test_an_alarm_that_has_gone_off_is_set_anew_for_what_is_still_to_come(
+    autojump_clock: MockClock, world: World, back: float, next_to: float
+) -> None:
+    """Woken as the clock was set back, or with another timer right behind: homed has forgotten that alarm."""
+    armed: list[float | None] = []
+
+    async def arm(at: float | None) -> None:
+        await trio.lowlevel.checkpoint()
+        armed.append(at)
+
+    later = replace(ONCE, id="t9", next_at=NINE + next_to)
+    clockwork = Clockwork({"t1": ONCE, "t9": later}, world.save, world.tell, world.wall, arm=arm)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(clockwork.run)
+        await trio.sleep(50 if next_to else 49)
+        assert armed == [NINE]
+        world.jump = back
+        await clockwork.settled()
+        assert armed == [NINE, NINE + next_to]
+        nursery.cancel_scope.cancel()
