@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Mapping
@@ -14,15 +15,17 @@ from homed.wire.manifest import FILE_NAME
 from homed.wire.package import SUMS, open_package
 
 from .front import BadSkill
-from .shelf import FILE_NAMES, MAX_BYTES, MAX_FILES, Skill, list_files, read_file, read_skill
+from .shelf import FILE_NAMES, MAX_BYTES, MAX_FILES, Skill, list_files, read_file, read_skill, read_unchanged
 
+OLD = "old"
+_INCOMING = ".incoming-"
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 def install(source: Path, own: Path, environment: Mapping[str, str], *, replace: bool) -> Skill:
     """Put the skill in a folder or an archive into ``own``, under its name.  Raises `BadSkill` and `OSError`."""
     own.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=own, prefix=".incoming-") as made:
+    with tempfile.TemporaryDirectory(dir=own, prefix=_INCOMING) as made:
         into = Path(made) / "skill"
         if source.is_dir():
             _copy(source, into)
@@ -35,15 +38,31 @@ def install(source: Path, own: Path, environment: Mapping[str, str], *, replace:
         if place.exists():
             if not replace:
                 raise BadSkill(f"there is a skill {skill.name} already; replace: true puts this one in its place")
-            place.rename(Path(made) / "old")
-        into.rename(place)
+            place.rename(Path(made) / OLD)
+        try:
+            into.rename(place)
+        except OSError:
+            if (Path(made) / OLD).exists():
+                (Path(made) / OLD).rename(place)
+            raise
     return read_skill(place, own=True, environment=environment)
+
+
+def recover(own: Path, environment: Mapping[str, str]) -> None:
+    """Put back what a kill left out of its place, and delete what it left half.  While nothing is brought in."""
+    for left in own.glob(f"{_INCOMING}*") if own.is_dir() else ():
+        old = left / OLD
+        if old.is_dir():
+            skill = read_skill(old, own=True, environment=environment)
+            if not skill.problem and not (own / skill.name).exists():
+                old.rename(own / skill.name)
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def create(own: Path, name: str, text: str) -> None:
     """A new skill of one file.  Raises `BadSkill` when the name is taken."""
     own.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=own, prefix=".incoming-") as made:
+    with tempfile.TemporaryDirectory(dir=own, prefix=_INCOMING) as made:
         (Path(made) / "skill").mkdir()
         (Path(made) / "skill" / FILE_NAMES[0]).write_text(text, encoding="utf-8")
         if (own / name).exists():
@@ -62,7 +81,7 @@ def export(skill: Skill, out: Path) -> None:
                 info.create_system, info.compress_type = 3, zipfile.ZIP_DEFLATED
                 executable = os.stat(skill.folder / name, follow_symlinks=False).st_mode & 0o111
                 info.external_attr = (0o100755 if executable else 0o100644) << 16
-                packed.writestr(info, read_file(skill.folder, name, MAX_BYTES + 1))
+                packed.writestr(info, read_unchanged(skill, name))
         new.replace(out)
     finally:
         new.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from homed.sdk import process
 from . import carry, front
 from .clean import one_line, visible
 from .front import BadSkill
-from .shelf import MAX_BYTES, Shelf, Skill, read_file
+from .shelf import MAX_BYTES, Shelf, Skill, read_unchanged
 
 T = TypeVar("T")
 
@@ -46,6 +46,7 @@ class Tools:
         """Look at what there is and offer it."""
         self._kernel = kernel
         self._shelf = Shelf(Path(kernel.data_dir), process.environment())
+        await _blocking(carry.recover, self._shelf.own, process.environment())
         await self._look(kernel)
 
     async def look(self, kernel: sdk.Kernel, _due: sdk.Due) -> None:
@@ -79,7 +80,7 @@ class Tools:
         loaded = shelf.state.loaded.get(ctx.thread, [])
         return {
             "skills": [_row(shelf, skill, loaded) for _, skill in sorted(shelf.skills.items())],
-            "hidden_by_another": [str(skill.folder) for skill in shelf.shadowed],
+            "hidden_by_another": [one_line(str(skill.folder), 500) for skill in shelf.shadowed],
         }
 
     async def info(self, ctx: sdk.Context, name: str) -> dict[str, object]:
@@ -112,7 +113,7 @@ class Tools:
             raise sdk.ToolError(f"{name} cannot be enabled: {skill.problem}.")
         if sha256 != skill.sha256:
             raise sdk.ToolError(f"{name} has another sha256.", hint="Read it with skill_info first and give that one.")
-        await self._change(ctx, {**self._ready().state.enabled, name: sha256})
+        await self._change(ctx, name, sha256)
         return {"name": name, "state": self._ready().standing(skill), "missing": list(skill.missing)}
 
     async def disable(self, ctx: sdk.Context, name: str) -> dict[str, object]:
@@ -121,7 +122,7 @@ class Tools:
         shelf = await self._look(ctx)
         if name not in shelf.state.enabled:
             raise sdk.ToolError("No such skill is enabled.", hint="skill_list shows what there is.")
-        await self._change(ctx, {key: value for key, value in shelf.state.enabled.items() if key != name})
+        await self._change(ctx, name, None)
         return {"name": name, "state": "disabled"}
 
     async def create(self, ctx: sdk.Context, name: str, description: str, text: str) -> dict[str, object]:
@@ -159,7 +160,7 @@ class Tools:
         """What came in, disabled whatever was enabled under that name before."""
         shelf = await self._look(ctx)
         if name in shelf.state.enabled:
-            await self._change(ctx, {key: value for key, value in shelf.state.enabled.items() if key != name})
+            await self._change(ctx, name, None)
         skill = shelf.skills[name]
         return {
             "name": name, "state": shelf.standing(skill), "sha256": skill.sha256, "files": len(skill.files),
@@ -167,10 +168,13 @@ class Tools:
             "next": "An owner reads it (skill_info) and enables it (skill_enable).",
         }  # fmt: skip
 
-    async def _change(self, kernel: sdk.Kernel, enabled: dict[str, str]) -> None:
+    async def _change(self, kernel: sdk.Kernel, name: str, sha256: str | None) -> None:
+        """Enable one as it is with that hash, or disable it; what else is enabled is as it is by then."""
         shelf = self._ready()
         async with self._lock:
-            shelf.state.enabled = enabled
+            shelf.state.enabled.pop(name, None)
+            if sha256 is not None:
+                shelf.state.enabled[name] = sha256
             await _blocking(shelf.save)
         await self._look(kernel)
 
@@ -250,7 +254,7 @@ def _folders(value: object) -> list[Path]:
 def _file_text(skill: Skill, name: str) -> str:
     if name not in skill.files:
         raise BadSkill(f"{skill.name} has no file {one_line(name, 100)!r}")
-    data = read_file(skill.folder, name, MAX_BYTES)
+    data = read_unchanged(skill, name)
     try:
         text = visible(data.decode())[0]
     except UnicodeDecodeError:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .front import MAX_TEXT, BadSkill, Front, parse
+from .front import BadSkill, Front, parse
 
 MAX_FILES = 200
 MAX_BYTES = 8 << 20
@@ -46,6 +46,8 @@ class Skill:
     files: tuple[str, ...]
     problem: str = ""
     missing: tuple[str, ...] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    """Of each file, as ``sha256`` was made of them."""
 
 
 @dataclass
@@ -140,13 +142,16 @@ def read_skill(folder: Path, *, own: bool, environment: Mapping[str, str]) -> Sk
         name = next((file for file in FILE_NAMES if file in files), None)
         if name is None:
             raise BadSkill("there is no SKILL.md")
-        front, body = parse(read_file(folder, name, MAX_TEXT + 1))
-        digest = _digest(folder, files)
+        hashes, text = _read_all(folder, files, name)
+        front, body = parse(text)
     except (BadSkill, OSError) as error:
         why = str(error) if isinstance(error, BadSkill) else f"it cannot be read: {error.strerror}"
         shown = "".join(char if char.isascii() and char.isprintable() else "?" for char in folder.name)[:64]
         return Skill(shown, folder, own, Front(shown, ""), "", "", (), problem=why)
-    return Skill(front.name, folder, own, front, body, digest, tuple(files), missing=missing(front, environment))
+    return Skill(
+        front.name, folder, own, front, body, _digest(hashes), tuple(files),
+        missing=missing(front, environment), hashes=hashes,
+    )  # fmt: skip
 
 
 def missing(front: Front, environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -219,11 +224,32 @@ def read_file(folder: Path, name: str, most: int) -> bytes:
         os.close(fd)
 
 
-def _digest(folder: Path, files: Sequence[str]) -> str:
-    whole = hashlib.sha256()
+def read_unchanged(skill: Skill, name: str) -> bytes:
+    """A file of a skill, if it still is what the skill's hash was made of.  Raises `BadSkill` and `OSError`."""
+    data = read_file(skill.folder, name, MAX_BYTES + 1)
+    if hashlib.sha256(data).hexdigest() != skill.hashes.get(name):
+        raise BadSkill(f"{name!r} has just changed")
+    return data
+
+
+def _read_all(folder: Path, files: Sequence[str], wanted: str) -> tuple[dict[str, str], bytes]:
+    """The hash of each file, and the bytes of ``wanted`` that its hash is of: one that is read again may be another."""
+    hashes, kept, room = {}, b"", MAX_BYTES
     for name in files:
-        data = read_file(folder, name, MAX_BYTES + 1)
-        whole.update(f"{hashlib.sha256(data).hexdigest()} {name}\n".encode("utf-8", "surrogateescape"))
+        data = read_file(folder, name, room + 1)
+        room -= len(data)
+        if room < 0:
+            raise BadSkill(f"it has over {MAX_BYTES} bytes")
+        hashes[name] = hashlib.sha256(data).hexdigest()
+        if name == wanted:
+            kept = data
+    return hashes, kept
+
+
+def _digest(hashes: Mapping[str, str]) -> str:
+    whole = hashlib.sha256()
+    for name, digest in hashes.items():
+        whole.update(f"{digest} {name}\n".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 

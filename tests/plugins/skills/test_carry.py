@@ -138,3 +138,42 @@ def test_a_folder_without_a_skill_is_not_copied(tmp_path: Path) -> None:
     (tmp_path / "ssh" / "id_rsa").write_text("secret")
     with pytest.raises(BadSkill, match=r"no SKILL\.md"):
         install(tmp_path / "ssh", tmp_path / "own")
+
+
+def test_a_move_that_fails_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "own"
+    install(make(tmp_path / "1", "a", "old"), own)
+    rename = Path.rename
+
+    def full(self: Path, target: Path) -> Path:
+        if self.name == "skill":
+            raise OSError(28, "No space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(OSError, match="No space"):
+        install(make(tmp_path / "2", "a", "new"), own, replace=True)
+    monkeypatch.undo()
+    assert read(own / "a").front.description == "old"
+
+
+def test_what_a_kill_left_out_of_its_place_is_put_back(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    make(own / ".incoming-killed", "old", "was in place").joinpath("SKILL.md").write_text(
+        "---\nname: a\ndescription: was in place\n---\nSteps.\n"
+    )
+    make(own / ".incoming-half", "skill")
+    make(own, "b", "is in place")
+    make(own / ".incoming-after", "old").joinpath("SKILL.md").write_text("---\nname: b\ndescription: old\n---\nS.\n")
+    carry.recover(own, ENV)
+    carry.recover(tmp_path / "none", ENV)
+    assert sorted(path.name for path in own.iterdir()) == ["a", "b"]
+    assert (read(own / "a").front.description, read(own / "b").front.description) == ("was in place", "is in place")
+
+
+def test_what_changes_meanwhile_is_not_exported(tmp_path: Path) -> None:
+    skill = read(make(tmp_path, "a"))
+    (tmp_path / "a" / "SKILL.md").write_text("another")
+    with pytest.raises(BadSkill, match="has just changed"):
+        carry.export(skill, tmp_path / "a.zip")
+    assert not (tmp_path / "a.zip").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -230,3 +231,42 @@ def test_the_index_is_bounded_and_a_line_each() -> None:
     assert all(line.startswith("- s") for line in lines[:-1])
     assert lines[-1] == f"and {100 - len(lines) + 1} more: skill_list"
     assert described([skill(1, invocable=False)])["description"].endswith("and 1 more: skill_list")
+
+
+async def test_disabling_one_while_another_is_enabled_stays(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        make_skill(tmp_path / "skills", name)
+    async with running(tmp_path) as kernel:
+        await enable(kernel, "a")
+        sha256 = (await do(kernel, "skill_info", name="b"))["sha256"]
+
+        async def enable_b() -> None:
+            await do(kernel, "skill_enable", name="b", sha256=sha256)
+
+        for _ in range(3):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(enable_b)
+                nursery.start_soon(partial(do, kernel, "skill_disable", name="a"))
+            assert {row["name"]: row["state"] for row in (await do(kernel, "skill_list"))["skills"]} == {
+                "a": "disabled",
+                "b": "enabled",
+            }
+            await do(kernel, "skill_disable", name="b")
+            await enable(kernel, "a")
+
+
+async def test_a_file_that_changes_after_the_look_is_not_read_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_skill(tmp_path / "skills", "a")
+    (folder / "more.md").write_text("good")
+    async with running(tmp_path) as kernel:
+        await enable(kernel, "a")
+        file_text = module._file_text
+
+        def late(skill: Skill, name: str) -> str:
+            (folder / name).write_text("evil")
+            return file_text(skill, name)
+
+        monkeypatch.setattr(module, "_file_text", late)
+        assert "has just changed" in await refused(kernel, "skill_load", name="a", file="more.md")

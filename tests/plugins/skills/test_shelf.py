@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from plugins.skills import shelf as shelf_module
 from plugins.skills.front import parse
 from plugins.skills.shelf import MAX_FILES, Shelf, Skill, missing, read_file, read_skill
 
@@ -164,3 +165,21 @@ def test_what_is_loaded_is_bounded(tmp_path: Path) -> None:
     assert len(shelf.state.loaded) == 200
     assert shelf.state.loaded["t249"] == ["b"]
     assert "t0" not in shelf.state.loaded
+
+
+def test_the_text_is_the_one_that_the_hash_is_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody writes while it is read: never the words of one version under the hash of another."""
+    folder = make(tmp_path, "a", body="good")
+    good = read(folder)
+    read_one = shelf_module.read_file
+
+    def flickering(place: Path, name: str, most: int) -> bytes:
+        data = read_one(place, name, most)
+        other = b"good" if b"evil" in data else b"evil"
+        (place / name).write_bytes(data.replace(b"good", other).replace(b"evil", other))
+        return data
+
+    monkeypatch.setattr(shelf_module, "read_file", flickering)
+    for _ in range(4):
+        found = read(folder)
+        assert (found.sha256 == good.sha256) == (found.body == good.body)
