@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import mmap
@@ -20,6 +21,9 @@ KERNEL, PLUGIN = "kernel", "plugin"
 
 WARM = 16 << 20
 """Bytes at the beginning whose pages are kept when a block is freed: made afresh they cost more than the copy."""
+
+LARGE = 4 << 20
+"""Bytes of an arena in use beyond which the values made of them leave the C library much that is free."""
 
 F_SEAL_FUTURE_WRITE = 0x10
 """Nobody can write by a new mapping or descriptor; the mapping that is there still can.  Linux 5.1."""
@@ -71,6 +75,15 @@ def _no_memory(error: OSError) -> Unavailable:
     return Unavailable(f"There is no shared memory to be had: {error.strerror}.", hint=f"The machine lacks {lacking}.")
 
 
+def give_back() -> None:
+    """Have the C library give the system what is free in it: after values of many MiB that may be 200 MB, for good.
+
+    Takes some milliseconds, for which everything stands still.
+    """
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc's own; others keep less
+        trim(0)
+
+
 class Scratch:
     """Memory of the kernel's own that one value after another is copied to.
 
@@ -107,7 +120,7 @@ class Arena:
         self._view = memoryview(mapping)
         self._book = Allocator(CONTENT, self.size)
         self._touched = CONTENT
-        self._quiet = True
+        self._quiet, self._large = True, False
         write_header(self._view, MAGIC, VERSION, CONTENT)
 
     @property
@@ -122,7 +135,7 @@ class Arena:
         block = self._book.alloc(length, owner)
         if block is not None:
             self._touched = max(self._touched, block.end)
-            self._quiet = False
+            self._quiet, self._large = False, self._large or block.end > LARGE
         return block
 
     def write(self, block: Block, content: Packed) -> None:
@@ -152,15 +165,20 @@ class Arena:
         if block.end > WARM:
             self._punch(block.off, block.end)
 
-    def trim(self) -> None:
-        """Give the system what nothing was written to since the last time; called now and then."""
+    def trim(self) -> bool:
+        """Give the system what nothing was written to since the last time; called now and then.
+
+        True once after large values: what was made of them is worth a `give_back`.
+        """
         quiet, self._quiet = self._quiet, True
         if not quiet or self._touched == CONTENT:
-            return
+            return False
         for off, size in self._book.gaps():
             if off < self._touched:
                 self._punch(off, min(off + size, self._touched))
         self._touched = max((block.end for block in self._book.blocks()), default=CONTENT)
+        large, self._large = self._large, False
+        return large
 
     def _punch(self, off: int, end: int) -> None:
         self._mapping.madvise(mmap.MADV_REMOVE, off, -(-(end - off) // PAGE) * PAGE)

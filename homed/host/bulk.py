@@ -12,7 +12,7 @@ from contextlib import suppress
 import trio
 
 from homed.errors import InvalidInput, ProtocolError, Unavailable
-from homed.host.arena import KERNEL, PLUGIN, Arena, Scratch
+from homed.host.arena import KERNEL, PLUGIN, Arena, Scratch, give_back
 from homed.wire import rpc
 from homed.wire.layout.arena import BYTES, KEY, MAX_NAMED, ROOMY, Ref, refs
 from homed.wire.layout.values import Packed, pack, unpack
@@ -178,8 +178,9 @@ class Bulk:
     def trim(self) -> None:
         """Give memory back that has not been used lately."""
         if self._arena is not None:
-            self._arena.trim()
             self._scratch.trim()
+            if self._arena.trim():
+                give_back()
 
     def _free(self, offs: Sequence[int], owner: str) -> None:
         if self._arena is None:

@@ -97,6 +97,17 @@ def test_freed_memory_goes_back_to_the_system_at_once_beyond_the_warm_part_and_l
         assert bytes(arena.copy(held, 1, Scratch())) == b"k"
 
 
+def test_large_values_are_told_of_once_when_all_is_quiet() -> None:
+    with open_arena("mule") as arena:
+        kept = arena.alloc(8 * MEGABYTE, PLUGIN)
+        assert kept is not None
+        assert [arena.trim() for _ in range(4)] == [False, True, False, False], "though the block is still held"
+        arena.free(kept.off, PLUGIN)
+        small = arena.alloc(MEGABYTE, PLUGIN)
+        assert small is not None
+        assert [arena.trim() for _ in range(3)] == [False, False, False]
+
+
 def test_scratch_memory_is_kept_while_it_is_used() -> None:
     scratch = Scratch()
     first = scratch.take(8 * MEGABYTE)

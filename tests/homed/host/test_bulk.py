@@ -130,6 +130,20 @@ async def test_who_waits_for_room_in_a_plugin_that_dies_hears_so_at_once(tmp_pat
                 os.kill(host.status("mule").pid or 0, signal.SIGKILL)
 
 
+async def test_after_large_values_the_system_gets_back_what_the_c_library_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    times: list[int] = []
+    monkeypatch.setattr("homed.host.bulk.give_back", lambda: times.append(1))
+    with open_arena("mule") as arena:
+        ours = Bulk(arena, lambda _: None)
+        ours.used = True
+        for length, wanted in ((1 << 20, 0), (8 << 20, 1)):
+            _, lent = await ours.lend({"args": "x" * length}, timeout=1)
+            ours.take_back(lent)
+            for _ in range(4):
+                ours.trim()
+            assert len(times) == wanted
+
+
 async def test_who_knows_nothing_of_areas_gets_everything_in_the_line(tmp_path: Path) -> None:
     async with hosting(tmp_path, manifest("good")) as host:
         await host.wait_ready("good")
