@@ -52,6 +52,7 @@ def main() -> Job | None:
     gc.disable()
     os.chdir("/")
     link = socket.socket(fileno=int(sys.argv[1]))
+    _close([fd for fd in map(int, os.listdir("/proc/self/fd")) if fd > 2 and fd != link.fileno()])  # not ours
     for name in filter(None, sys.argv[2].split(",")):
         importlib.import_module(name)
     sys.stdout.flush()

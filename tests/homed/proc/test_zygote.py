@@ -212,6 +212,7 @@ def test_fifty_at_once_each_with_its_own_words_and_nothing_left(tmp_path: Path) 
         """
 WORD = "import random, sys; print(sys.argv[1], random.random(), sys.stdin.read())"
 async def main():
+    os.set_inheritable(os.memfd_create("of whoever started homed"), True)
     before = len(os.listdir("/proc/self/fd"))
     said = []
     async with zygote() as one:
