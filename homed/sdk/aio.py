@@ -61,6 +61,7 @@ def adapted(plugin: Plugin) -> Plugin:
     made.tools = {name: replace(tool, function=on(tool.function)) for name, tool in plugin.tools.items()}
     made.stages = {name: replace(stage, function=on(stage.function)) for name, stage in plugin.stages.items()}
     made.outputs = {name: replace(output, function=on(output.function)) for name, output in plugin.outputs.items()}
+    made.cleaners = {name: on(function) for name, function in plugin.cleaners.items()}
     made.schedules = {name: on(function) for name, function in plugin.schedules.items()}
     made.dynamic = None if plugin.dynamic is None else on(plugin.dynamic)
     made.hooks = replace(
@@ -279,15 +280,18 @@ class _Leases(Kernel):
     async def busy(self, lease: str) -> AsyncIterator[None]:
         """As `Kernel.busy`."""
         own = f"{lease[:40]}:{secrets.token_hex(4)}"  # two blocks of one name are two leases
-        await self.call("core.busy", {"lease": own, "held": True})
+        # not cut short: what was not answered may have been taken all the same
+        taking = asyncio.ensure_future(self.call("core.busy", {"lease": own, "held": True}))
         try:
+            await asyncio.shield(taking)
             yield
         except BaseException:
-            asyncio.ensure_future(self._give_back(own)).add_done_callback(_seen)
+            asyncio.ensure_future(self._give_back(own, taking)).add_done_callback(_seen)
             raise
-        await self._give_back(own)
+        await self._give_back(own, taking)
 
-    async def _give_back(self, lease: str) -> None:
+    async def _give_back(self, lease: str, taking: asyncio.Future[Any]) -> None:
+        await asyncio.wait([taking])
         with suppress(Unavailable):
             await self.call("core.busy", {"lease": lease, "held": False})
 

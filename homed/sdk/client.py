@@ -215,8 +215,8 @@ class Kernel(Rooms):
     async def busy(self, lease: str) -> AsyncIterator[None]:
         """Not to be stopped as idle for the length of the block; ``lease`` says what for (at most 40 characters)."""
         own = f"{lease[:40]}:{secrets.token_hex(4)}"  # two blocks of one name are two leases
-        await self.call("core.busy", {"lease": own, "held": True})
         try:
+            await self.call("core.busy", {"lease": own, "held": True})  # cut short, it may have been taken
             yield
         finally:
             with trio.move_on_after(_LEASE_BACK, shield=True), suppress(Unavailable):

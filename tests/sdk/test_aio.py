@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -225,6 +225,38 @@ async def test_two_blocks_of_one_name_are_two_leases() -> None:
         leases = [call.params["lease"] for call in kernel.calls if call.method == "core.busy"]
     assert len(set(leases)) == 20
     assert leases == [*leases[:20], *reversed(leases[:20])]
+
+
+@pytest.mark.parametrize("driver", [aio.adapted, lambda plugin: plugin], ids=["asyncio", "trio"])
+async def test_a_lease_is_given_back_though_the_call_ended_while_it_was_taken(
+    driver: Callable[[sdk.Plugin], sdk.Plugin],
+) -> None:
+    plugin, asked = sdk.Plugin("sample"), trio.Event()
+
+    @plugin.tool(cls="read")
+    async def work(ctx: sdk.Context) -> None:
+        async with ctx.busy("terminal"):
+            raise AssertionError("it was cancelled before")
+
+    held: set[str] = set()
+
+    async def busy(params: Mapping[str, Any]) -> object:
+        if params["held"]:
+            asked.set()
+            with trio.CancelScope(shield=True):
+                await trio.sleep(0.1)
+        (held.add if params["held"] else held.discard)(params["lease"])
+        return {}
+
+    async with harness(driver(plugin)) as kernel:
+        kernel.reply("core.busy", busy)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kernel.invoke, "work")
+            await asked.wait()
+            nursery.cancel_scope.cancel()
+        with trio.fail_after(5):
+            while held or [c.params["held"] for c in kernel.calls if c.method == "core.busy"] != [True, False]:
+                await trio.lowlevel.checkpoint()
 
 
 async def test_whatever_a_call_raises_is_its_caller_s(monkeypatch: pytest.MonkeyPatch) -> None:
