@@ -207,6 +207,7 @@ class Runner:
             await self._drained(old)
             await self._farewell(old)
             self._loaded = new
+            await self._tell_settings(new)  # one may have changed since it was loaded
             if self._manifest.dynamic_tools:
                 self.plugin.tools.clear()
                 self.plugin.tools.update({name: self._tool(name) for name in new.tools})
@@ -289,9 +290,16 @@ class Runner:
     async def _setting(self, key: str, value: object) -> None:
         if self._loaded is None or self._kernel is None:
             return
-        await self._loaded.state.tell("settings", dict(self._kernel.settings))
-        if "settings" in self._loaded.events:
+        await self._open.wait()
+        await self._tell_settings(self._now())
+        if "settings" in self._now().events:
             await self._hear("settings", {"key": key, "value": value})
+
+    async def _tell_settings(self, loaded: _Loaded) -> None:
+        try:
+            await loaded.state.tell("settings", dict(self._ready().settings))
+        except LuaFailed as error:
+            log.error("the settings: %s", error)
 
     async def _hear(self, name: str, told: Mapping[str, Any]) -> None:
         async with self._calling() as loaded:
@@ -347,9 +355,8 @@ def _compare(manifest: Manifest, tools: Mapping[str, Mapping[str, Any]], stages:
     static = {tool.name for tool in manifest.tools}
     _differ("tool", static, set(tools) & static if manifest.dynamic_tools else set(tools), hint)
     _usable([dict(tool) for tool in tools.values()])
-    declared = {(s.stage, s.scope, s.order, s.on_failure) for s in manifest.stages}
-    parsed = {_stage(entry) for entry in stages.values()}
-    _differ("stage", {str(d) for d in declared}, {str(p) for p in parsed}, hint)
+    declared = {str((s.stage, s.scope, s.order, s.on_failure)) for s in manifest.stages}
+    _differ("stage", declared, {str(_stage(entry)) for entry in stages.values()}, hint)
 
 
 def _stage(entry: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:

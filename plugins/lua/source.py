@@ -24,6 +24,7 @@ class Source:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._read: dict[str, Print | None] = {}
+        """Grows in Lua's thread while others look: they look at a copy."""
 
     def main(self) -> bytes:
         """The text of ``main.lua``.  Raises `LookupError` saying what is wrong."""
@@ -43,11 +44,11 @@ class Source:
 
     def changed(self) -> bool:
         """Whether a file that was read, or looked for, is another now."""
-        return any(self._print(name) != seen for name, seen in self._read.items())
+        return any(self._print(name) != seen for name, seen in self._read.copy().items())
 
     def prints(self) -> tuple[Print | None, ...]:
         """The files as they are now; equal twice in a row means that nobody is writing them."""
-        return tuple(self._print(name) for name in self._read)
+        return tuple(self._print(name) for name in tuple(self._read))
 
     def _print(self, name: str) -> Print | None:
         try:

@@ -102,12 +102,29 @@ def disagreement(found: Mapping[str, Any], capabilities: Sequence[str], sha256: 
             " them what each means and the warnings, and call again with the capabilities they want to give and this"
             " sha256."
         )
+    stages = sorted({one["stage"] for one in found["stages"] if one["scope"] == "global"})
+    if not sha256 and stages:  # no capability stands for this, so that no card has shown it
+        return (
+            f"It sees and can change what passes through every turn ({', '.join(stages)}), and the person has not"
+            " seen that. Nothing was installed. Tell them, with the warnings, and call again with this sha256."
+        )
     return ""
 
 
 def brief(found: Mapping[str, Any]) -> dict[str, object]:
     """What a person should be told before they decide."""
-    kept = ("name", "version", "description", "author", "capabilities", "warnings", "replaces", "sha256", "size")
+    kept = (
+        "name",
+        "version",
+        "description",
+        "author",
+        "capabilities",
+        "stages",
+        "warnings",
+        "replaces",
+        "sha256",
+        "size",
+    )
     return {**{key: found[key] for key in kept}, "tools": [tool["name"] for tool in found["tools"]]}
 
 

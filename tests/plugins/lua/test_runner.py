@@ -195,8 +195,12 @@ async def test_a_changed_file_is_loaded_and_the_old_code_told_to_stop(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "broken", ["function start(", "error('here')", "function start() end", "\n\nlocal x = nil + 1"]
-)
+    "broken",
+    [
+        "function start(", "error('here')", "function start() end", "\n\nlocal x = nil + 1",
+        SAY + "s = start; function start(sdk) s(sdk) sdk.register_stage{stage = 'x', scope = {}, handler = print} end",
+    ],
+)  # fmt: skip
 async def test_a_broken_file_leaves_the_old_code_running(tmp_path: Path, log: Log, broken: str) -> None:
     folder = write(tmp_path / "p", SAY.replace("%s", "one"))
     async with running(folder) as kernel:
@@ -208,6 +212,27 @@ async def test_a_broken_file_leaves_the_old_code_running(tmp_path: Path, log: Lo
         change(folder, SAY.replace("%s", "two"))
         await log.wait("loaded anew")
         assert (await kernel.invoke("say", text="x")).content == "two x owner"
+
+
+async def test_a_setting_that_changes_while_it_is_loaded_anew_reaches_the_new_code(tmp_path: Path, log: Log) -> None:
+    main = """
+    local sdk
+    function start(s)
+      sdk = s
+      %s
+      sdk.register_tool{name = "say", description = "Says it.", class = "read", handler = function()
+        return sdk.settings.tail
+      end}
+    end
+    """
+    folder = write(tmp_path / "p", main % "", settings=[{"key": "tail", "type": "string", "default": "old"}])
+    async with running(folder) as kernel:
+        waits = 'sdk.call("core.log", {level = "info", message = "loads"}) sdk.sleep(0.3)'
+        change(folder, main % waits)
+        await kernel.wait_call("core.log")
+        await kernel.set("tail", "new")
+        await log.wait("loaded anew")
+        assert (await kernel.invoke("say")).content == "new"
 
 
 async def test_a_module_is_watched_too_also_one_that_could_not_be_loaded(tmp_path: Path, log: Log) -> None:

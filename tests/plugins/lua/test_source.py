@@ -84,3 +84,22 @@ def test_changes_are_seen(tmp_path: Path) -> None:
     source.main()
     (tmp_path / "main.lua").unlink()
     assert source.changed()
+
+
+def test_a_module_may_be_read_while_somebody_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lua's thread reads, the watcher looks: a dict that grows under a loop would end the plugin."""
+    (tmp_path / "main.lua").write_text("")
+    (tmp_path / "a.lua").write_text("")
+    source = Source(tmp_path)
+    source.main()
+    look = source._print
+
+    def reading_meanwhile(name: str) -> object:
+        if "a.lua" not in source._read:
+            source._read["a.lua"] = look("a.lua")
+        return look(name)
+
+    monkeypatch.setattr(source, "_print", reading_meanwhile)
+    assert not source.changed()
+    del source._read["a.lua"]
+    assert len(source.prints()) == 1

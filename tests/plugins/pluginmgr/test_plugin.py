@@ -17,7 +17,7 @@ from tests.sdk.web import Web, serving
 SHA = "a" * 64
 REVIEW: dict[str, Any] = {
     "name": "hello", "version": "1.0", "description": "Greets.", "author": "A", "refused": "", "warnings": ["careful"],
-    "sha256": SHA, "size": 5, "replaces": None, "tools": [{"name": "hello_greet"}],
+    "sha256": SHA, "size": 5, "replaces": None, "stages": [], "tools": [{"name": "hello_greet"}],
     "capabilities": [
         {"name": "io", "what": "Talk.", "allowed": True, "granted": False},
         {"name": "events.notices", "what": "Hear.", "allowed": True, "granted": False},
@@ -89,6 +89,18 @@ def test_what_was_approved_must_be_what_is_installed(capabilities: list[str], sh
     found = disagreement(REVIEW, capabilities, sha256)
     assert why in found
     assert bool(found) == bool(why)
+
+
+@pytest.mark.parametrize(("scope", "told"), [("global", True), ("own-tools", False)])
+async def test_what_takes_part_in_every_turn_is_not_installed_unseen(scope: str, told: bool) -> None:
+    stage = {"stage": "on_input", "scope": scope, "on_failure": "open"}
+    async with managing({**REVIEW, "stages": [stage]}) as kernel:
+        result = await kernel.invoke("plugin_install", source="/x/h.hmap", capabilities=BOTH)
+        assert result.content["installed"] is not told
+        if told:
+            assert "every turn (on_input)" in result.content["why"]
+            result = await kernel.invoke("plugin_install", source="/x/h.hmap", capabilities=BOTH, sha256=SHA)
+            assert result.content["installed"] is True
 
 
 async def test_what_cannot_be_installed_is_an_error_in_the_kernels_words() -> None:
