@@ -41,8 +41,9 @@ from homed import sdk
 plugin = sdk.Plugin("{name}")
 
 
-@plugin.tool(description="Says it back.", tool_class="read")
-async def echo_{name}(text: str) -> str:
+@plugin.tool(cls="read")
+async def echo_{name}(ctx: sdk.Context, text: str) -> str:
+    "Says it back."
     await trio.lowlevel.checkpoint()
     return json.dumps(text)
 

@@ -215,6 +215,7 @@ async def _start(cmd: Command, mark: str, by: Forker | None) -> Child:
         process.kill()
         with trio.move_on_after(_REAP_LIMIT, shield=True):
             await process.wait()
+        count.pids.discard(process.pid)
         raise _cannot_start(cmd, error) from error
 
 

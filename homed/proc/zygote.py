@@ -87,7 +87,10 @@ class Forked:
 
     async def wait(self) -> int:
         """Wait until it has ended and collect it; its code, negative for a signal.  Nobody else may collect it."""
-        handle = os.pidfd_open(self.pid)
+        try:
+            handle = os.pidfd_open(self.pid)
+        except OSError:  # no handle is left; a thread waits without one
+            return await trio.to_thread.run_sync(_collect, self.pid)
         try:
             await trio.lowlevel.wait_readable(handle)
         finally:

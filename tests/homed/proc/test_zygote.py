@@ -301,6 +301,32 @@ async def main():
     assert out == "plain [False]\n"
 
 
+def test_without_a_handle_left_the_child_is_ended_again_and_the_caller_told(tmp_path: Path) -> None:
+    out = run(
+        tmp_path,
+        """
+import errno
+from homed.errors import Unavailable
+from homed.proc.reap import known
+def none_left(pid):
+    raise OSError(errno.EMFILE, "Too many open files")
+async def main():
+    async with zygote() as one:
+        some, real, before = asks("import time; time.sleep(60)"), os.pidfd_open, set(known().pids)
+        for by in (None, one):
+            os.pidfd_open = none_left
+            try:
+                await talk(some, by)
+            except Unavailable as error:
+                print(error.message.replace(PYTHON, "python"))
+            os.pidfd_open = real
+            assert _children() == [one.pid] and zombies() == [] and known().pids == before
+        print(FORKED)
+""",
+    )
+    assert out == "python could not be started: Too many open files.\n" * 2 + "[True]\n"
+
+
 def test_one_that_cannot_come_up_leaves_plain_starts(tmp_path: Path) -> None:
     out = run(
         tmp_path,
