@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Protocol
 import trio
 
 from homed.clock import WallClock, system_wall_clock
-from homed.errors import Conflict, Denied, HomedError, InvalidInput
+from homed.errors import Conflict, Denied, HomedError, InvalidInput, NotFound
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.host import grants
 from homed.host.discover import Broken, Installed
@@ -149,12 +150,13 @@ class Packages:
         that came with homed.
         """
         async with self._one_change:
-            status = self._external(name)
+            status, folder = self._external(name), self._ports.plugins.found(name).folder
             with trio.CancelScope(shield=True, deadline=trio.current_time() + CHANGE_LIMIT):
                 await self._ports.plugins.remove(name)
                 # first: after a kill in between, nothing is granted to whatever has that name next
                 await self._ports.store.write(lambda tx: _forget(tx, name, status.tools))
-                await trio.to_thread.run_sync(self._ports.shelf.remove, name)
+                with suppress(NotFound):  # somebody was faster
+                    await trio.to_thread.run_sync(self._ports.shelf.remove, name, folder)
                 if not keep_data:
                     await self._ports.settings.discard(f"plugin.{name}.")
                     await trio.to_thread.run_sync(_delete, list(self._ports.data_of(name)))

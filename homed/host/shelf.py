@@ -103,10 +103,13 @@ class Shelf:
                 self._discard(aside)
         return target
 
-    def remove(self, name: str) -> None:
-        """Take the plugin ``name`` away.  Raises `NotFound` when it is not here."""
-        folder = self.find(name)
-        if folder is None:
+    def remove(self, name: str, folder: Path | None = None) -> None:
+        """Take the plugin ``name`` away, which is in ``folder`` if that is known: names may be doubled by hand.
+
+        Raises `NotFound` when it is not here.
+        """
+        folder = folder if folder is not None and folder.parent == self.place else self.find(name)
+        if folder is None or not os.path.lexists(folder):
             raise NotFound(f"There is no folder of a plugin {name!r} in {self.place}.")
         self._discard(folder)
 

@@ -341,3 +341,17 @@ async def test_one_that_crashes_says_so(tmp_path: Path) -> None:
         status = await place.install(place.package(entry="python -c 'raise SystemExit(3)'"))
         assert status.state.value in ("backoff", "stopped")
         assert "3" in status.reason
+
+
+async def test_a_removal_takes_the_folder_of_the_one_that_was_meant(tmp_path: Path) -> None:
+    """Two by hand of one name: the one that is broken goes by its folder's."""
+    for folder, text in (("aaa", "{broken"), ("bbb", json.dumps(manifest("aaa")))):
+        (tmp_path / "data" / "plugins" / folder).mkdir(parents=True)
+        (tmp_path / "data" / "plugins" / folder / "plugin.json").write_text(text)
+    async with placed(tmp_path) as place:
+        await place.packages.remove("aaa", keep_data=True)
+        assert [path.name for path in (place.data / "plugins").iterdir() if path.name[0] != "."] == ["bbb"]
+        (place.data / "plugins" / "bbb" / "plugin.json").unlink()
+        (place.data / "plugins" / "bbb").rmdir()
+        await place.packages.remove("bbb@external", keep_data=True)  # gone already, and no error for that
+        assert [s.name for s in place.host.statuses()] == ["shell"]
