@@ -109,7 +109,7 @@ def review_text(found: dict[str, Any]) -> str:
 def _parts(found: dict[str, Any]) -> list[str]:
     lines = [f"  tool        {tool['name']} ({tool['class']})" for tool in found["tools"]]
     lines += [f"  stage       {_stage(stage)}" for stage in found["stages"]]
-    for kind in ("inputs", "outputs"):
+    for kind in ("inputs", "outputs", "cleaners"):
         if found[kind]:
             lines.append(f"  {kind:<11} {', '.join(found[kind])}")
     return lines

@@ -62,6 +62,15 @@ class OutputEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class CleanerEntry:
+    """What strips a channel's texts of template noise.  ``name``: as its plugin calls it.  ``ready``: it can be called."""
+
+    plugin: str
+    name: str
+    ready: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Reserved:
     """Tool names of the kernel's own, which no plugin may have: these, and all that begin so."""
 
@@ -155,6 +164,18 @@ class Registry:
             if s.stage == stage and (c.ready or s.on_failure == "closed")
         ]
         return sorted(found, key=lambda entry: (entry.order, entry.plugin))
+
+    def cleaner(self, channel: str) -> CleanerEntry | None:
+        """What cleans the texts that came in by ``channel``; None if nothing does.
+
+        A conversation's channel is the name of the plugin that brought it in, and only that plugin's own cleaner is
+        ever shown its texts: the one that is called as the plugin, else its first.
+        """
+        claim = self._claims.get(channel)
+        if claim is None or not claim.manifest.cleaners:
+            return None
+        names = claim.manifest.cleaners
+        return CleanerEntry(channel, channel if channel in names else names[0], claim.ready)
 
     def outputs(self) -> Mapping[str, OutputEntry]:
         """Every output of a plugin that is ready, by name."""

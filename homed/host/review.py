@@ -92,6 +92,7 @@ def described(manifest: Manifest) -> dict[str, object]:
         ],
         "needs": list(manifest.needs),
         "inputs": list(manifest.inputs), "outputs": [o.name for o in manifest.outputs],
+        "cleaners": list(manifest.cleaners),
     }  # fmt: skip
 
 

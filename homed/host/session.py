@@ -33,8 +33,11 @@ STOP_ANSWER = 3.0
 """Seconds that ``plugin.stop`` may take before stdin is closed as well; both are within the ladder's grace."""
 _CALLS_A_SECOND, _CALLS_BURST = 1000.0, 4000.0
 """What a plugin may ask of the kernel.  A page with a hundred readers stays far below; a runaway loop does not."""
+_LINES_A_SECOND, _LINES_BURST = 20_000.0, 40_000.0
+"""Lines of every kind, empty ones and cancellations too: twice what a plugin that only answers can say at best."""
 _LONGEST_LINE = 64 << 20
 """Bytes without a newline after which a plugin is given up; what is over 1 MiB was skipped already."""
+_WORK = frozenset(name for name in methods.TO_PLUGIN if name.endswith(".invoke"))
 _MISUSES = 3
 """Frames naming memory that is not the plugin's: an author's mistake shows with the first, the rest are for nothing."""
 
@@ -116,7 +119,7 @@ class Session:
         self._caller = Caller(self, plan.name, plan.trust, plan.capabilities)
         self.bulk, self._misuses = Bulk(areas.arena, self._misused, areas.scratch), 0
         self._connection = Connection(
-            _Metered(child.stdout), child.stdin, self, limits=Limits(quoting=True),
+            _Metered(child.stdout, life), child.stdin, self, limits=Limits(quoting=True),
             on_broken=self._broken, on_unanswered=self._unanswered,
         )  # fmt: skip
         self._connection.on_untaken = self.bulk.untaken
@@ -309,7 +312,7 @@ class Session:
         return error
 
     def _unanswered(self, method: str) -> None:
-        if method in (methods.TOOL_INVOKE, methods.STAGE_INVOKE, methods.OUTPUT_INVOKE, methods.SCHEDULE_INVOKE):
+        if method in _WORK:
             self._life.doom(Cause.UNANSWERED, f"it did not stop {method} when told to")
 
     def _misused(self, reason: str) -> None:
@@ -329,15 +332,24 @@ class Session:
 
 
 class _Metered(trio.abc.ReceiveStream):
-    """A plugin's stdout, given up when a line never ends."""
+    """A plugin's stdout, given up when a line never ends or too many come.
 
-    def __init__(self, stream: trio.abc.ReceiveStream) -> None:
-        self._stream = stream
+    Once the plugin has broken the rules nothing more of it is read: its own full pipe stops it until it is ended, and
+    a flood takes no time from the others.
+    """
+
+    def __init__(self, stream: trio.abc.ReceiveStream, life: Life) -> None:
+        self._stream, self._life = stream, life
         self._line = 0
+        self._bucket = Bucket(rate=_LINES_A_SECOND, burst=_LINES_BURST, now=trio.current_time())
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         """The next bytes; `ProtocolError` once a line is far beyond what could still be an accident."""
         data = bytes(await self._stream.receive_some(max_bytes))
+        if (fate := self._life.fate) is not None and fate.cause is Cause.BROKEN:
+            return b""
+        if not self._bucket.take(trio.current_time(), data.count(b"\n")):
+            raise ProtocolError(f"it floods homed with lines (over {_LINES_A_SECOND:g} a second).")
         newline = data.rfind(b"\n")
         self._line = self._line + len(data) if newline < 0 else len(data) - newline - 1
         if self._line > _LONGEST_LINE:
@@ -358,5 +370,5 @@ def _first(group: BaseExceptionGroup[ProtocolError]) -> str:
 
 def _label(method: str, params: Mapping[str, object]) -> str:
     """``tool.invoke cmd_run``: what a person would call this call."""
-    what = next((params[key] for key in ("tool", "stage", "output") if key in params), "")
+    what = next((params[key] for key in ("tool", "stage", "output", "cleaner") if key in params), "")
     return f"{method} {what}".strip()

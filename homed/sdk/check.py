@@ -17,6 +17,7 @@ from homed.proc import Child, spawn
 from homed.sdk import scaffold
 from homed.sdk.launch import command, fresh_mark
 from homed.wire import methods
+from homed.wire.cleaner import unclean
 from homed.wire.manifest import Manifest, ToolSpec, read_manifest
 from homed.wire.registration import differences
 from homed.wire.stream import Connection, Limits, unknown_method
@@ -142,7 +143,7 @@ class _Run:
         with command(self._manifest, folder) as cmd:
             async with spawn(cmd, mark=fresh_mark()) as child, self._connected(child) as connection:
                 alive = await self._come_up(connection)
-                if alive and await self._call_tools(connection):
+                if alive and await self._call_tools(connection) and await self._call_cleaners(connection):
                     await self._stop(connection, child)
         self._report.add("stdout", not self._stray, "\n".join(self._stray[:_SHOWN]))
         wanting = f"it calls without having asked for it: {', '.join(sorted(self._refused))}" if self._refused else ""
@@ -228,6 +229,22 @@ class _Run:
             self._report.add(name, False, "called without its required arguments it claims success")
         else:
             self._report.add(name, True, "it refuses a call without its arguments" if needs else "it answers")
+        return True
+
+    async def _call_cleaners(self, connection: Connection) -> bool:
+        """Have each cleaner clean two texts: as many come back, and none is longer."""
+        for name in self._manifest.cleaners if self._configured else ():
+            step, texts = f"cleaner {name}", ["Hello.", "你好"]
+            params = {"cleaner": name, "texts": texts}
+            try:
+                answer = await connection.request(methods.CLEANER_INVOKE, params, timeout=_CALL)
+            except HomedError as error:
+                self._report.add(step, False, scaffold.explain(error))
+                if connection.closed.is_set():
+                    return False
+                continue
+            wrong = unclean(texts, answer)
+            self._report.add(step, not wrong, wrong)
         return True
 
     async def _stop(self, connection: Connection, child: Child) -> None:

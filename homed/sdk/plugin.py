@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import typing
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 ToolF = TypeVar("ToolF", bound="Callable[Concatenate[Context, ...], Any]")
 StageF = TypeVar("StageF", bound="Callable[[Context, Mapping[str, Any]], Any]")
+CleanerF = TypeVar("CleanerF", bound="Callable[[Sequence[str]], Any]")
 OutputF = TypeVar("OutputF", bound="Callable[[Context, Any], Any]")
 StartF = TypeVar("StartF", bound="Callable[[Kernel], Any]")
 MainF = TypeVar("MainF", bound="Callable[[Kernel], Awaitable[None]]")
@@ -140,6 +141,7 @@ class Plugin:
         self.dynamic: Callable[..., Any] | None = None
         """What is called for a tool of ``Kernel.set_tools``."""
         self.inputs: list[str] = []
+        self.cleaners: dict[str, Callable[..., Any]] = {}
         self.hooks = _Hooks()
 
     def tool(self, **options: Unpack[ToolOptions]) -> Callable[[ToolF], ToolF]:
@@ -180,6 +182,19 @@ class Plugin:
 
         def declare(function: OutputF) -> OutputF:
             self._add(self.outputs, name, Output(OutputSpec(name, caps, description, format), function))
+            return function
+
+        return declare
+
+    def cleaner(self, channel: str) -> Callable[[CleanerF], CleanerF]:
+        """Declare what takes a channel's template noise (footers, quoted headers) out of texts: ``clean(texts)``.
+
+        ``channel`` is an `input` of this plugin.  It gets a list of texts and returns as many, in the same order and
+        none longer than it was.  homed asks before vectors are made; what is stored and shown stays as it came.
+        """
+
+        def declare(function: CleanerF) -> CleanerF:
+            self._add(self.cleaners, channel, function)
             return function
 
         return declare

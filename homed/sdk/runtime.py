@@ -63,6 +63,7 @@ class Runtime:
             methods.TOOL_INVOKE: self._tool,
             methods.STAGE_INVOKE: self._stage,
             methods.OUTPUT_INVOKE: self._output,
+            methods.CLEANER_INVOKE: self._clean,
             methods.SCHEDULE_INVOKE: self._schedule,
         }
 
@@ -215,6 +216,18 @@ class Runtime:
             raise HomedError(f"The output {params['output']} returned {sent!r}, not ok, queued or unconfirmed.")
         return dict(answer)
 
+    async def _clean(self, params: Mapping[str, Any]) -> object:
+        cleaner = self._plugin.cleaners.get(_name(params, "cleaner"))
+        if cleaner is None:
+            raise NotFound(f"The plugin {self._plugin.name} cleans no channel {params['cleaner']!r}.")
+        texts = list(params.get("texts", []))
+        cleaned = await self._invoke(cleaner, texts)
+        if not isinstance(cleaned, (list, tuple)) or not all(isinstance(text, str) for text in cleaned):
+            raise HomedError(f"The cleaner of {params['cleaner']} returned no list of texts.")
+        if len(cleaned) != len(texts):
+            raise HomedError(f"The cleaner of {params['cleaner']} made {len(cleaned)} texts of {len(texts)}.")
+        return {"texts": list(cleaned)}
+
     async def _invoke(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
         """Call a handler so that ``plugin.stop`` can cancel it."""
         scope = trio.CancelScope()
@@ -317,6 +330,7 @@ def registrations(plugin: Plugin) -> dict[str, Any]:
             {"name": o.name, "caps": list(o.caps), "description": o.description, "format": o.format} for o in outputs
         ],
         "inputs": list(plugin.inputs),
+        "cleaners": list(plugin.cleaners),
         "schedules": list(plugin.schedules),
     }
 

@@ -18,7 +18,7 @@ _TEMPLATE = Path(__file__).with_name("template")
 _LIMIT = 30.0
 """Seconds for a plugin to describe itself; it is imported, nothing more."""
 
-GENERATED = ("tools", "stages", "outputs", "inputs")
+GENERATED = ("tools", "stages", "outputs", "inputs", "cleaners")
 """The fields of a manifest that come from the code."""
 
 
@@ -152,7 +152,7 @@ async def describe(folder: Path) -> dict[str, Any]:
         raise ConfigError(f"{manifest.entry} {DESCRIBE} failed ({why}):\n{said}")
     try:
         described = json.loads(done.stdout)
-        return {key: described[key] for key in GENERATED}
+        return {key: described.get(key, []) if key == "cleaners" else described[key] for key in GENERATED}
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{manifest.entry} {DESCRIBE} printed no description.") from error
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +105,12 @@ class Harness:
         params = {"output": name, "content": content, "call": "call_test", "thread": thread}
         answer: Mapping[str, Any] = await self.call(methods.OUTPUT_INVOKE, params)
         return answer
+
+    async def clean(self, channel: str, texts: Sequence[str]) -> Sequence[str]:
+        """Have the plugin's cleaner of a channel clean texts."""
+        answer = await self.call(methods.CLEANER_INVOKE, {"cleaner": channel, "texts": list(texts)})
+        cleaned: Sequence[str] = answer["texts"]
+        return cleaned
 
     async def due(self, schedule: str, *, at: float = 0.0, missed: int = 0) -> None:
         """Wake the plugin by a schedule of its own, and wait until it has done what it does then."""

@@ -46,7 +46,8 @@ _KNOWN = frozenset(
     {
         "name", "name_zh", "name_en", "version", "description", "author", "license", "homepage", "repository", "entry",
         "platforms", "min_version", "tags", "needs", "capabilities", "activation", "tools", "stages", "outputs",
-        "inputs", "settings", "restart", "in_flight", "enabled", "idle_stop", "dynamic_tools", "schedules", "$schema",
+        "inputs", "cleaners", "settings", "restart", "in_flight", "enabled", "idle_stop", "dynamic_tools", "schedules",
+        "$schema",
     }
 )  # fmt: skip
 _MAX_TIMEOUT = 3600.0
@@ -148,6 +149,8 @@ class Manifest:
     stages: tuple[StageSpec, ...] = ()
     outputs: tuple[OutputSpec, ...] = ()
     inputs: tuple[str, ...] = ()
+    cleaners: tuple[str, ...] = ()
+    """Those of ``inputs`` whose texts it cleans of template noise before vectors are made of them."""
     settings: tuple[SettingSpec, ...] = ()
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
@@ -246,11 +249,15 @@ def parse_manifest(value: object) -> tuple[Manifest | None, tuple[str, ...]]:
         stages=tuple(_stage(part) for part in reader.parts("stages", unique="stage")),
         outputs=tuple(_output(part) for part in reader.parts("outputs", unique="name")),
         inputs=reader.names("inputs"),
+        cleaners=reader.names("cleaners"),
         settings=tuple(_setting(part) for part in reader.parts("settings", unique="key")),
         warnings=reader.unknown(_KNOWN),
     )
     _check_entry(reader, manifest.entry)
     _check_lazy(reader, manifest)
+    for channel in manifest.cleaners:
+        if channel not in manifest.inputs:
+            reader.wrong("cleaners", f"{channel!r} is none of its inputs: a plugin cleans its own channels only")
     return (None, tuple(reader.errors)) if reader.errors else (manifest, ())
 
 

@@ -14,6 +14,7 @@ PING = "plugin.ping"
 TOOL_INVOKE = "tool.invoke"
 STAGE_INVOKE = "stage.invoke"
 OUTPUT_INVOKE = "output.invoke"
+CLEANER_INVOKE = "cleaner.invoke"
 SCHEDULE_INVOKE = "schedule.invoke"
 CANCEL = "$/cancel"
 EVENT = "event"
@@ -21,7 +22,9 @@ EVENT_LOST = "event.lost"
 SETTINGS_CHANGED = "settings.changed"
 
 TO_PLUGIN = frozenset(
-    {HANDSHAKE, INIT, START, STOP, PING, TOOL_INVOKE, STAGE_INVOKE, OUTPUT_INVOKE, SCHEDULE_INVOKE}
+    {
+        HANDSHAKE, INIT, START, STOP, PING, TOOL_INVOKE, STAGE_INVOKE, OUTPUT_INVOKE, CLEANER_INVOKE, SCHEDULE_INVOKE,
+    }
 )  # fmt: skip
 
 CORE = "core"

@@ -13,6 +13,7 @@ def differences(manifest: Manifest, answer: object) -> list[str]:
         "stages": {_stage(s.stage, s.scope, s.order, s.on_failure) for s in manifest.stages},
         "outputs": {output.name for output in manifest.outputs},
         "inputs": set(manifest.inputs),
+        "cleaners": set(manifest.cleaners),
         "schedules": {schedule.name for schedule in manifest.schedules},
     }
     found: list[str] = []

@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 UNKNOWN_METHOD = "unknown_method"
 """The key of an error's detail that makes it JSON-RPC's own "method not found"."""
 _READ_SIZE = 1 << 16
+_AT_ONCE = 64
+"""Messages taken before everybody else has a turn: a millisecond's worth."""
 _OUTBOX = 16
 """Lines that may wait for a slow reader (at most 16 MiB); then whoever wants to say more waits."""
 
@@ -257,7 +259,9 @@ class Connection:
                 data = bytes(await self._receive.receive_some(_READ_SIZE))
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 data = b""
-            for message in self._peer.feed(data) if data else self._peer.end():
+            for number, message in enumerate(self._peer.feed(data) if data else self._peer.end()):
+                if number % _AT_ONCE == _AT_ONCE - 1:
+                    await trio.lowlevel.checkpoint()
                 await self._take(message, nursery)
             if not data:
                 return

@@ -123,6 +123,6 @@ def daemon_of(status: Mapping[str, Any]) -> dict[str, Any]:
 
 def described(found: Mapping[str, Any]) -> dict[str, Any]:
     """`plugin_mgr.info` with every field that the template names, also where the manifest cannot be read."""
-    lists = ("tools", "stages", "inputs", "outputs", "capabilities", "errors", "needs")
+    lists = ("tools", "stages", "inputs", "outputs", "capabilities", "errors", "needs", "cleaners")
     texts = ("author", "license", "homepage", "repository", "entry")
     return {**dict.fromkeys(texts, ""), **{key: [] for key in lists}, **found}

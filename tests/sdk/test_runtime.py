@@ -271,6 +271,7 @@ async def test_what_is_registered_is_what_was_declared() -> None:
             "stages": [{"stage": "on_input", "scope": "global", "order": 2, "on_failure": "closed"}],
             "outputs": [{"name": "out", "caps": ["text"], "description": "Out.", "format": ""}],
             "inputs": ["in"],
+            "cleaners": [],
             "schedules": ["poll"],
         }
 

@@ -21,7 +21,7 @@ FOUND: dict[str, Any] = {
         {"stage": "on_input", "scope": "global", "order": 5, "on_failure": "closed"},
         {"stage": "after_toolcall", "scope": "own-tools", "order": 0, "on_failure": "open"},
     ],
-    "inputs": [], "outputs": ["out"], "files": 3, "size": 99,
+    "inputs": [], "outputs": ["out"], "cleaners": ["mail"], "files": 3, "size": 99,
     "sha256": "ab" * 32, "warnings": ["It is odd."], "refused": "", "replaces": {"version": "0.9", "how": "newer"},
     "capabilities": [
         {"name": "io", "what": "Talk.", "allowed": True, "granted": True},
@@ -42,7 +42,7 @@ def test_everything_that_matters_is_shown() -> None:
         "hello_greet (read)", "on_input (global): every turn",
         "order 5; when it fails, what it should have checked is withheld",
         "after_toolcall (own-tools): calls of its own tools, nothing else; order 0; when it fails, what it should have",
-        "outputs     out", "io (has it already): Talk.", "llm (new): Ask.",
+        "outputs     out", "cleaners    mail", "io (has it already): Talk.", "llm (new): Ask.",
         "admin (cannot have it): All.", "! It is odd.",
     ):  # fmt: skip
         assert part in text, part
