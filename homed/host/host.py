@@ -295,9 +295,9 @@ class Host:
         tools = await self._tools.load(found.manifest)
         supervisor = Supervisor(await _plan(self._ports.store, found), self._supervise_ports(), tools)
         await supervisor.load()
+        self._roster.put(supervisor)  # at once: from now on it, and not the one before, is what a person stops
         with suppress(StorageError):  # what it wants to be woken for is told once it can be stored
             await self._schedules.adopt(found.manifest)
-        self._roster.put(supervisor)
         return supervisor
 
     def _supervise_ports(self) -> SupervisePorts:

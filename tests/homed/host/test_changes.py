@@ -237,3 +237,22 @@ async def test_on_a_full_disk_a_new_one_runs_all_the_same_and_one_that_cannot_be
         assert await invoke(host, "good", a=1) == {"a": 1}
         await host.remove("good")
         assert host.statuses() == []
+
+
+async def test_a_stop_that_comes_while_the_new_one_is_taken_on_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with changing(tmp_path, manifest("good")) as (host, _):
+        await host.wait_ready("good")
+        adopt = host._schedules.adopt
+
+        async def slowly(manifest: Manifest) -> None:
+            with trio.move_on_after(5):
+                await host.stop("good")
+            await adopt(manifest)
+
+        monkeypatch.setattr(host._schedules, "adopt", slowly)
+        status = await host.reload("good", installed(tmp_path, "good"))
+        assert (status.state, status.pid) == (State.STOPPED, None)
+        assert (await host.start("good")).state is State.READY
+        assert set(host.registry.tools()) == {"echo_good"}
