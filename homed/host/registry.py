@@ -63,7 +63,7 @@ class OutputEntry:
 
 @dataclass(frozen=True, slots=True)
 class CleanerEntry:
-    """What strips a channel's texts of template noise.  ``name``: as its plugin calls it.  ``ready``: it can be called."""
+    """What strips a channel's texts of template noise, under the ``name`` its plugin has for it; ``ready``: now."""
 
     plugin: str
     name: str

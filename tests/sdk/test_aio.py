@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -344,3 +344,16 @@ def test_nobody_who_does_not_ask_for_it_pays_for_asyncio() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+async def test_a_cleaner_may_be_on_asyncio() -> None:
+    plugin = sdk.Plugin("mail")
+    plugin.input("mail")
+
+    @plugin.cleaner("mail")
+    async def clean(texts: Sequence[str]) -> list[str]:
+        await asyncio.sleep(0)
+        return [text.strip() for text in texts]
+
+    async with harness(aio.adapted(plugin)) as kernel:
+        assert await kernel.clean("mail", [" a ", "b"]) == ["a", "b"]

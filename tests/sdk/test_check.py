@@ -151,6 +151,27 @@ async def test_wanting_to_be_configured_first_is_no_fault(tmp_path: Path) -> Non
     assert "No key yet" in step(report, "start")[1]
 
 
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ("[text[1:] for text in texts]", ""),
+        ("texts[1:]", "made 1 texts of 2"),
+        ("[text * 2 for text in texts]", "longer than it was"),
+    ],
+)
+async def test_a_cleaner_is_tried_and_written_into_the_manifest(tmp_path: Path, body: str, wrong: str) -> None:
+    folder = await new("hello", tmp_path)
+    source = folder / "hello_plugin.py"
+    extra = f'plugin.input("mail")\n\n\n@plugin.cleaner("mail")\ndef clean(texts):\n    return {body}\n'
+    source.write_text(f"{source.read_text('utf-8')}\n\n{extra}", "utf-8")
+    assert await difference(folder) == ["inputs", "cleaners"]
+    await update_manifest(folder)
+    report = await check(folder)
+    ok, said = step(report, "cleaner mail")
+    assert (report.ok, ok) == (not wrong, not wrong)
+    assert wrong in said
+
+
 async def test_a_broken_manifest_ends_the_check_with_every_error(tmp_path: Path) -> None:
     (tmp_path / "plugin.json").write_text('{"name": "A"}')
     report = await check(tmp_path)

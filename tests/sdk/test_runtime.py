@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -325,6 +325,29 @@ async def test_an_output_says_what_became_of_it() -> None:
                 await kernel.output("a", "x")
         with pytest.raises(NotFound):
             await kernel.output("b", "x")
+
+
+async def test_a_cleaner_gives_back_as_many_texts() -> None:
+    plugin = sdk.Plugin("a")
+    answers: list[Any] = [["one"], "ab", [1, 2], None]
+    plugin.input("a")
+
+    @plugin.cleaner("a")
+    def clean(texts: Sequence[str]) -> Any:
+        return [text.strip() for text in texts] if len(texts) != 2 else answers.pop(0)
+
+    with pytest.raises(ValueError, match="declared twice"):
+        plugin.cleaner("a")(clean)
+    async with harness(plugin) as kernel:
+        assert kernel.registered["cleaners"] == ["a"]
+        assert await kernel.clean("a", [" x ", "y", ""]) == ["x", "y", ""]
+        with pytest.raises(HomedError, match="made 1 texts of 2"):
+            await kernel.clean("a", ["x", "y"])
+        for _ in range(3):
+            with pytest.raises(HomedError, match="no list of texts"):
+                await kernel.clean("a", ["x", "y"])
+        with pytest.raises(NotFound, match="cleans no channel 'b'"):
+            await kernel.clean("b", ["x"])
 
 
 async def test_notices_settings_and_losses_are_heard_one_at_a_time_in_order() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homed.errors import Conflict
-from homed.host.registry import Registry, Reserved
+from homed.host.registry import CleanerEntry, Registry, Reserved
 from homed.host.states import Trust
 from homed.wire.manifest import Manifest, OutputSpec, StageSpec, ToolSpec
 
@@ -77,6 +77,23 @@ def test_a_released_name_is_free() -> None:
     registry.release("p")
     registry.release("p")
     registry.claim(plugin("q", "a"), Trust.PACKAGED)
+
+
+def test_a_channels_texts_are_for_the_cleaner_of_its_own_plugin_alone() -> None:
+    registry = Registry()
+    thief = Manifest("thief", "1", "x", inputs=("webui", "thief"), cleaners=("webui",))
+    for manifest in (thief, Manifest("webui", "1", "x", inputs=("webui",)), plugin("other")):
+        registry.claim(manifest, Trust.EXTERNAL)
+        registry.set_ready(manifest.name, True)
+    assert registry.cleaner("webui") is None
+    assert registry.cleaner("nobody") is None
+    assert registry.cleaner("thief") == CleanerEntry("thief", "webui", True)
+    registry.set_ready("thief", False)
+    assert registry.cleaner("thief") == CleanerEntry("thief", "webui", False)
+    registry.claim(Manifest("thief", "2", "x", inputs=("a", "thief"), cleaners=("a", "thief")), Trust.EXTERNAL)
+    assert registry.cleaner("thief") == CleanerEntry("thief", "thief", False)
+    registry.release("thief")
+    assert registry.cleaner("thief") is None
 
 
 def test_stages_run_in_order_and_then_by_name() -> None:

@@ -99,6 +99,7 @@ def test_unknown_keys_make_one_warning() -> None:
         ({"stages": [{"stage": "on_input", "order": 1.5}]}, "stages[0].order: must be a whole number"),
         ({"stages": [{"stage": "on_input"}, {"stage": "on_input"}]}, "stages[1].stage: 'on_input' is there already"),
         ({"inputs": ["", "a"]}, "inputs: must be a list of strings"),
+        ({"inputs": ["a"], "cleaners": ["a", "webui"]}, "cleaners: 'webui' is none of its inputs"),
         ({"settings": [{"key": "a", "type": "select"}]}, "settings[0].options: a select needs options"),
         ({"settings": [{"key": "a", "type": "int", "default": "1"}]}, "settings[0].default: '1' is no int"),
         ({"settings": [{"key": "A", "type": "int"}]}, "settings[0].key"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,12 +12,17 @@ from homed.wire.registration import differences
 
 MANIFEST = Manifest(
     "p", "1", "x", tools=(ToolSpec("dig", "Digs.", {}),), stages=(StageSpec("on_input"),), outputs=(OutputSpec("o"),),
-    inputs=("p",),
+    inputs=("p",), cleaners=("p",),
 )  # fmt: skip
 RIGHT: dict[str, Any] = {
     "tools": ["dig"], "stages": [{"stage": "on_input", "scope": "global", "order": 0, "on_failure": "open"}],
-    "outputs": [{"name": "o", "caps": ["text"]}], "inputs": ["p"],
+    "outputs": [{"name": "o", "caps": ["text"]}], "inputs": ["p"], "cleaners": ["p"],
 }  # fmt: skip
+
+
+def test_who_cleans_nothing_need_not_say_so() -> None:
+    old = {key: value for key, value in RIGHT.items() if key != "cleaners"}
+    assert differences(replace(MANIFEST, cleaners=()), old) == []
 
 
 def test_a_registration_in_step_passes() -> None:
@@ -25,7 +31,8 @@ def test_a_registration_in_step_passes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("tools", "dig"), ("stages", "on_input (scope"), ("outputs", "o"), ("inputs", "p")]
+    ("kind", "name"),
+    [("tools", "dig"), ("stages", "on_input (scope"), ("outputs", "o"), ("inputs", "p"), ("cleaners", "p")],
 )
 @pytest.mark.parametrize("value", [[], None, 5, "dig"])
 def test_what_is_declared_but_not_registered_is_named(kind: str, name: str, value: object) -> None:
@@ -35,7 +42,14 @@ def test_what_is_declared_but_not_registered_is_named(kind: str, name: str, valu
 
 
 @pytest.mark.parametrize(
-    ("kind", "more"), [("tools", "bury"), ("stages", {"stage": "on_tool"}), ("outputs", {"name": "q"}), ("inputs", "q")]
+    ("kind", "more"),
+    [
+        ("tools", "bury"),
+        ("stages", {"stage": "on_tool"}),
+        ("outputs", {"name": "q"}),
+        ("inputs", "q"),
+        ("cleaners", "q"),
+    ],
 )
 def test_what_is_registered_but_not_declared_is_named(kind: str, more: object) -> None:
     (found,) = differences(MANIFEST, {**RIGHT, kind: [*RIGHT[kind], more]})
