@@ -22,7 +22,7 @@ from homed.host.review import Machine, Present, Review, review
 from homed.host.shelf import Shelf
 from homed.host.states import PluginStatus, Trust
 from homed.store.rows import Storage, Tx
-from homed.wire.manifest import load_manifest
+from homed.wire.manifest import Manifest, load_manifest
 from homed.wire.package import Package, open_package
 from homed.wire.version import CORE
 
@@ -126,7 +126,9 @@ class Packages:
                 package.archive.path.unlink(missing_ok=True)
                 raise
             fresh = await trio.to_thread.run_sync(self._ports.shelf.unpack, package)
-            change = _Change(self._ports, package, fresh, wanted, source)
+            old = self._ports.plugins.found(found.name) if found.present is not None else None
+            other = _other_tools(old.manifest, package.manifest) if isinstance(old, Installed) else ()
+            change = _Change(self._ports, package, fresh, wanted, source, other)
             try:
                 status = await self._carry_out(change, replaces=found.present is not None)
             except HomedError as error:
@@ -226,6 +228,8 @@ class _Change:
     fresh: Path
     wanted: frozenset[str]
     source: str
+    other_tools: Sequence[str]
+    """Those of the old version that are gone, or of another kind now."""
     failed: HomedError | None = None
 
     async def make(self) -> Installed:
@@ -247,7 +251,7 @@ class _Change:
             raise self.failed
         provenance = Provenance(manifest.version, self.package.sha256, self.source, ports.wall())
         try:
-            await ports.store.write(partial(_record, plugin=manifest.name, wanted=self.wanted, provenance=provenance))
+            await ports.store.write(partial(_record, change=self, provenance=provenance))
         except HomedError as error:  # it is in place all the same, with fewer grants, and runs
             self.failed = error
         ports.failpoints.reach("package.recorded")
@@ -282,8 +286,10 @@ def _grant(tx: Tx, *, plugin: str, wanted: Collection[str], at: float) -> None:
     grants.grant(tx, plugin, wanted, at=at)
 
 
-def _record(tx: Tx, *, plugin: str, wanted: frozenset[str], provenance: Provenance) -> None:
-    grants.grant(tx, plugin, wanted, at=provenance.installed_at)
+def _record(tx: Tx, *, change: _Change, provenance: Provenance) -> None:
+    plugin = change.package.manifest.name
+    grants.grant(tx, plugin, change.wanted, at=provenance.installed_at)
+    _ask_again(tx, change.other_tools)
     tx.execute("DELETE FROM plugin_packages WHERE plugin = ?", (plugin,))
     tx.execute(
         "INSERT INTO plugin_packages (plugin, version, sha256, source, installed_at) VALUES (?, ?, ?, ?, ?)",
@@ -294,8 +300,17 @@ def _record(tx: Tx, *, plugin: str, wanted: frozenset[str], provenance: Provenan
 def _forget(tx: Tx, name: str, tools: Sequence[str]) -> None:
     for table in _TABLES:
         tx.execute(f"DELETE FROM {table} WHERE plugin = ?", (name,))
-    # somebody else's tool may have that name one day: it was this one that a person stopped asking about
+    _ask_again(tx, tools)
+
+
+def _ask_again(tx: Tx, tools: Sequence[str]) -> None:
+    """What a person stopped asking about is no more: another tool may have that name one day, or has it now."""
     tx.many("DELETE FROM rules WHERE decision = 'allow' AND tool = ?", [(tool,) for tool in tools])
+
+
+def _other_tools(old: Manifest, new: Manifest) -> Sequence[str]:
+    kinds = {tool.name: (tool.tool_class, tool.confirm) for tool in new.tools}
+    return [tool.name for tool in old.tools if kinds.get(tool.name) != (tool.tool_class, tool.confirm)]
 
 
 def _delete(places: Sequence[Path]) -> None:

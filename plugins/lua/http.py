@@ -47,9 +47,9 @@ def is_public(address: str) -> bool:
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.ipv4_mapped is not None:
             return is_public(str(ip.ipv4_mapped))
-        if any(ip in door for door in _DOORS):
+        if ip.is_site_local or any(ip in door for door in _DOORS):
             return False
-    return ip.is_global and not ip.is_multicast
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 
 async def request(method: str, url: str, options: Mapping[str, Any], *, private: bool = False) -> dict[str, Any]:

@@ -202,7 +202,7 @@ async def test_without_its_data_nothing_of_it_is_left(tmp_path: Path) -> None:
         await place.settings.set("plugin.hello.token", "s3cret-token")
         await place.settings.set("plugin.hello.a", 3)
         await Rules(place.store).add(Rule(Decision.ALLOW, tool="echo_hello"))
-        await Rules(place.store).add(Rule(Decision.DENY, tool="echo_hello"))
+        await Rules(place.store).add(Rule(Decision.DENY, tool="echo_hello", peer="qq:1"))
         await place.packages.remove("hello", keep_data=False)
         left = [p for p in place.data.rglob("*") if "hello" in p.name]
         assert left == []
@@ -355,3 +355,23 @@ async def test_a_removal_takes_the_folder_of_the_one_that_was_meant(tmp_path: Pa
         (place.data / "plugins" / "bbb").rmdir()
         await place.packages.remove("bbb@external", keep_data=True)  # gone already, and no error for that
         assert [s.name for s in place.host.statuses()] == ["shell"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "kept"),
+    [
+        ({"name": "echo_hello", "description": "Otherwise.", "class": "read"}, True),
+        ({"name": "echo_hello", "description": "d", "class": "dangerous"}, False),
+        ({"name": "other", "description": "d", "class": "read"}, False),
+    ],
+)
+async def test_a_standing_yes_is_not_for_a_tool_of_another_kind_in_a_new_version(
+    tmp_path: Path, tool: dict[str, object], kept: bool
+) -> None:
+    async with placed(tmp_path) as place:
+        await place.install(place.package())
+        await Rules(place.store).add(Rule(Decision.ALLOW, tool="echo_hello"))
+        await Rules(place.store).add(Rule(Decision.DENY, tool="echo_hello", peer="qq:1"))
+        await place.install(place.package(version="2.0", tools=[tool]))
+        left = [rule.decision for rule in await Rules(place.store).list_()]
+        assert left == [Decision.ALLOW, Decision.DENY] if kept else left == [Decision.DENY]
