@@ -95,7 +95,7 @@ def _last(tx: Tx, scopes: Collection[str]) -> str:
 def _events(tx: Tx, scopes: Collection[str], ids: Collection[str]) -> dict[str, dict[str, object]]:
     rows = tx.all(
         f"SELECT {table.COLUMNS} FROM events WHERE id IN (SELECT value FROM json_each(?))"
-        " AND +scope IN (SELECT value FROM json_each(?)) ORDER BY seq",
+        f" AND +scope IN (SELECT value FROM json_each(?)) AND {table.NOT_REMOVED} ORDER BY seq",
         (dumps(list(ids)), dumps(sorted(scopes))),
     )
     found = [event for event in map(table.from_row, rows) if not is_draft(event)]

@@ -124,7 +124,7 @@ def by_ids(tx: Tx, scope: str, ids: Collection[str]) -> dict[str, Event]:
         return {}
     rows = tx.all(  # by id, not by the index of the scope, which has every event of it
         f"SELECT {table.COLUMNS} FROM events WHERE id IN (SELECT value FROM json_each(?)) AND +scope = ?"
-        " AND +no_memory = 0",
+        f" AND +no_memory = 0 AND {table.NOT_REMOVED}",
         (dumps(sorted(ids)), scope),
     )
     return {event.id: event for event in map(table.from_row, rows)}

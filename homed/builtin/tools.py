@@ -13,6 +13,7 @@ from homed.builtin.entries import entry
 from homed.clock import WallClock, system_wall_clock
 from homed.errors import NotFound
 from homed.failpoints import Failpoints
+from homed.memory.events import NOT_REMOVED
 from homed.memory.records import DRAFT
 from homed.store.rows import Storage
 
@@ -46,7 +47,7 @@ def _result_read(store: Storage, media: MediaPort) -> BuiltinTool:
         text = await store.read(
             lambda tx: tx.value(
                 "SELECT text FROM events WHERE id = ? AND scope = ? AND (thread = ? OR no_memory = 0)"
-                " AND (kind <> 'note' OR data ->> 'code' IS NOT ?)",
+                f" AND (kind <> 'note' OR data ->> 'code' IS NOT ?) AND {NOT_REMOVED}",
                 (wanted, context.scope, context.thread, DRAFT),
             )
         )

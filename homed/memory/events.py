@@ -10,6 +10,9 @@ from homed.memory.shorten import event_tokens
 from homed.memory.tokens import estimate_tokens
 from homed.store.rows import Row, Tx, dumps, loads
 
+NOT_REMOVED = "EXISTS (SELECT 1 FROM threads h WHERE h.id = events.thread AND h.scope <> '')"
+"""For a query of events by their own scope: without those of a thread that is being removed, bit by bit."""
+
 COLUMNS = "id, seq, scope, thread, turn, channel, peer, kind, text, created_at, data, layer, no_memory, source, tokens"
 """What ``from_row`` reads, in its order."""
 

@@ -10,9 +10,14 @@ from typing import Any, cast
 
 import pytest
 
+from homed.agent.explain import Explanations
+from homed.agent.ports import CallContext
 from homed.agent.remember import PAGE_BYTES, Remembering
-from homed.errors import InvalidInput
+from homed.builtin.coldcontext import ColdQuery
+from homed.builtin.tools import builtin_tools
+from homed.errors import InvalidInput, NotFound
 from homed.identity.roles import Identity, Role
+from homed.memory import removal
 from homed.redact import Redactor
 from tests.kit.builders import GUEST, OWNER, Agent, FakeHost, FakeModel, Setup, calls, running_agent, says
 
@@ -53,6 +58,34 @@ async def test_a_scope_is_searched_and_no_other(tmp_path: Path) -> None:
         assert await found(agent, GROUP, "marmot") == []
         assert await found(agent, OWNER, "marmot", layer="cold") == []
         assert len(await found(agent, OWNER, "marmot name", limit=1)) == 1
+
+
+async def test_what_is_being_deleted_is_found_by_nobody(tmp_path: Path) -> None:
+    """Its rows go bit by bit, after a kill at the next start: from the first moment on they are nobody's."""
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("Noted, marmot."), says("ok")))) as agent:
+        gone = await agent.ask("The marmot's name is Waldemar")
+        kept = await agent.ask("another marmot")
+        context = CallContext("x", "webui", "webui:owner", "owner", "owner", kept.turn)
+        read = builtin_tools(agent.store, agent.host.registry)[0]
+        assert await found(agent, OWNER, "marmot Waldemar") != []
+        (event,) = await agent.store.read(
+            lambda tx: tx.all("SELECT id FROM events WHERE text LIKE '%Waldemar%' AND kind = 'user'")
+        )
+        assert "Waldemar" in str(await read.run(context, {"id": event[0]}))
+        assert "Waldemar" in str(await ColdQuery(agent.store).ask(context, "marmot Waldemar", 3))
+        assert "Waldemar" in str(await explained(agent, kept.turn))
+        await agent.store.write(lambda tx: removal.hide(tx, gone.thread))
+        assert "Waldemar" not in str(await found(agent, OWNER, "marmot Waldemar"))
+        assert "Waldemar" not in str(await ColdQuery(agent.store).ask(context, "marmot Waldemar", 3))
+        assert "Waldemar" not in str(await explained(agent, kept.turn))
+        assert "Waldemar" not in json.dumps(await day(agent, OWNER))
+        with pytest.raises(NotFound):
+            await read.run(context, {"id": event[0]})
+        assert "another" in str(await found(agent, OWNER, "marmot"))
+
+
+async def explained(agent: Agent, turn: str) -> object:
+    return await Explanations(agent.store).explain(OWNER, turn)
 
 
 async def test_private_turns_are_neither_found_nor_in_the_log(tmp_path: Path) -> None:
