@@ -166,10 +166,8 @@ class Zygote:
                 return None
             answer = json.loads(reply)
             if "pid" not in answer:
-                if answer["errno"]:
-                    raise OSError(answer["errno"], answer["error"])
                 _log.warning("the zygote could not fork: %s", answer["error"])
-                return None
+                return None  # a plain start works, or says itself what is wrong
             kept.pop_all()
         return Forked(answer["pid"], *(ours for ours, _ in pipes))
 

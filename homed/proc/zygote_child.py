@@ -161,12 +161,12 @@ def _write_over(field: int, text: bytes, *, cut: bool = False) -> None:
     if cut:
         text = text[: room - 1]
     if not begin or len(text) > room:
-        raise OSError(7, "the environment does not fit where the zygote's was")
+        raise OSError(0, "the environment does not fit where the zygote's was")
     ctypes.memmove(begin, text.ljust(room, b"\0"), room)
 
 
 def _failed(error: OSError) -> bytes:
-    return json.dumps({"errno": error.errno or 0, "error": error.strerror or str(error)}).encode()
+    return json.dumps({"error": error.strerror or str(error)}).encode()
 
 
 def _close(fds: list[int]) -> None:

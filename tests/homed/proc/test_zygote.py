@@ -301,6 +301,20 @@ async def main():
     assert out == "plain [False]\n"
 
 
+def test_where_an_environment_cannot_be_shown_in_proc_the_start_is_plain(tmp_path: Path) -> None:
+    out = run(
+        tmp_path,
+        """
+async def main():
+    async with zygote() as one:
+        room.ENV_ROOM = 50_000  # more than this zygote was given; some systems do not even say where it lies
+        print((await talk(asks("print('plain')", env={"BIG": "x" * 20_000}), one))[1].strip(), FORKED)
+        print((await talk(asks("print('forked')"), one))[1].strip(), FORKED)
+""",
+    )
+    assert out == "plain [False]\nforked [False, True]\n"
+
+
 def test_without_a_handle_left_the_child_is_ended_again_and_the_caller_told(tmp_path: Path) -> None:
     out = run(
         tmp_path,
