@@ -28,8 +28,6 @@ log = logging.getLogger(__name__)
 _NOTICES = 4096
 """Notices that may wait for a slow ``@on`` handler (a minute of a fast stream); then the oldest are lost, counted."""
 _NO_RINGS: Mapping[str, RingFds] = {}
-_NOT_ITS_OWN = (trio.Cancelled, KeyboardInterrupt)
-"""What goes through a handler and is meant for others."""
 _THREADS = 16
 """Plain-function handlers at once; the kernel sends fewer."""
 
@@ -249,13 +247,14 @@ class Runtime:
             if inspect.iscoroutinefunction(function):
                 return await call()
             return await trio.to_thread.run_sync(call, limiter=self._threads)
-        except BaseException as error:
-            if isinstance(error, (Exception, *_NOT_ITS_OWN)):
-                raise
-            if isinstance(error, BaseExceptionGroup) and (ours := error.subgroup(_NOT_ITS_OWN)) is not None:
+        except (Exception, trio.Cancelled, KeyboardInterrupt):
+            raise
+        except BaseExceptionGroup as group:
+            if (ours := group.subgroup((trio.Cancelled, KeyboardInterrupt))) is not None:
                 raise ours from None
-            log.exception("a handler would have ended the plugin")
-            raise HomedError(_said(error)) from error
+            raise _would_end(group) from group
+        except BaseException as error:
+            raise _would_end(error) from error
 
     def _context(self, params: Mapping[str, Any]) -> Context:
         about = params.get("context", {})
@@ -313,10 +312,12 @@ class Runtime:
                 log.exception("the handler of %s failed", name)
 
 
-def _said(error: BaseException) -> str:
+def _would_end(error: BaseException) -> HomedError:
+    """The failure of a call whose handler raised what would have ended the process."""
+    log.error("a handler would have ended the plugin", exc_info=error)
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}"
+    return HomedError(f"{type(error).__name__}: {error}")
 
 
 def registrations(plugin: Plugin) -> dict[str, Any]:
