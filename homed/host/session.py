@@ -184,8 +184,9 @@ class Session:
         return await self.bulk.given(answer)
 
     def notification(self, method: str, params: Mapping[str, Any]) -> None:  # noqa: ARG002 - the port says so
-        """No notification from a plugin means anything yet: complain, and count it."""
-        self._complain(f"unknown notification {method[:80]!r}")
+        """Count it; and complain, for none but a cancellation that came too late means anything yet."""
+        if method != methods.CANCEL:
+            self._complain(f"unknown notification {method[:80]!r}")
         if not self._bucket.take(trio.current_time()):
             self._life.doom(Cause.BROKEN, "it floods homed with notifications")
 

@@ -290,7 +290,8 @@ class Connection:
             id_ = message.params.get("id")
             if rpc.is_id(id_) and id_ in self._serving:
                 self._serving[id_].cancel()
-            return
+                return
+            # Answered already, most likely; the handler hears of it all the same, and may mind how many come.
         try:
             self._handler.notification(message.method, message.params)
         except Exception as error:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import tracemalloc
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from homed.host import launch
 from homed.host.host import Host
 from homed.host.life import Ending, Life
 from homed.host.policy import Policy
+from homed.host.session import Session
 from homed.host.states import State
 from homed.proc import stop_ladder
 from homed.store.db import open_store
@@ -131,6 +133,7 @@ async def test_c2_stray_output_is_logged_and_ignored(
 
 @pytest.mark.parametrize(
     ("mode", "reason"), [("flood-lines", "unreadable lines"), ("flood-calls", "floods homed"),
+                         ("flood-cancellations", "floods homed with notif"), ("flood-blank", "floods homed with lines"),
                          ("1gib", "A line of over 64 MiB"), ("close-stdout", "closed its stdout")],
 )  # fmt: skip
 async def test_c2_a_flood_ends_the_plugin_with_few_log_lines_and_little_memory(
@@ -147,6 +150,24 @@ async def test_c2_a_flood_ends_the_plugin_with_few_log_lines_and_little_memory(
         assert await invoke(host, "good", a=1) == {"a": 1}
     assert peak < 16_000_000
     assert len(caplog.records) < 20
+
+
+async def test_nothing_more_of_a_flood_is_looked_at_once_it_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_ladder: None
+) -> None:
+    heard = 0
+    hear = Session.notification
+
+    def counted(self: Session, method: str, params: Mapping[str, Any]) -> None:
+        nonlocal heard
+        heard += 1
+        hear(self, method, params)
+
+    monkeypatch.setattr(Session, "notification", counted)
+    async with hosting(tmp_path, manifest("bad", "flood-calls"), policy=Policy(delays=())) as host:
+        await reach(host, "bad", State.STOPPED)
+    line = len(b'{"jsonrpc":"2.0","method":"nonsense","params":{}}\n')
+    assert 4000 <= heard <= 4000 + 2 * 65536 // line + 1000
 
 
 @pytest.mark.slow

@@ -53,6 +53,16 @@ def flood_calls() -> None:
         raw(b'{"jsonrpc":"2.0","method":"nonsense","params":{}}\n' * 100)
 
 
+def flood_cancellations() -> None:
+    while True:
+        raw(b'{"jsonrpc":"2.0","method":"$/cancel","params":{"id":1}}\n' * 100)
+
+
+def flood_blank() -> None:
+    while True:
+        raw(b"\n" * 10_000)
+
+
 def flood_stderr() -> None:
     for _ in range(200):
         sys.stderr.write("x" * 1000 + "\n" + ("y" * 99 + "\n") * 500)
@@ -93,6 +103,8 @@ WHEN_READY: dict[str, Callable[[], None]] = {
     "flood-lines": flood_lines,
     "flood-calls": flood_calls,
     "flood-stderr": flood_stderr,
+    "flood-cancellations": flood_cancellations,
+    "flood-blank": flood_blank,
     "1gib": endless_line,
     "exit1-ready": lambda: os._exit(1),
     "exit0-ready": lambda: os._exit(0),
