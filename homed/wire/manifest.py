@@ -219,15 +219,6 @@ def parse_manifest(value: object) -> tuple[Manifest | None, tuple[str, ...]]:
     if not isinstance(value, dict):
         return None, (f"{FILE_NAME}: must hold an object",)
     reader = Reader(value)
-    capabilities = reader.names("capabilities")
-    for name in capabilities:
-        if name not in CAPABILITIES - {CORE}:
-            known = ", ".join(sorted(CAPABILITIES - {CORE}))
-            reader.wrong("capabilities", f"{name!r} is none of {known}")
-    needs = reader.names("needs")
-    for name in needs:
-        if name not in FACILITIES:
-            reader.wrong("needs", f"{name!r} is none of {', '.join(sorted(FACILITIES))}")
     manifest = Manifest(
         name=reader.text("name", pattern=NAME, required=True),
         version=reader.text("version", required=True),
@@ -236,8 +227,8 @@ def parse_manifest(value: object) -> tuple[Manifest | None, tuple[str, ...]]:
         min_version=reader.text("min_version", pattern=_VERSION),
         platforms=reader.names("platforms"),
         tags=reader.names("tags"),
-        needs=needs,
-        capabilities=capabilities,
+        needs=_among(reader, "needs", FACILITIES),
+        capabilities=_among(reader, "capabilities", CAPABILITIES - {CORE}),
         activation=reader.choice("activation", ACTIVATIONS, "eager"),
         restart=reader.choice("restart", RESTARTS, "on-failure"),
         in_flight=int(reader.number("in_flight", 4, low=1, high=_MAX_IN_FLIGHT, whole=True)),
@@ -259,6 +250,15 @@ def parse_manifest(value: object) -> tuple[Manifest | None, tuple[str, ...]]:
         if channel not in manifest.inputs:
             reader.wrong("cleaners", f"{channel!r} is none of its inputs: a plugin cleans its own channels only")
     return (None, tuple(reader.errors)) if reader.errors else (manifest, ())
+
+
+def _among(reader: Reader, key: str, known: frozenset[str]) -> tuple[str, ...]:
+    """Names that must be known ones."""
+    names = reader.names(key)
+    for name in names:
+        if name not in known:
+            reader.wrong(key, f"{name!r} is none of {', '.join(sorted(known))}")
+    return names
 
 
 def parse_tools(value: object) -> tuple[tuple[ToolSpec, ...], tuple[str, ...]]:
