@@ -179,9 +179,11 @@ class Session:
             grants.require(self._name, self._caller.capabilities, method)
             answer = await self.ports.dispatcher.dispatch(self._caller, method, values)
         except Denied as error:
-            await self._refusals.note(method, error)
-            raise
-        return await self.bulk.given(answer)
+            refused = error
+        else:
+            return await self.bulk.given(answer)
+        await self._refusals.note(method, refused)
+        raise refused
 
     def notification(self, method: str, params: Mapping[str, Any]) -> None:  # noqa: ARG002 - the port says so
         """Count it; and complain, for none but a cancellation that came too late means anything yet."""
@@ -213,13 +215,14 @@ class Session:
         try:
             return await self._exchange(method, params, until)
         except HomedError as error:
-            explained = self._explain(error, _label(method, params), timeout)
-            if method == methods.STAGE_INVOKE:  # what a stage withheld is told with the plugin's name: this is why
-                await self.ports.log.note(f"{_label(method, params)} failed: {explained.message}")
-            raise explained from error
+            cause, label = error, _label(method, params)
         finally:
             del self._calls[key]
             slots.release()
+        explained = self._explain(cause, label, timeout)
+        if method == methods.STAGE_INVOKE:  # what a stage withheld is told with the plugin's name: here is why
+            await self.ports.log.note(f"{label} failed: {explained.message}")
+        raise explained from cause
 
     async def _wait_for(self, slots: trio.Semaphore, timeout: float) -> None:
         with trio.move_on_after(timeout) as waiting:
