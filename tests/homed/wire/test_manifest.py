@@ -74,7 +74,7 @@ def test_every_error_is_reported_at_once_with_its_place() -> None:
         }
     )
     assert [error.split(":")[0] for error in errors] == [
-        "capabilities", "name", "version", "entry", "in_flight", "enabled", "tools[1].description", "tools[1].class",
+        "name", "version", "entry", "capabilities", "in_flight", "enabled", "tools[1].description", "tools[1].class",
         "tools[1].timeout", "tools[2]", "tools[3].name", "stages[0].stage",
     ]  # fmt: skip
     assert "is there already" in errors[-2]
