@@ -99,9 +99,12 @@ menu.addEventListener("keydown", (event) => {
     items.at(to % items.length).focus();
   } else if (event.key === "Tab") menu.hidePopover();
 });
+// The list may have been made anew while the menu was open: then another button stands for the same conversation.
+const standing = (button) => button?.isConnected ? button : $$("button.more", list).find((one) => one.dataset.menu === button?.dataset.menu);
 menu.addEventListener("toggle", (event) => {
-  opener?.setAttribute("aria-expanded", String(event.newState === "open"));
-  if (event.newState === "closed" && (menu.contains(document.activeElement) || document.activeElement === document.body)) opener?.focus();
+  const button = standing(opener);
+  button?.setAttribute("aria-expanded", String(event.newState === "open"));
+  if (event.newState === "closed" && (menu.contains(document.activeElement) || document.activeElement === document.body)) button?.focus();
 });
 
 async function about(thread) {
