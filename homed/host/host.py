@@ -13,10 +13,11 @@ from pathlib import Path
 import trio
 
 from homed.clock import WallClock, system_wall_clock
-from homed.errors import ConfigError, HomedError, StorageError, Unavailable
+from homed.errors import ConfigError, StorageError, Unavailable
 from homed.events import PLUGIN_STATE, Bus
 from homed.host import grants
 from homed.host.areas import Areas
+from homed.host.changes import apart
 from homed.host.discover import Broken, Installed
 from homed.host.dynamic import StoredTools
 from homed.host.facilities import Facilities
@@ -355,25 +356,14 @@ class Host:
         self._ports.undefine(supervisor.plan.manifest)
 
     async def _apart(self, change: Callable[[], Awaitable[None]]) -> None:
-        """One change after another, in a task of ours: a plugin that asks for its own reload is gone before its end."""
-        done, failures = trio.Event(), list[Exception]()
+        """One change after another; a plugin that asks for its own reload is gone before its end."""
 
-        async def run() -> None:
-            try:
-                async with self._one_change:
-                    self._open()
-                    await change()
-            except Exception as error:  # noqa: BLE001 - raised where it was asked for: all plugins live in this nursery
-                if not isinstance(error, HomedError):
-                    _log.exception("a change of plugins failed")
-                failures.append(error)
-            finally:
-                done.set()
+        async def in_turn() -> None:
+            async with self._one_change:
+                self._open()
+                await change()
 
-        self._open().start_soon(run)
-        await done.wait()
-        if failures:
-            raise failures[0]
+        await apart(self._open(), in_turn)
 
     def _open(self) -> trio.Nursery:
         if self._lives is None or self._closing.is_set():
