@@ -201,7 +201,7 @@ class Dispatch:
             owner=entry.plugin,
         )
         if staged.closed:
-            return Result(DENIED, f"denied: {staged.closed}, which must check every call, failed.")
+            return Result(DENIED, f"denied: {staged.closed}, which must check every call, could not ({staged.why}).")
         if staged.response is not None:
             return Result(DENIED, staged.response or "denied by a plugin")
         arguments = self._rewritten(entry, call, staged.elements("tool_calls"))
@@ -296,7 +296,8 @@ class Dispatch:
         }  # fmt: skip
         staged = await self._stages.run(turn, "after_toolcall", {"tool_results": [element]}, owner=entry.plugin)
         if staged.closed:
-            return Result(ERROR, f"[withheld: {staged.closed}, which must check every result, failed]")
+            who = f"{staged.closed}, which must check every result, could not ({staged.why})"
+            return Result(ERROR, f"[withheld: {who}]")
         if staged.response is not None:
             turn.jump = staged.response
         mine = next((e for e in staged.elements("tool_results") if e["id"] == call.id), None)

@@ -80,7 +80,8 @@ class Outputs:
             return False, refusal("send_limit", detail=detail, hint="Answer in text now.")
         staged = await self._stages.run(turn, "before_output", {"final_text": text})
         if staged.closed or staged.response is not None:
-            return False, refusal("blocked", detail=staged.response or f"{staged.closed} could not check it.")
+            who = f"{staged.closed} could not check it ({staged.why})."
+            return False, refusal("blocked", detail=staged.response or who)
         left = staged.text("final_text")
         return True, await self._invoke(turn, output, content if left == text else left)
 
