@@ -170,35 +170,8 @@ def test_on_the_page(home: House, browser: Browser) -> None:
         expect(page.locator("main")).to_contain_text("a guarded view (marked)")
         expect(page.locator("main")).not_to_contain_text("a plain view (marked)")
 
-        ready(_at(page, f"{url}/plugins"))
-        card = page.locator("#plugin-waker")
-        expect(card.locator(".mark")).to_have_text("blocked")
-        expect(card.locator(".reason")).to_contain_text(BLOCKED)
-        log = page.locator("#plugin-quiet details.logs")
-        log.locator("summary").click()
-        expect(log.locator("pre")).to_contain_text(REFUSED)
-
-        ready(_at(page, f"{url}/plugins/waker"))
-        expect(page.locator(".mark").first).to_have_text("blocked")
-        expect(page.locator(".reason.bad")).to_contain_text(BLOCKED)
-        expect(page.locator("dl.facts")).to_contain_text("scheduler, tools")
-
-        ready(_at(page, f"{url}/plugins/quiet"))
-        may = panel(page, "What it may do")
-        expect(may.locator("[value=io]")).to_be_checked()
-        expect(may.locator("[value=llm]")).not_to_be_checked()
-        expect(page.locator("pre.log")).to_contain_text(REFUSED)
-
-        ready(_at(page, f"{url}/plugins/guard"))
-        offers = panel(page, "What it offers")
-        own = "A stage for the calls of its own tools: it sees those and their results, nothing else. Order 0."
-        expect(offers).to_contain_text(f"{own} When it fails, what it should have seen passes.")
-        every = "A stage of every turn: it sees and can change what passes. Order 5."
-        expect(offers).to_contain_text(f"{every} When it fails, what it should have checked is held back.")
-        context.add_cookies([{"name": "lang", "value": "zh", "url": url}])
-        ready(_at(page, f"{url}/plugins/guard"))
-        expect(page.locator("dl.offers")).to_contain_text("只处理它自己的工具调用")
-        expect(page.locator("dl.offers")).to_contain_text("次序 5。 它出错时，本应由它检查的内容会被扣住。")
+        _plugins(page, url)
+        _each(page, url)
     finally:
         context.close()
 
@@ -206,3 +179,39 @@ def test_on_the_page(home: House, browser: Browser) -> None:
 def _at(page: Page, url: str) -> Page:
     page.goto(url)
     return page
+
+
+def _plugins(page: Page, url: str) -> None:
+    """The list of plugins: what one is blocked on, and what stands in the log of another."""
+    ready(_at(page, f"{url}/plugins"))
+    card = page.locator("#plugin-waker")
+    expect(card.locator(".mark")).to_have_text("blocked")
+    expect(card.locator(".reason")).to_contain_text(BLOCKED)
+    log = page.locator("#plugin-quiet details.logs")
+    log.locator("summary").click()
+    expect(log.locator("pre")).to_contain_text(REFUSED)
+
+
+def _each(page: Page, url: str) -> None:
+    """The page of each of the three."""
+    ready(_at(page, f"{url}/plugins/waker"))
+    expect(page.locator(".mark").first).to_have_text("blocked")
+    expect(page.locator(".reason.bad")).to_contain_text(BLOCKED)
+    expect(page.locator("dl.facts")).to_contain_text("scheduler, tools")
+
+    ready(_at(page, f"{url}/plugins/quiet"))
+    may = panel(page, "What it may do")
+    expect(may.locator("[value=io]")).to_be_checked()
+    expect(may.locator("[value=llm]")).not_to_be_checked()
+    expect(page.locator("pre.log")).to_contain_text(REFUSED)
+
+    ready(_at(page, f"{url}/plugins/guard"))
+    offers = panel(page, "What it offers")
+    own = "A stage for the calls of its own tools: it sees those and their results, nothing else. Order 0."
+    expect(offers).to_contain_text(f"{own} When it fails, what it should have seen passes.")
+    every = "A stage of every turn: it sees and can change what passes. Order 5."
+    expect(offers).to_contain_text(f"{every} When it fails, what it should have checked is held back.")
+    page.context.add_cookies([{"name": "lang", "value": "zh", "url": url}])
+    ready(_at(page, f"{url}/plugins/guard"))
+    expect(page.locator("dl.offers")).to_contain_text("只处理它自己的工具调用")
+    expect(page.locator("dl.offers")).to_contain_text("次序 5。 它出错时，本应由它检查的内容会被扣住。")
