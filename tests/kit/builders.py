@@ -126,6 +126,8 @@ class FakeModel:
         self.requests: list[ChatRequest] = []
         self.configured = True
         self.open = 0
+        self.hanging = trio.Event()
+        """Set once an answer has come to where it hangs."""
         self._pace = pace
         self._source = Source(
             "fake", "http://127.0.0.1", "fake-1", context_window=context_window, tools=tools, vision=vision
@@ -157,6 +159,7 @@ class FakeModel:
             await trio.sleep(self._pace)
             yield part
         if answer.hangs_at is not None:
+            self.hanging.set()
             await trio.sleep_forever()
         if answer.fails is not None:
             raise answer.fails
