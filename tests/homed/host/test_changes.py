@@ -156,6 +156,7 @@ async def test_a_plugin_that_has_itself_reloaded_is_reloaded_though_it_does_not_
 
 async def test_settings_that_do_not_fit_and_names_that_are_taken_make_it_need_attention(tmp_path: Path) -> None:
     async with changing(tmp_path, manifest("good")) as (host, defined):
+        await host.wait_ready("good")
         defined.refuse = True
         with pytest.raises(ConfigError, match="must be a whole number"):
             await host.add(installed(tmp_path, "new"))
