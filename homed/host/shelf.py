@@ -16,6 +16,7 @@ from pathlib import Path
 from homed.errors import InvalidInput, NotFound, StorageError
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.wire.archive import MAX_PACKED, opened
+from homed.wire.durable import sync_folder
 from homed.wire.manifest import read_manifest
 from homed.wire.package import SUFFIX, Package, open_package, unpack
 
@@ -43,7 +44,7 @@ class Shelf:
         for folder in (self._incoming, self._removed):
             shutil.rmtree(folder, ignore_errors=True)
         if put_back:
-            _sync(self.place)
+            sync_folder(self.place)
         return put_back
 
     def take_in(self, source: Path, sha256: str) -> Package:
@@ -88,7 +89,7 @@ class Shelf:
                 self._failpoints.reach("package.moved_out")
             fresh.rename(target)
             placed = True
-            _sync(self.place)
+            sync_folder(self.place)
             self._failpoints.reach("package.moved_in")
             done = True
         except OSError as error:
@@ -139,7 +140,7 @@ class Shelf:
             folder.rename(away)
         except OSError as error:
             raise StorageError(f"{folder} cannot be removed: {error.strerror}.") from error
-        _sync(self.place)
+        sync_folder(self.place)
         self._failpoints.reach("package.moved_away")
         shutil.rmtree(away, ignore_errors=True)
 
@@ -174,11 +175,3 @@ def _children(folder: Path) -> list[Path]:
         return sorted(child for child in folder.iterdir() if not child.name.startswith("."))
     except FileNotFoundError:
         return []
-
-
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -202,6 +202,15 @@ class _Failed(contextlib.AbstractContextManager["_Failed", bool]):
         return self.error is not None
 
 
+async def _end(fake: Harness, failed: _Failed, nursery: trio.Nursery) -> None:
+    """Stop the plugin; after a failed test everything around it is cancelled instead."""
+    if failed.error is not None:
+        nursery.cancel_scope.cancel()
+        await trio.lowlevel.checkpoint()
+    with contextlib.suppress(HomedError):  # a plugin already gone needs no stop
+        await fake.call(methods.STOP)
+
+
 async def _run(plugin: Plugin, wire: MemoryStream) -> None:
     """The plugin's process, so to speak: when it ends its pipes close."""
     try:
@@ -236,11 +245,7 @@ async def harness(
                 if start:
                     await fake.start(settings or {}, folder)
                 yield fake
-            if failed.error is not None:
-                nursery.cancel_scope.cancel()
-                await trio.lowlevel.checkpoint()
-            with contextlib.suppress(HomedError):  # a plugin already gone needs no stop
-                await fake.call(methods.STOP)
+            await _end(fake, failed, nursery)
             await ours.aclose()
     if failed.error is not None:
         raise failed.error
@@ -272,11 +277,7 @@ async def program(
             with failed:
                 await fake.start(settings or {}, data)
                 yield fake
-            if failed.error is not None:
-                nursery.cancel_scope.cancel()
-                await trio.lowlevel.checkpoint()
-            with contextlib.suppress(HomedError):  # a plugin already gone needs no stop
-                await fake.call(methods.STOP)
+            await _end(fake, failed, nursery)
             with trio.move_on_after(_LEAVE) as limit:
                 await child.stdin.aclose()
                 await child.wait()

@@ -13,6 +13,7 @@ from typing import Any
 
 from homed.store.rows import ReadOnly
 from homed.store.unreadable import BLOCK, read_at
+from homed.wire.durable import sync_folder
 
 FOLDER = "damaged"
 """Beside the database: one private folder for each damage, named by the time it was found."""
@@ -220,12 +221,3 @@ def _write(target: Path, pieces: Iterator[bytes], cancelled: Callable[[], bool] 
             writing.write(piece)
         writing.flush()
         os.fsync(writing.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on the disk."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -20,8 +20,9 @@ import apsw
 from homed.errors import StorageError
 from homed.store import migrations, problems
 from homed.store.connection import APPLICATION_ID, open_damaged
-from homed.store.damage import SUFFIXES, Damage, claim_folder, sync_folder
+from homed.store.damage import SUFFIXES, Damage, claim_folder
 from homed.store.salvage import Saved, mend, salvage
+from homed.wire.durable import sync_folder
 
 _log = logging.getLogger(__name__)
 

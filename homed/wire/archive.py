@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from homed.errors import InvalidInput, StorageError
+from homed.wire.durable import sync_folder
 
 MAX_PACKED = 100_000_000
 """Bytes of the file."""
@@ -285,11 +286,7 @@ def _extract(packed: zipfile.ZipFile, member: Member, into: Path, archive: Archi
 
 def _sync_folders(root: Path) -> None:
     for folder, _, _ in os.walk(root):
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        sync_folder(folder)
 
 
 def _digest(file: IO[bytes]) -> str:

