@@ -88,10 +88,11 @@ def _serve(link: socket.socket, request: dict[str, Any], fds: list[int]) -> Job 
         return _between(request, fds, tell, wait)
     _close([*fds, tell, wait])
     os.waitpid(between, 0)
-    link.send(os.read(told, _MOST) or _failed(OSError(0, "the child ended before it began")))
+    reply = os.read(told, _MOST) or _failed(OSError(0, "the child ended before it began"))
     with suppress(BrokenPipeError):  # killed already
         os.write(go, b"g")  # not before it has become homed's: it looks who its parent is
     _close([told, go])
+    link.send(reply)  # last: what homed was told of needs this process no more
     return None
 
 

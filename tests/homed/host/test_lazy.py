@@ -230,6 +230,7 @@ TOOL = {"name": "mcp_find", "description": "Finds.", "class": "read"}
 async def test_dynamic_tools_are_called_and_offered_at_the_next_start_before_it_runs(tmp_path: Path) -> None:
     plugin = lazy("mcp", dynamic_tools=True)
     async with hosting(tmp_path, plugin, manifest("other"), dispatcher=LivingDispatcher()) as host:
+        await host.wait_ready("other")  # a tool's name is its plugin's once that is up
         assert await asks(host, "mcp", "core.tools_set", tools=[TOOL]) == {
             "result": {"tools": ["echo_mcp", "mcp_find"]}
         }
