@@ -13,7 +13,7 @@ import apsw
 
 from homed.store import problems
 
-MIGRATIONS: tuple[str, ...] = ("schema.sql", "window.sql", "media.sql", "plugins.sql")
+MIGRATIONS: tuple[str, ...] = ("schema.sql", "window.sql", "media.sql", "plugins.sql", "memory.sql")
 """SQL files beside this module, in order.  A released one is never edited; a change is a new file at the end."""
 
 
