@@ -62,12 +62,14 @@ def test_a_file_of_a_later_release_is_refused(connection: apsw.Connection) -> No
 def test_the_released_schema_has_every_table_of_the_rooms(connection: apsw.Connection) -> None:
     migrations.migrate(connection, Path("x"))
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    inside = {"word_index_config", "word_index_data", "word_index_idx"}  # FTS5's own
+    inside = {f"{index}_{part}" for index in ("word_index", "record_index") for part in ("config", "data", "idx")}
     assert tables - {"sqlite_sequence"} - inside == {
         "threads", "inputs", "turns", "events", "blocks", "settings", "seeds", "peers", "rules", "grants",
         "plugin_states", "crash_reports", "logins", "accesses", "ledger", "word_index", "word_terms", "word_marks",
         "word_counts", "word_drops", "uploads", "loose_files", "api_keys", "plugin_tools", "plugin_schedules",
-            "plugin_packages",
+        "plugin_packages", "entities", "entity_names", "records", "revisions", "evidence", "members", "tombstones",
+        "merges", "record_index", "record_terms", "record_counts", "record_todo", "vector_spaces", "vectors",
+        "vector_drops", "vector_todo", "jobs", "job_runs", "job_units",
     }  # fmt: skip
 
 
