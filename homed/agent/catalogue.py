@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from homed.agent.outputs import Outputs
 from homed.agent.ports import AgentPorts, BuiltinTool
@@ -32,6 +33,11 @@ class Catalogue:
         """The kernel's own tool of that name."""
         return self._builtins.get(name)
 
+    def as_called(self, entry: ToolEntry, arguments: Mapping[str, object]) -> ToolEntry:
+        """The declaration that holds for these arguments: what can not be taken back is asked for each time."""
+        builtin = self._builtins.get(entry.name)
+        return replace(entry, confirm=True) if builtin is not None and builtin.final(arguments) else entry
+
     async def offered(self, turn: Turn) -> list[ToolEntry]:
         """The tools this turn's person may use (or be asked about), by name."""
         rules = await self._ports.rules.list_()
@@ -39,11 +45,12 @@ class Catalogue:
         return [
             entries[name]
             for name in sorted(entries)
-            if self.verdict(turn, entries[name], rules).decision is not Decision.DENY
+            if (name not in self._builtins or self._builtins[name].offered)
+            and self.verdict(turn, entries[name], rules).decision is not Decision.DENY
         ]
 
-    def verdict(self, turn: Turn, entry: ToolEntry, rules: Sequence[Rule]) -> Verdict:
-        """The permission policy's word on this tool in this turn."""
+    def verdict(self, turn: Turn, entry: ToolEntry, rules: Sequence[Rule], *, within: bool = False) -> Verdict:
+        """The permission policy's word on this tool in this turn.  ``within``: a plugin calls it, not the model."""
         given = turn.input
         return decide(
             Request(
@@ -58,6 +65,7 @@ class Catalogue:
                 peer=given.peer,
                 thread=given.thread,
                 tainted=turn.tainted_for(entry.name),
+                own=entry.name in self._builtins and not within,
             ),
             rules,
         )

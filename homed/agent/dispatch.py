@@ -206,7 +206,7 @@ class Dispatch:
             return Result(DENIED, staged.response or "denied by a plugin")
         arguments = self._rewritten(entry, call, staged.elements("tool_calls"))
         case.shown.args = self._ports.redactor.redact_json(dict(arguments))
-        await self._permit(turn, entry, case)
+        await self._permit(turn, self._catalogue.as_called(entry, arguments), case)
         result = await self._invoke(turn, case, entry, arguments)
         return await self._after(turn, call, entry, result)
 
@@ -240,7 +240,8 @@ class Dispatch:
 
     async def _permit(self, turn: Turn, entry: ToolEntry, case: _Case) -> None:
         """Let the call pass, ask a person, or raise Refused."""
-        verdict = self._catalogue.verdict(turn, entry, await self._ports.rules.list_())
+        rules = await self._ports.rules.list_()
+        verdict = self._catalogue.verdict(turn, entry, rules, within=case.above is not None)
         if verdict.decision is Decision.ALLOW:
             return
         denial = verdict.reason

@@ -44,7 +44,8 @@ class Request:
     """One call that wants to run.
 
     ``guest``, ``confirm``, ``tool_class`` come from the manifest; ``packaged`` from where the plugin was installed;
-    ``tainted``: untrusted text came into this turn, or another tool's is still in view from an earlier one.
+    ``tainted``: untrusted text came into this turn, or another tool's is still in view from an earlier one.  ``own``:
+    the kernel's own tool, which writes nothing but what it remembers.
     """
 
     tool: str
@@ -58,6 +59,7 @@ class Request:
     peer: str
     thread: str
     tainted: bool
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,10 @@ def _by_rule_or_default(request: Request, matching: Sequence[Rule]) -> Verdict:
     if matching:
         best = max(matching, key=lambda rule: (rule.weight, _STRICTNESS.index(rule.decision)))
         return Verdict(best.decision, f"A rule of the owner's says {best.decision.value} for {request.tool}.")
+    if request.own and request.tool_class == WRITE:
+        # it can be taken back, and remembers within the scope of who said it: to be asked each time, or to have nothing
+        # remembered where nobody can be asked, would be worse
+        return Verdict(Decision.ALLOW, f"{request.tool} only remembers.")
     tool_class = request.tool_class if request.tool_class in (READ, WRITE) else DANGEROUS
     decision = DEFAULTS[request.role, tool_class]
     if decision is Decision.DENY:

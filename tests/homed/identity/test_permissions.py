@@ -127,3 +127,14 @@ def test_a_rule_that_says_ask_means_no_for_a_guest() -> None:
 @given(requests, rules)
 def test_every_verdict_has_a_reason_that_names_the_tool(request: Request, some: list[Rule]) -> None:
     assert request.tool in decide(request, some).reason
+
+
+def test_what_only_remembers_is_not_asked_for_but_after_outside_text() -> None:
+    assert verdict(own=True) is ALLOW
+    assert verdict(own=True, role=Role.TRUSTED) is ALLOW
+    assert verdict(own=True, role=Role.GUEST, guest=True) is DENY
+    assert verdict(own=True, tainted=True) is ASK
+    assert verdict(own=True, tool_class="dangerous") is ASK
+    assert verdict(own=True, tool_class="dangerous", role=Role.TRUSTED) is DENY
+    assert verdict(own=True, confirm=True) is ASK
+    assert verdict(Rule(ASK, tool="files_write"), own=True) is ASK, "a rule of the owner's counts more"
