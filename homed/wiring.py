@@ -29,6 +29,7 @@ from homed.builtin.tools import builtin_tools
 from homed.clock import WallClock
 from homed.config.definitions import PERSONA
 from homed.config.environment import child_environment
+from homed.engine import open_engine
 from homed.host.packages import PackagePorts, Packages
 from homed.host.publish import Publisher
 from homed.host.shelf import Shelf
@@ -59,6 +60,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     tokens, files = CallTokens(), MediaFiles(house.paths.media)
     async with (
         open_sources(house.settings, house.secrets, redactor.know, local) as sources,
+        open_engine(house) as engine,
         trio.open_nursery() as slow,
     ):
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
@@ -72,6 +74,8 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             ),
             uploads,
         )  # fmt: skip
+        jobs = engine.jobs(conversations)
+        slow.start_soon(jobs.run)
         overview = Overview(
             data=house.paths.data, safe=house.safe, started_at=wall(), host=house.host, sources=sources,
             conversations=conversations, store=store,

@@ -46,6 +46,7 @@ TOOL_TIMEOUT = "core.agent.tool_timeout"
 RESULT_LIMIT = "core.agent.result_limit"
 APPROVAL_TIMEOUT = "core.agent.approval_timeout"
 PERSONA = "core.agent.persona"
+TIME_ZONE = "core.agent.time_zone"
 STAGE_TIMEOUT = "core.agent.stage_timeout"
 RECALL_PERCENT = "core.memory.recall_percent"
 RECALL_DEADLINE = "core.memory.recall_deadline"
@@ -93,6 +94,11 @@ CORE: tuple[Definition, ...] = (
     Definition(
         PERSONA, "text", "", "Who the assistant is and how it speaks; put before every conversation.",
         "Persona", _AGENT,
+    ),
+    Definition(
+        TIME_ZONE, "string", "", "Your time zone, like Europe/Berlin, in which a night is a night; empty means the"
+        " machine's.",
+        "Time zone", _AGENT,
     ),
     Definition(
         STAGE_TIMEOUT, "duration", 10, "Seconds one plugin's handler of a stage may take.",
