@@ -289,3 +289,36 @@ CREATE TABLE job_units (
     at       REAL NOT NULL,
     PRIMARY KEY (job, unit)
 ) STRICT, WITHOUT ROWID;
+
+-- What a merge of two entities did, so that it can be taken back.  Goes with the entity that stayed.
+CREATE TABLE merged (
+    id    INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope TEXT NOT NULL,
+    kept  TEXT NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
+    gone  TEXT NOT NULL,                                 -- its id before
+    data  TEXT NOT NULL,                                 -- JSON: its row, its names, the ids of the records it had
+    at    REAL NOT NULL
+) STRICT;
+CREATE INDEX merged_into ON merged (kept, id);
+
+-- The key of the hashes in `tombstones`, made once.  It goes into no export: what was forgotten can not be tried out
+-- with a copy of them alone.
+CREATE TABLE memory_key (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    key BLOB NOT NULL
+) STRICT;
+
+-- What somebody wanted forgotten: known before anything is removed, so that a crash keeps nothing of it back.  Once done
+-- it stays, so that a backup of before, put back, is made to forget the same.
+CREATE TABLE forgets (
+    seq     INTEGER PRIMARY KEY AUTOINCREMENT,
+    id      TEXT NOT NULL UNIQUE,
+    kind    TEXT NOT NULL CHECK (kind IN ('event', 'fact', 'entity', 'peer', 'thread')),
+    target  TEXT NOT NULL,                               -- its id; of a peer, once done, a keyed hash of it
+    wide    INTEGER NOT NULL DEFAULT 0 CHECK (wide IN (0, 1)),  -- with what it rests on, or what belongs to it
+    upto    INTEGER NOT NULL DEFAULT 0,                  -- of a peer: events up to this seq
+    at      REAL NOT NULL,
+    done_at REAL,
+    counts  TEXT NOT NULL DEFAULT '{}'                   -- JSON: what was removed, by table
+) STRICT;
+CREATE INDEX forgets_waiting ON forgets (seq) WHERE done_at IS NULL;

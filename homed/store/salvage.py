@@ -28,6 +28,7 @@ IDS = {
     "events": "ev_",
     "rules": "rule_",
     "crash_reports": "crash_",
+    "forgets": "forget_",
 }
 """How the ids of a table begin; what is found without its table is told apart by them."""
 LIKE: Mapping[str, Mapping[str, re.Pattern[str]]] = {
