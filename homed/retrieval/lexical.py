@@ -4,7 +4,7 @@
 having it (N at least ``YOUNG``).  The coverage of an event is the weight of the query's terms it has, divided by the
 weight of the query's heaviest ``CARRYING`` ones, those that occur nowhere included.  How often it has a term does not
 count, and its length only as far as ``_length`` says: on dialogue both change nothing, and the index is a third as
-large without.  The neighbours in the same conversation lend some of theirs (``NEIGHBOURS``).  The score is the square
+large without.  The neighbours in the same conversation lend some of theirs (``around``).  The score is the square
 of that, at most 1: with one word of three in common, two texts are seldom about the same.  So 0.12 is passed from
 about a third on.
 """
@@ -12,12 +12,13 @@ about a third on.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from homed.retrieval import index
+from homed.retrieval import around, index
+from homed.retrieval.around import Place
 from homed.retrieval.words import cleaned, is_exact, is_pair, query_terms, says_little
-from homed.store.rows import Tx, dumps, loads
+from homed.store.rows import Tx, dumps
 
 MOST_TERMS = 64
 """Different terms of a query that are looked at: the first 48 and the last 16; a pasted text says most at its ends."""
@@ -44,12 +45,6 @@ says least."""
 
 POOL = 64
 """The best of those by their own words, whose neighbours are looked at."""
-
-NEIGHBOURS = (0.3, 0.15)
-"""What an event lends to the one next to it and to the next but one: an answer seldom repeats the question's words.
-
-Dialogue of the same conversation only; two of each side together never lift a neighbour over the event itself.
-"""
 
 EXACT = 0.7
 """Coverage of an event that has all of a query's rare exact symbols, whatever else it says; all others stay below."""
@@ -87,15 +82,8 @@ class Asked:
     exact: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where an event stands."""
-
-    seq: int
-    id: str
-    thread: str
-    layer: str
-    tokens: int
+Matched = Mapping[int, Sequence["_Term"]]
+"""Of each event the terms of a query that it has."""
 
 
 def ask(tx: Tx, *, scope: str, query: str) -> Asked:
@@ -120,14 +108,15 @@ def search(tx: Tx, *, scope: str, layer: str | Collection[str], query: str | Ask
     """
     asked = ask(tx, scope=scope, query=query) if isinstance(query, str) else query
     layers = {layer} if isinstance(layer, str) else set(layer)
-    matched = _candidates(tx, asked)
+    matched = candidates(tx, asked)
     own = {seq: sum(term.weight for term in terms) for seq, terms in matched.items()}
     ranked = sorted(own, key=lambda seq: (-own[seq], -seq))
-    places = _enough_places(tx, scope, layers, ranked, max(POOL, limit))
-    around = _around(tx, (seq for seq in ranked[:POOL] if seq in places))
-    near = {seq for sides in around.values() for side in sides for seq in side}
-    places |= _places(tx, scope, near - places.keys())
-    scores = _scores(asked, {seq: matched.get(seq, []) for seq in places}, places, around)
+    most = max(POOL, limit)
+    places = around.enough(tx, scope, ranked, lambda place: place.layer in layers, most, limit + POOL)
+    beside = around.sides(tx, (seq for seq in ranked[:POOL] if seq in places))
+    near = {seq for sides in beside.values() for side in sides for seq in side}
+    places |= around.places(tx, scope, near - places.keys())
+    scores = _scores(asked, {seq: matched.get(seq, []) for seq in places}, places, beside)
     found = sorted(((value, seq) for seq, value in scores.items() if places[seq].layer in layers and value > 0))[::-1]
     return [Hit(seq, places[seq].id, value) for value, seq in found[:limit]]
 
@@ -138,12 +127,12 @@ def score(tx: Tx, *, scope: str, query: str | Asked, seqs: Collection[int]) -> d
     found = dict.fromkeys(seqs, 0.0)
     if not found or not asked.terms:
         return found
-    places = _places(tx, scope, found)
+    places = around.places(tx, scope, found)
     matched: dict[int, list[_Term]] = {seq: [] for seq in places}
     for term in asked.terms:
         for seq in _having(tx, term, places):
             matched[seq].append(term)
-    return found | _scores(asked, matched, places, _around_within(places))
+    return found | _scores(asked, matched, places, around.sides_within(places))
 
 
 def _weighed(tx: Tx, scope: str, words: Sequence[str], documents: int) -> list[_Term]:
@@ -158,7 +147,7 @@ def _weighed(tx: Tx, scope: str, words: Sequence[str], documents: int) -> list[_
     return found
 
 
-def _candidates(tx: Tx, asked: Asked) -> dict[int, list[_Term]]:
+def candidates(tx: Tx, asked: Asked) -> dict[int, list[_Term]]:
     """Events that have one of the rarest terms, with all of the query's terms they have."""
     matched: dict[int, list[_Term]] = {}
     room = POSTINGS
@@ -196,80 +185,44 @@ def _match(term: _Term) -> str:
     return f'"{term.text}"'
 
 
-def _places(tx: Tx, scope: str, seqs: Iterable[int]) -> dict[int, _Place]:
-    rows = tx.all(
-        "SELECT seq, id, thread, layer, tokens FROM events WHERE seq IN (SELECT value FROM json_each(?))"
-        " AND +scope = ? AND +no_memory = 0",
-        (dumps(list(seqs)), scope),
-    )
-    return {row[0]: _Place(*row) for row in rows}
+def weights(matched: Matched) -> dict[int, float]:
+    """What the terms that each has weigh together."""
+    return {seq: sum(term.weight for term in terms) for seq, terms in matched.items()}
 
 
-def _enough_places(tx: Tx, scope: str, layers: set[str], ranked: Sequence[int], count: int) -> dict[int, _Place]:
-    """The places of the first of these, so many that ``count`` of them are in the layers."""
-    places: dict[int, _Place] = {}
-    inside = at = 0
-    while inside < count and at < len(ranked):
-        more = _places(tx, scope, ranked[at : at + count + POOL])
-        inside += sum(place.layer in layers for place in more.values())
-        places |= more
-        at += count + POOL
-    return places
+def filled(tx: Tx, asked: Asked, matched: Matched, seqs: Collection[int]) -> Matched:
+    """All of the query's terms that these events have; what is matched already is not looked up again."""
+    unknown = set(seqs) - matched.keys()
+    found: dict[int, list[_Term]] = {seq: list(matched.get(seq, ())) for seq in seqs}
+    if unknown:
+        for term in asked.terms:
+            for seq in _having(tx, term, unknown):
+                found[seq].append(term)
+    return found
 
 
-_Sides = tuple[list[int], list[int]]
-"""The events before and after one, nearest first."""
-
-_TALK = "o.kind IN ('user', 'assistant') AND o.text <> ''"
-
-
-def _around(tx: Tx, seqs: Iterable[int]) -> dict[int, _Sides]:
-    side = (
-        "(SELECT json_group_array(seq) FROM (SELECT o.seq FROM events o WHERE o.thread = e.thread AND {} e.seq"
-        f" AND {_TALK} ORDER BY o.seq {{}} LIMIT {len(NEIGHBOURS)}))"
-    )
-    rows = tx.all(
-        f"SELECT e.seq, {side.format('o.seq <', 'DESC')}, {side.format('o.seq >', 'ASC')}"
-        " FROM json_each(?) j JOIN events e ON e.seq = j.value",
-        (dumps(list(seqs)),),
-    )
-    return {seq: (loads(before), loads(after)) for seq, before, after in rows}
-
-
-def _around_within(places: Mapping[int, _Place]) -> dict[int, _Sides]:
-    threads: dict[str, list[int]] = {}
-    for seq in sorted(places):
-        threads.setdefault(places[seq].thread, []).append(seq)
-    far = len(NEIGHBOURS)
+def coverage(asked: Asked, matched: Matched, places: Mapping[int, Place]) -> dict[int, float]:
+    """Of each event the share of the query's weight that it has itself, 0..1."""
     return {
-        seq: (line[max(0, at - far) : at][::-1], line[at + 1 : at + 1 + far])
-        for line in threads.values()
-        for at, seq in enumerate(line)
+        seq: weight / asked.full * _length(places[seq].tokens)
+        for seq, weight in weights(matched).items()
+        if seq in places
     }
 
 
 def _scores(
     asked: Asked,
     matched: Mapping[int, Sequence[_Term]],
-    places: Mapping[int, _Place],
-    around: Mapping[int, _Sides],
+    places: Mapping[int, Place],
+    beside: Mapping[int, around.Sides],
 ) -> dict[int, float]:
-    own = {
-        seq: sum(term.weight for term in terms) / asked.full * _length(places[seq].tokens)
-        for seq, terms in matched.items()
-    }
-    covered = dict(own)
-    for seq, sides in around.items():
-        for side in sides:
-            for share, other in zip(NEIGHBOURS, side, strict=False):
-                if other in covered:
-                    covered[other] += share * own[seq]
-    covered = {seq: min(1.0, value) for seq, value in covered.items()}
-    _exact_first(asked, matched, covered)
+    covered = around.lent(coverage(asked, matched, places), beside)
+    covered = {seq: min(1.0, value) for seq, value in covered.items() if seq in places}
+    exact_first(asked, matched, covered)
     return {seq: value * value for seq, value in covered.items()}
 
 
-def _exact_first(asked: Asked, matched: Mapping[int, Sequence[_Term]], covered: dict[int, float]) -> None:
+def exact_first(asked: Asked, matched: Matched, covered: dict[int, float]) -> None:
     """Put what has the query's exact symbols before all else, where they are rare."""
     if not asked.exact:
         return

