@@ -1,0 +1,1 @@
+"""Sets of questions with their evidence, each made by a generator that is committed beside it."""
