@@ -69,7 +69,7 @@ def test_the_released_schema_has_every_table_of_the_rooms(connection: apsw.Conne
         "word_counts", "word_drops", "uploads", "loose_files", "api_keys", "plugin_tools", "plugin_schedules",
         "plugin_packages", "entities", "entity_names", "records", "revisions", "evidence", "members", "tombstones",
         "merges", "record_index", "record_terms", "record_counts", "record_todo", "vector_spaces", "vectors",
-        "vector_drops", "vector_todo", "jobs", "job_runs", "job_units",
+        "vector_drops", "vector_todo", "jobs", "job_runs", "job_units", "merged", "memory_key",
         "merged", "memory_key", "forgets",
     }  # fmt: skip
 
