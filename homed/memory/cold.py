@@ -53,8 +53,9 @@ def confirm(tx: Tx, turn: str) -> list[str]:
     return moved
 
 
-def sink(tx: Tx, scope: str, ids: Collection[str]) -> list[str]:
-    """Move these events of the scope's window, in whole units, to the cold layer; their blocks go along.
+def sink(tx: Tx, scope: str, ids: Collection[str], *, at: float = 0.0) -> list[str]:
+    """Move these events of the scope's window, in whole units, to the cold layer; their blocks go along.  ``at``, in
+    UTC seconds, is when they began to cool.
 
     What belongs to a running turn stays, and so does what is no_memory, whatever was asked.  Returns those that moved.
     """
@@ -65,7 +66,7 @@ def sink(tx: Tx, scope: str, ids: Collection[str]) -> list[str]:
     )
     asked = [row[0] for row in rows]
     moved = _in_whole_units(tx, asked, "context")
-    tx.execute(f"UPDATE events SET layer = 'cold', source = '' WHERE id IN {_AMONG}", (dumps(moved),))
+    tx.execute(f"UPDATE events SET layer = 'cold', source = '', sunk_at = ? WHERE id IN {_AMONG}", (at, dumps(moved)))
     return moved
 
 
