@@ -32,10 +32,7 @@ class Found:
 def nearest_rows(cosines: NDArray[np.float32], limit: int) -> NDArray[np.intp]:
     """The places of the ``limit`` highest, highest first; of equal ones the later (newer) row first."""
     count = len(cosines)
-    if limit < count:
-        chosen = np.argpartition(cosines, count - limit)[count - limit :]
-    else:
-        chosen = np.arange(count)
+    chosen = np.argpartition(cosines, count - limit)[count - limit :] if limit < count else np.arange(count)
     return chosen[np.lexsort((-chosen, -cosines[chosen]))]
 
 
@@ -82,11 +79,16 @@ class Flat:
             return
         until = self._count + len(block)
         if until > len(self._ids):
-            self._grow(max(until, _FIRST, 2 * self._count if self._count < 65_536 else self._count * 5 // 4))
+            self._grow(max(until, _FIRST, self._count * 5 // 4))
         self._ids[self._count : until] = block.ids
         self._items[self._count : until] = block.items
         self._vectors[self._count : until] = block.vectors
         self._count, self.mark = until, int(block.ids[-1])
+
+    def reserve(self, more: int) -> None:
+        """Make room for so many at once."""
+        if self._count + more > len(self._ids):
+            self._grow(max(self._count + more, self._count * 5 // 4 if self._count else 0))
 
     def _grow(self, rows: int) -> None:
         old = self.block()

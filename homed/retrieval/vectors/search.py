@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
@@ -29,12 +28,12 @@ class Vectors:
     """
 
     def __init__(self, *, budget: int = BUDGET) -> None:
-        self.parts = Parts(budget, threading.Lock())
+        self.parts = Parts(budget)
 
     def nearest(
         self, tx: Tx, *, scope: str, vector: NDArray[np.float32], space: str, kinds: Collection[str], limit: int
     ) -> list[Near]:
-        """See ``Dense``.  A vector that cannot be compared (another space's length, not a number, zero) finds nothing."""
+        """See ``Dense``.  Nothing is near to a vector of another length, of no direction, or not of numbers."""
         found: list[Near] = []
         query = _unit(vector)
         for kind in sorted(set(kinds)) if query is not None else ():
