@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def unit(values: Sequence[float]) -> NDArray[np.float32]:
     """A vector of length 1 in this direction."""
     vector = np.asarray(values, np.float32)
-    return (vector / np.linalg.norm(vector)).astype(np.float32)
+    return np.asarray(vector / np.linalg.norm(vector), np.float32)
 
 
 def directions(seed: int, count: int, dims: int) -> NDArray[np.float32]:

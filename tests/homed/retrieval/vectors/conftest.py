@@ -80,8 +80,8 @@ class Rows:
         self.write(lambda tx: tx.many("DELETE FROM vectors WHERE kind = ? AND item = ?", [(kind, i) for i in items]))
 
     def nearest(
-        self, vector: NDArray[np.float32], *, limit: int = 10, scope: str = "owner", kinds: tuple[str, ...] = ("event",),
-        space: str = SPACE.fingerprint,
+        self, vector: NDArray[np.float32], *, limit: int = 10, scope: str = "owner",
+        kinds: tuple[str, ...] = ("event",), space: str = SPACE.fingerprint,
     ) -> list[Near]:  # fmt: skip
         """A search in a snapshot of its own."""
         return self.read(lambda tx: self.search(tx, vector, limit=limit, scope=scope, kinds=kinds, space=space))
@@ -107,3 +107,8 @@ def db(tmp_path: Path) -> Iterator[Rows]:
 
 def items(found: list[Near]) -> list[int]:
     return [near.item for near in found]
+
+
+def near(item: int, cosine: float, kind: str = "event") -> Near:
+    """What is found, as near as floats come."""
+    return Near(kind, item, pytest.approx(cosine, abs=1e-6))  # type: ignore[arg-type]

@@ -6,11 +6,14 @@ import threading
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from homed.memory.ports import Near, Space
+from homed.memory.ports import Space
 from homed.retrieval.vectors import Vectors
 from homed.retrieval.vectors.rows import HALF_ABOVE, Part
-from tests.homed.retrieval.vectors.conftest import DIMS, SPACE, Rows, items
+from homed.store.connection import Transaction, open_reader
+from homed.store.rows import Tx
+from tests.homed.retrieval.vectors.conftest import DIMS, SPACE, Rows, items, near
 from tests.kit.dense import directions, unit
 
 NORTH = unit([1, 0, 0, 0, 0, 0, 0, 0])
@@ -54,7 +57,7 @@ def test_what_is_replaced_is_found_by_the_new_vector_only(db: Rows) -> None:
     db.nearest(NORTH)
     db.delete(1)
     db.put(1, EAST)
-    assert db.nearest(EAST) == [Near("event", 1, pytest.approx(1))]
+    assert db.nearest(EAST) == [near(1, 1)]
     assert db.nearest(NORTH)[0].cosine == pytest.approx(0)
 
 
@@ -85,14 +88,14 @@ def test_kinds_are_searched_together_and_apart(db: Rows) -> None:
     db.put(1, BETWEEN, kind="record")
     db.put(7, EAST, kind="entity")
     assert db.nearest(NORTH, kinds=("record", "event", "entity")) == [
-        Near("event", 1, pytest.approx(1)), Near("record", 1, pytest.approx(0.5**0.5)), Near("entity", 7, pytest.approx(0))
+        near(1, 1), near(1, 0.5**0.5, "record"), near(7, 0, "entity")
     ]  # fmt: skip
     assert items(db.nearest(NORTH, kinds=("entity",))) == [7]
     assert db.nearest(NORTH, kinds=()) == []
 
 
 @pytest.mark.parametrize("vector", [np.zeros(DIMS), np.full(DIMS, np.nan), np.ones((1, DIMS))])
-def test_a_query_without_direction_finds_nothing(db: Rows, vector: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_a_query_without_direction_finds_nothing(db: Rows, vector: NDArray[np.float64]) -> None:
     db.put(1, NORTH)
     assert db.nearest(vector.astype(np.float32)) == []
 
@@ -115,7 +118,7 @@ def test_many_dimensions_are_halves(db: Rows) -> None:
     db.put_all(made)
     assert db.read(lambda tx: tx.value("SELECT length(data) FROM vectors")) == 2 * dims
     found = db.nearest(made[4], limit=3)
-    assert found[0] == Near("event", 5, pytest.approx(1, abs=1e-3))
+    assert (found[0].item, found[0].cosine) == (5, pytest.approx(1, abs=1e-3))
 
 
 def test_a_search_in_a_transaction_that_is_rolled_back_leaves_nothing(db: Rows) -> None:
@@ -123,25 +126,23 @@ def test_a_search_in_a_transaction_that_is_rolled_back_leaves_nothing(db: Rows) 
     db.put(1, BETWEEN)
     db.nearest(NORTH)
 
-    def put_and_look(tx: object) -> list[int]:
+    def put_and_look(tx: Tx) -> list[int]:
         db.writer.execute(
             "INSERT INTO vectors (space, scope, kind, item, data) VALUES (1, 'owner', 'event', 2, ?)",
             (NORTH.tobytes(),),
         )
-        return items(db.search(tx, NORTH))  # type: ignore[arg-type]
+        return items(db.search(tx, NORTH))
 
     assert db.write(put_and_look, fail=True) == [2, 1], "it sees its own"
     assert items(db.nearest(NORTH)) == [1]
     db.put(3, EAST)
     assert items(db.nearest(NORTH)) == [1, 3]
-    assert db.nearest(EAST)[0] == Near("event", 3, pytest.approx(1))
+    assert db.nearest(EAST)[0] == near(3, 1)
 
 
 def test_an_older_snapshot_sees_nothing_of_what_came_later_nor_makes_it_forgotten(db: Rows) -> None:
     db.put(1, EAST)
     db.reader.execute("BEGIN; SELECT count(*) FROM vectors")
-    from homed.store.connection import Transaction, open_reader
-
     old = Transaction(db.reader, db.path)
     assert items(db.search(old, NORTH)) == [1]
     db.put(2, NORTH)
@@ -175,8 +176,6 @@ def test_a_part_that_is_too_large_for_memory_is_searched_all_the_same(db: Rows) 
 
 
 def test_many_threads_at_once_find_the_same(db: Rows) -> None:
-    from homed.store.connection import Transaction, open_reader
-
     made = directions(1, 3000, DIMS)
     db.put_all(made)
     wanted = [int(n) + 1 for n in np.argsort(-(made @ NORTH))[:10]]
