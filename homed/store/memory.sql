@@ -8,8 +8,30 @@ ALTER TABLE events ADD COLUMN pass TEXT NOT NULL DEFAULT '' CHECK (pass IN ('', 
 CREATE INDEX events_cooling ON events (sunk_at, seq) WHERE layer = 'cold';
 CREATE INDEX events_uncovered ON events (seq) WHERE pass = '' AND no_memory = 0 AND kind = 'user';
 
--- Words found in a file or said of it (recognised text, a caption): searched with the event it belongs to.
-ALTER TABLE blocks ADD COLUMN words TEXT NOT NULL DEFAULT '';
+-- Names of an event's files, what was said of them and found in them (a caption, the text of a file, recognised text):
+-- searched with the event's own text.
+ALTER TABLE events ADD COLUMN words TEXT NOT NULL DEFAULT '';
+-- What the channel says is in the file.
+ALTER TABLE uploads ADD COLUMN caption TEXT NOT NULL DEFAULT '';
+-- They leave the index with the text.
+DROP TRIGGER words_of_deleted;
+DROP TRIGGER words_of_private;
+CREATE TRIGGER words_of_deleted AFTER DELETE ON events
+WHEN old.no_memory = 0 AND old.kind <> 'note'
+    AND old.seq <= (SELECT mark FROM word_marks) AND old.seq > (SELECT backlog FROM word_marks)
+BEGIN
+    INSERT INTO word_drops VALUES (
+        old.seq, old.scope, old.kind, iif(old.words = '', old.text, old.text || char(10) || old.words), old.data
+    );
+END;
+CREATE TRIGGER words_of_private AFTER UPDATE OF no_memory ON events
+WHEN old.no_memory = 0 AND new.no_memory = 1 AND old.kind <> 'note'
+    AND old.seq <= (SELECT mark FROM word_marks) AND old.seq > (SELECT backlog FROM word_marks)
+BEGIN
+    INSERT INTO word_drops VALUES (
+        old.seq, old.scope, old.kind, iif(old.words = '', old.text, old.text || char(10) || old.words), old.data
+    );
+END;
 -- 'waiting' until its words and its thumbnail were looked for; then 'done', or 'failed' for good.
 ALTER TABLE blocks ADD COLUMN seen TEXT NOT NULL DEFAULT 'waiting' CHECK (seen IN ('waiting', 'done', 'failed'));
 CREATE INDEX blocks_unseen ON blocks (id) WHERE seen = 'waiting';
@@ -226,6 +248,12 @@ BEGIN
     DELETE FROM vectors WHERE kind IN ('event', 'block') AND item = old.seq;
     DELETE FROM vector_todo WHERE kind IN ('event', 'block') AND item = old.seq;
 END;
+CREATE TRIGGER vector_of_words AFTER UPDATE OF words ON events
+WHEN new.words <> old.words AND new.no_memory = 0 AND new.kind <> 'note' AND new.layer <> 'archived'
+BEGIN
+    DELETE FROM vectors WHERE kind = 'event' AND item = old.seq;
+    INSERT OR IGNORE INTO vector_todo (kind, item) VALUES ('event', old.seq);
+END;
 -- What is archived is evidence: it is opened by its id, and found by what was made of it.
 CREATE TRIGGER vector_of_archived AFTER UPDATE OF layer, no_memory ON events
 WHEN (new.layer = 'archived' AND old.layer <> 'archived') OR new.no_memory > old.no_memory
@@ -322,3 +350,10 @@ CREATE TABLE forgets (
     counts  TEXT NOT NULL DEFAULT '{}'                   -- JSON: what was removed, by table
 ) STRICT;
 CREATE INDEX forgets_waiting ON forgets (seq) WHERE done_at IS NULL;
+
+-- When background work asked a model: there are only so many calls an hour, however often homed is started.
+CREATE TABLE job_calls (
+    id  INTEGER PRIMARY KEY AUTOINCREMENT,
+    job TEXT NOT NULL,
+    at  REAL NOT NULL
+) STRICT;
