@@ -24,7 +24,6 @@ from homed.memory.budget import Budget
 from homed.memory.records import EventKind
 from homed.memory.units import Unit
 from homed.providers.base import ChatRequest, Provider
-from homed.retrieval import lexical
 from homed.store.rows import Tx
 
 log = logging.getLogger(__name__)
@@ -112,8 +111,11 @@ class Guard:
     async def _scores(self, turn: Turn, units: Sequence[Unit]) -> Mapping[int, float]:
         seqs = [event.seq for unit in units for event in unit.events]
 
+        ranker = self._ports.ranker
+        question = turn.view.question or ranker.question(turn.input.text)
+
         def read(tx: Tx) -> Mapping[int, float]:
-            return lexical.score(tx, scope=turn.input.scope, query=turn.input.text, seqs=seqs)
+            return ranker.score(tx, scope=turn.input.scope, query=question, seqs=seqs)
 
         with trio.move_on_after(self._ports.settings.float(RECALL_DEADLINE)):
             try:

@@ -17,6 +17,8 @@ from homed.identity.permissions import Rule
 from homed.identity.roles import Identity
 from homed.memory.records import Event
 from homed.providers.base import Provider, Source
+from homed.retrieval.rank import Ranker
+from homed.retrieval.without import words_only
 from homed.store.rows import Lending
 
 
@@ -205,3 +207,4 @@ class AgentPorts:
     failpoints: Failpoints = field(default_factory=NoFailpoints)
     builtins: tuple[BuiltinTool, ...] = ()
     media: MediaPort = field(default_factory=NoMedia)
+    ranker: Ranker = field(default_factory=words_only)

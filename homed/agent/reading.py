@@ -7,7 +7,7 @@ found, and nothing else is (B12, B13).
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from homed.agent.notes import MARK_TOKENS, Place
@@ -18,7 +18,8 @@ from homed.memory.budget import Budget, protected, top_k
 from homed.memory.choose import FULL
 from homed.memory.records import Event, EventKind, shows_files
 from homed.memory.window import Limits, Selection, paired, select
-from homed.retrieval import lexical
+from homed.retrieval.asking import Question
+from homed.retrieval.rank import Ranker
 from homed.store.rows import Tx, dumps
 
 log = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ class Wanted:
     scope: str
     thread: str
     turn: str
-    query: str
+    query: Question
     budget: Budget
     most: int
     protected: int
@@ -67,7 +68,6 @@ class Found:
     """
 
     events: list[Event] = field(default_factory=list)
-    asked: lexical.Asked | None = None
     texts: dict[int, str] = field(default_factory=dict)
     active: list[str] = field(default_factory=list)
     scores: Mapping[int, float] = field(default_factory=dict)
@@ -85,11 +85,12 @@ class Found:
         return [name for name in SOURCES if name not in self.done]
 
 
-def read(tx: Tx, wanted: Wanted, found: Found) -> None:
+def read(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
     """Read everything into ``found``, the most important first.  Raises nothing; interrupted, the rest is missing."""
-    for name, part in zip(SOURCES, (_window, _relevance, _cold, _noted), strict=True):
+    parts: tuple[Callable[[Tx, Ranker, Wanted, Found], None], ...] = (_window, _relevance, _cold, _noted)
+    for name, part in zip(SOURCES, parts, strict=True):
         try:
-            part(tx, wanted, found)
+            part(tx, ranker, wanted, found)
             found.done.add(name)
         except StorageError as error:
             log.info("turn %s goes on without %s: %s", wanted.turn, name, error.message)
@@ -139,17 +140,16 @@ def places_of(tx: Tx, events: Sequence[Event]) -> dict[str, Place]:
     return {id_: Place(title, channel) for id_, title, channel in rows}
 
 
-def _window(tx: Tx, wanted: Wanted, found: Found) -> None:
+def _window(tx: Tx, _: Ranker, wanted: Wanted, found: Found) -> None:
     found.active = scope_window.active_threads(tx, wanted.scope, since=wanted.now - LIVE)[:LIVE_THREADS]
     found.events = scope_window.outlines(tx, wanted.scope, limit=max(NEWEST, FULL * wanted.most))
     _settle(tx, wanted, found)  # by time alone, should no more than this be read
     found.places = places_of(tx, found.events)
 
 
-def _relevance(tx: Tx, wanted: Wanted, found: Found) -> None:
+def _relevance(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
     seqs = [event.seq for event in found.events if event.turn != wanted.turn]
-    asked = found.asked = lexical.ask(tx, scope=wanted.scope, query=wanted.query)
-    found.scores = lexical.score(tx, scope=wanted.scope, query=asked, seqs=seqs) if seqs else {}
+    found.scores = ranker.score(tx, scope=wanted.scope, query=wanted.query, seqs=seqs) if seqs else {}
     _settle(tx, wanted, found)
 
 
@@ -161,13 +161,12 @@ def _settle(tx: Tx, wanted: Wanted, found: Found) -> None:
     found.selection = replace(chosen, kept=tuple(map(scope_window.counted, whole)))
 
 
-def _cold(tx: Tx, wanted: Wanted, found: Found) -> None:
+def _cold(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
     kept = {event.id for event in found.selection.kept} if found.selection else set()
-    asked = found.asked or lexical.ask(tx, scope=wanted.scope, query=wanted.query)
     # the cold layer, and what of the window is not in view: for a small model all other conversations, for others what
     # had no room
     most = 2 * NOTES + len(kept)
-    every = lexical.search(tx, scope=wanted.scope, layer=("cold", "context"), query=asked, limit=most)
+    every = ranker.search(tx, scope=wanted.scope, layer=("cold", "context"), query=wanted.query, limit=most)
     hits = [hit for hit in every if hit.id not in kept][: 2 * NOTES]
     near = [hit for hit in hits if hit.score >= wanted.gate]
     texts = by_ids(tx, wanted.scope, [hit.id for hit in near])
@@ -180,7 +179,7 @@ def _cold(tx: Tx, wanted: Wanted, found: Found) -> None:
     found.places |= places_of(tx, [event for event, _ in found.hits])
 
 
-def _noted(tx: Tx, wanted: Wanted, found: Found) -> None:
+def _noted(tx: Tx, _: Ranker, wanted: Wanted, found: Found) -> None:
     if wanted.small:
         return
     kept = found.selection.kept if found.selection else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -24,11 +24,15 @@ from homed.memory.records import Event
 from homed.memory.scope_window import counted
 from homed.memory.tokens import estimate_tokens
 from homed.prompts.loader import load
+from homed.retrieval.asking import VECTOR, Question
 
 log = logging.getLogger(__name__)
 
 LAST_SECONDS = 0.2
 """Of the deadline, kept for reading this conversation's newest events if nothing else came in time."""
+
+FOR_VECTOR = 0.6
+"""Of the deadline, what the vector of the question may take at the most: what reads by words still needs its share."""
 
 LEFT_OUT = 20
 """Events that were not shown and are named in the record, the most relevant of them."""
@@ -60,9 +64,10 @@ class Recall:
         wanted, found = self._wanted(turn, budget, small=small, spoken_for=spoken_for), Found()
         limit, taken = max(0.01, self._ports.settings.float(RECALL_DEADLINE)), False
         with trio.move_on_after(max(limit - LAST_SECONDS, limit / 2)):
+            wanted = replace(wanted, query=await self._asked(turn, limit * FOR_VECTOR))
             async with self._scopes.window(wanted.scope):
                 try:
-                    await self._ports.store.read(lambda tx: read(tx, wanted, found))
+                    await self._ports.store.read(lambda tx: read(tx, self._ports.ranker, wanted, found))
                 except StorageError as error:
                     log.warning("turn %s remembers less: %s", turn.id, error.message)
                 if WINDOW in found.done:
@@ -74,10 +79,20 @@ class Recall:
             self._take(turn, wanted, found)
         self._tell(turn, wanted, found)
 
+    async def _asked(self, turn: Turn, limit: float) -> Question:
+        """What the turn is about, with its vector if that comes within ``limit`` seconds; asked for once a turn."""
+        if turn.view.question is None:
+            try:
+                turn.view.question = await self._ports.ranker.ask(turn.input.text, within=limit)
+            except Exception:  # whatever an embedder does: words are enough (B13)
+                log.exception("turn %s goes on without its vector", turn.id)
+                turn.view.question = Question(turn.input.text, late=(VECTOR,))
+        return turn.view.question
+
     def _wanted(self, turn: Turn, budget: Budget, *, small: bool, spoken_for: int) -> Wanted:
         settings, given = self._ports.settings, turn.input
         return Wanted(
-            scope=given.scope, thread=given.thread, turn=turn.id, query=turn.input.text, budget=budget,
+            scope=given.scope, thread=given.thread, turn=turn.id, query=Question(turn.input.text), budget=budget,
             most=settings.int(MAX_CONTEXT_SIZE), protected=settings.int(PROTECTED_EVENTS),
             gate=settings.float(INJECT_MIN_SCORE), now=self._ports.wall(), spoken_for=spoken_for, small=small,
         )  # fmt: skip
@@ -158,7 +173,7 @@ class Recall:
         data: dict[str, object] = {
             "input": turn.input.id, "kept": len(view.window), "shown": others,
             "cold": [event.id for event, _ in found.hits if event.id in told], "chars": len(view.snapshot),
-            "late": found.missing,
+            "late": [*wanted.query.late, *found.missing],
         }  # fmt: skip
         turn.ledger.append(("recall", data | {"hits": hits, "gate": wanted.gate, "below": found.below}))
         if not turn.view.recoveries:

@@ -14,7 +14,9 @@ from homed.errors import InvalidInput
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import events as table
 from homed.memory.records import DRAFT, Event, shows_files
-from homed.retrieval import lexical
+from homed.retrieval.asking import Question
+from homed.retrieval.rank import Ranker
+from homed.retrieval.without import words_only
 from homed.store.rows import Storage, Tx, dumps
 
 TEXT_BYTES = 8_000
@@ -40,9 +42,10 @@ class Remembered:
 class Remembering:
     """Reads events of the scopes that somebody may see, and of no others."""
 
-    def __init__(self, store: Storage, redactor: RedactorPort) -> None:
+    def __init__(self, store: Storage, redactor: RedactorPort, ranker: Ranker | None = None) -> None:
         self._store = store
         self._redactor = redactor
+        self._ranker = ranker or words_only()
 
     async def search(self, who: Identity, query: str, *, limit: int, layer: str = "all", turn: str = "") -> Remembered:
         """What the query is about, best first; as ``memory.search``.
@@ -50,13 +53,14 @@ class Remembering:
         ``turn``: the one that asks, whose own events are not told.  What is private to a conversation is not found, nor
         what was taken out of an answer.
         """
-        return await self._store.read(lambda tx: self._found(tx, who, query, (limit, layer, turn)))
+        question = await self._ranker.ask(query)
+        return await self._store.read(lambda tx: self._found(tx, who, question, (limit, layer, turn)))
 
-    def _found(self, tx: Tx, who: Identity, query: str, asked: tuple[int, str, str]) -> Remembered:
+    def _found(self, tx: Tx, who: Identity, query: Question, asked: tuple[int, str, str]) -> Remembered:
         limit, layer, turn = asked
         hits: list[tuple[Event, float]] = []
         for scope in sorted(visible_scopes(who)):
-            found = lexical.search(tx, scope=scope, layer=LAYERS[layer], query=query, limit=limit + reading.NOTES)
+            found = self._ranker.search(tx, scope=scope, layer=LAYERS[layer], query=query, limit=limit + reading.NOTES)
             events = reading.by_ids(tx, scope, [hit.id for hit in found])
             hits += [(events[hit.id], hit.score) for hit in found if hit.id in events]
         best = sorted(hits, key=lambda hit: (-hit[1], -hit[0].seq))

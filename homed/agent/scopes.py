@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 
 import trio
 
+from homed.retrieval.asking import Question
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
     """What a turn in flight shows: the ids of the events, for which question, in how many tokens."""
 
     thread: str
-    query: str
+    query: Question
     events: frozenset[str]
     tokens: int
 

@@ -11,11 +11,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import trio
+
 from homed.agent.ports import AgentPorts
 from homed.agent.reading import LIVE, LIVE_THREADS
 from homed.agent.scopes import Scopes, Use, ids
 from homed.agent.turn import Turn
-from homed.config.definitions import MAX_CONTEXT_SIZE, PROTECTED_EVENTS
+from homed.config.definitions import MAX_CONTEXT_SIZE, PROTECTED_EVENTS, RECALL_DEADLINE
 from homed.errors import StorageError
 from homed.events import MEMORY
 from homed.memory import cold, ledger, scope_window
@@ -23,7 +25,8 @@ from homed.memory.budget import Budget, protected, top_k
 from homed.memory.choose import FULL
 from homed.memory.records import Event
 from homed.memory.window import Limits, SinkPlan, sink_plan, whole
-from homed.retrieval import lexical
+from homed.retrieval.asking import Question
+from homed.retrieval.rank import Ranker
 from homed.store.rows import Tx, dumps
 
 log = logging.getLogger(__name__)
@@ -47,6 +50,15 @@ class _Level:
     most: int
     protected: int
     tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """The conversations that are ``active``, what they and the turns in flight ask, and the events these show."""
+
+    active: tuple[str, ...]
+    questions: tuple[Question, ...]
+    in_use: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +104,8 @@ class Sinking:
         count, tokens = await self._ports.store.read(lambda tx: scope_window.totals(tx, scope))
         if count <= FULL * level.most and tokens <= level.tokens:
             return ()
-        since = self._ports.wall() - LIVE
-        plan = await self._ports.store.read(lambda tx: _plan(tx, level, uses, since))
+        talk = await self._talk(level, uses)
+        plan = await self._ports.store.read(lambda tx: _plan(tx, self._ports.ranker, level, talk))
         # after an upgrade there are many: others may select between two parts, and what came into use then stays
         moved: list[str] = []
         for at in range(0, len(plan.ids), SLICE):
@@ -107,6 +119,19 @@ class Sinking:
             self._ports.bus.post(MEMORY, thread=turn.input.thread, turn=turn.id, scope=scope, data=said)
             log.info("%d events of %s went to cold memory", len(moved), scope)
         return moved
+
+    async def _talk(self, level: _Level, uses: Sequence[Use]) -> _Talk:
+        """What is being talked about; questions have their vectors, so far as these come within a recall's time."""
+        since = self._ports.wall() - LIVE
+        active, texts = await self._ports.store.read(lambda tx: _asked(tx, level.scope, since))
+        known = {use.query.text: use.query for use in uses}
+        end = trio.current_time() + self._ports.settings.float(RECALL_DEADLINE)
+        for text in texts:
+            if text not in known:
+                left = end - trio.current_time()
+                ranker = self._ports.ranker
+                known[text] = await ranker.ask(text, within=left) if left > 0 else ranker.question(text)
+        return _Talk(tuple(active), tuple(known.values()), ids(uses))
 
     def _level(self, scope: str, uses: Sequence[Use], budget: Budget) -> _Level:
         """The smallest window among the turns that are in flight decides."""
@@ -140,7 +165,7 @@ class Sinking:
         ledger.record(tx, turn.input, "sink", data, at=self._ports.wall())
 
 
-def _plan(tx: Tx, level: _Level, uses: Sequence[Use], since: float) -> SinkPlan:
+def _plan(tx: Tx, ranker: Ranker, level: _Level, talk: _Talk) -> SinkPlan:
     events = scope_window.outlines(tx, level.scope, limit=MOST)
     units = whole(events, lambda event: event.tokens)
     average = sum(event.tokens for event in events) / max(1, len(events))
@@ -148,33 +173,34 @@ def _plan(tx: Tx, level: _Level, uses: Sequence[Use], since: float) -> SinkPlan:
     limits = Limits(
         events=level.most, protected=protected(level.protected, level.tokens, average, top), tokens=level.tokens
     )
-    active = scope_window.active_threads(tx, level.scope, since=since)[:LIVE_THREADS]
-    queries = [*(use.query for use in uses), *_queries(tx, level.scope, active)]
-    scores = _scores(tx, level.scope, events, queries)
+    scores = _scores(tx, ranker, level.scope, events, talk.questions)
     return sink_plan(
         units,
         scores,
-        in_use=ids(uses).union(scope_window.running_events(tx, level.scope)),
-        active=active,
+        in_use=talk.in_use.union(scope_window.running_events(tx, level.scope)),
+        active=talk.active,
         limits=limits,
     )
 
 
-def _queries(tx: Tx, scope: str, active: Collection[str]) -> list[str]:
-    """What the conversations that are going on were last about; with none, what was last asked at all."""
+def _asked(tx: Tx, scope: str, since: float) -> tuple[list[str], list[str]]:
+    """The conversations that are going on, and what they were last about; with none, what was last asked at all."""
+    active = scope_window.active_threads(tx, scope, since=since)[:LIVE_THREADS]
     found = [
         str(text)
         for thread in active
         if (text := tx.value("SELECT text FROM inputs WHERE thread = ? AND no_memory = 0 ORDER BY seq DESC", (thread,)))
     ]
-    return found or scope_window.last_inputs(tx, scope)
+    return active, list(dict.fromkeys(found or scope_window.last_inputs(tx, scope)))
 
 
-def _scores(tx: Tx, scope: str, events: Sequence[Event], queries: Sequence[str]) -> Mapping[int, float]:
-    """The best of each event over these queries: what one conversation needs, another must not throw out."""
+def _scores(
+    tx: Tx, ranker: Ranker, scope: str, events: Sequence[Event], questions: Sequence[Question]
+) -> Mapping[int, float]:
+    """The best of each event over these questions: what one conversation needs, another must not throw out."""
     best: dict[int, float] = {}
     seqs = [event.seq for event in events]
-    for query in dict.fromkeys(queries):
-        for seq, score in lexical.score(tx, scope=scope, query=query, seqs=seqs).items():
+    for question in questions:
+        for seq, score in ranker.score(tx, scope=scope, query=question, seqs=seqs).items():
             best[seq] = max(best.get(seq, 0.0), score)
     return best

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from homed.agent.notes import Place
 from homed.memory.budget import Budget
 from homed.memory.records import Event
+from homed.retrieval.asking import Question
 
 
 @dataclass(slots=True)
@@ -20,7 +21,7 @@ class View:
     ``told``: tokens of all notes.  ``budget``: what the selection went by.  ``scores``: the relevance of its events.
     ``sent``: ids of all events that the last request really showed; ``cut``: selected events that had no room beside
     the turn's own, and stay out until a new selection.  ``offered``: messages that ``pre_action`` was offered, None
-    before; a later selection shows no others.
+    before; a later selection shows no others.  ``question``: what the turn is about, once the ranker was asked.
     """
 
     window: list[Event] = field(default_factory=list)
@@ -38,6 +39,7 @@ class View:
     sent: frozenset[str] = frozenset()
     cut: frozenset[str] = frozenset()
     offered: frozenset[str] | None = None
+    question: Question | None = None
 
     @property
     def shown(self) -> list[Event]:

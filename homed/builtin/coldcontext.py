@@ -14,7 +14,9 @@ from homed.failpoints import Failpoints, NoFailpoints
 from homed.memory import cold, inputs, ledger
 from homed.memory.records import Event
 from homed.memory.shorten import ends
-from homed.retrieval import lexical
+from homed.retrieval.asking import Question
+from homed.retrieval.rank import Ranker
+from homed.retrieval.without import words_only
 from homed.store.rows import Storage, Tx
 
 TOP, MOST = 3, 10
@@ -42,26 +44,29 @@ class ColdQuery:
     """Looks for what a turn does not show, and counts what it finds as looked at by that turn."""
 
     def __init__(
-        self, store: Storage, wall: WallClock = system_wall_clock, failpoints: Failpoints | None = None
+        self,
+        store: Storage,
+        wall: WallClock = system_wall_clock,
+        failpoints: Failpoints | None = None,
+        ranker: Ranker | None = None,
     ) -> None:
         self._store = store
+        self._ranker = ranker or words_only()
         self._wall = wall
         self._points = failpoints or NoFailpoints()
 
     async def ask(self, context: CallContext, query: str, top: int) -> tuple[Mapping[str, object], bool]:
         """What was found, and whether words of strangers are in it.  When the turn is answered, what is cold comes back
         into the window."""
-        found = await self._store.read(lambda tx: _search(tx, context, query, top))
+        question = await self._ranker.ask(query)
+        found = await self._store.read(lambda tx: _search(tx, self._ranker, context, question, top))
         await self._store.write(lambda tx: _look(tx, context, found, self._wall()))
         self._points.reach("memory.peeked")
         return _answer(found, context), any(event.data.get("untrusted") for event, _ in found.hits)
 
 
-def coldcontext_query(
-    store: Storage, wall: WallClock = system_wall_clock, failpoints: Failpoints | None = None
-) -> BuiltinTool:
-    """The tool on this store."""
-    cold_query = ColdQuery(store, wall, failpoints)
+def coldcontext_query(cold_query: ColdQuery) -> BuiltinTool:
+    """The tool."""
 
     async def run(context: CallContext, args: Mapping[str, object]) -> object:
         wanted = args.get("top_k", TOP)
@@ -79,10 +84,10 @@ def coldcontext_query(
     return BuiltinTool(entry("coldcontext_query", properties, ("query",), guest=True), run)
 
 
-def _search(tx: Tx, context: CallContext, query: str, top: int) -> _Found:
+def _search(tx: Tx, ranker: Ranker, context: CallContext, query: Question, top: int) -> _Found:
     """The best of the scope, whatever the layer; the scope comes before any ranking."""
     more = 2 * top + len(context.in_view)
-    found = lexical.search(tx, scope=context.scope, layer=("cold", "context"), query=query, limit=more)
+    found = ranker.search(tx, scope=context.scope, layer=("cold", "context"), query=query, limit=more)
     seen = [hit.id for hit in found if hit.id in context.in_view]
     events = reading.by_ids(tx, context.scope, [hit.id for hit in found])
     new = [(events[hit.id], hit.score) for hit in found if hit.id not in context.in_view and hit.id in events]

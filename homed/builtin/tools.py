@@ -8,13 +8,14 @@ import trio
 
 from homed.agent.attached import NoMedia
 from homed.agent.ports import BuiltinTool, CallContext, MediaPort, RegistryPort
-from homed.builtin.coldcontext import coldcontext_query
+from homed.builtin.coldcontext import ColdQuery, coldcontext_query
 from homed.builtin.entries import entry
 from homed.clock import WallClock, system_wall_clock
 from homed.errors import NotFound
 from homed.failpoints import Failpoints
 from homed.memory.events import NOT_REMOVED
 from homed.memory.records import DRAFT
+from homed.retrieval.rank import Ranker
 from homed.store.rows import Storage
 
 FILES = "blk_"
@@ -30,12 +31,13 @@ def builtin_tools(
     wall: WallClock = system_wall_clock,
     failpoints: Failpoints | None = None,
     media: MediaPort | None = None,
+    ranker: Ranker | None = None,
 ) -> tuple[BuiltinTool, ...]:
     """Every tool of the kernel's own."""
     return (
         _result_read(store, media or NoMedia()),
         _get_plugin_tools(registry),
-        coldcontext_query(store, wall, failpoints),
+        coldcontext_query(ColdQuery(store, wall, failpoints, ranker)),
     )
 
 

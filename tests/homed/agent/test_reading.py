@@ -12,7 +12,9 @@ import pytest
 from homed.agent import reading
 from homed.agent.reading import Found, Wanted
 from homed.memory.budget import budget
-from homed.retrieval import lexical
+from homed.retrieval.asking import Question
+from homed.retrieval.rank import Ranker
+from homed.retrieval.without import words_only
 from homed.store import migrations
 from homed.store.connection import Transaction
 from homed.store.rows import Row, SqlValue, Tx
@@ -40,12 +42,13 @@ def tx() -> Iterator[Watched]:
 
 
 def wanted(query: str, most: int = 30) -> Wanted:
-    return Wanted("owner", "th_new", "turn_new", query, budget(32_768, 2_000), most, 10, 0.12, 1_750_000_000.0)
+    asked = Question(query)
+    return Wanted("owner", "th_new", "turn_new", asked, budget(32_768, 2_000), most, 10, 0.12, 1_750_000_000.0)
 
 
 def read(tx: Tx, query: str, **more: int) -> Found:
     found = Found()
-    reading.read(tx, wanted(query, **more), found)
+    reading.read(tx, words_only(), wanted(query, **more), found)
     assert found.missing == []
     return found
 
@@ -72,27 +75,27 @@ def test_interrupted_after_its_first_part_it_has_the_newest_with_their_texts(
     def broken(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("interrupted")
 
-    monkeypatch.setattr(lexical, "ask", broken)
+    monkeypatch.setattr(Ranker, "score", broken)
     found = Found()
-    reading.read(tx, wanted("question"), found)
+    reading.read(tx, words_only(), wanted("question"), found)
     assert found.selection is not None
     assert [event.text for event in found.selection.kept][::2] == [f"question {n}" for n in range(5)]
 
 
-def test_one_question_is_weighed_and_searched_once(tx: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_question_is_scored_and_searched_once(tx: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tx, Past(said=[Said(question="My daughter Ida plays the cello.")], layer="cold"))
     put(tx, Past(said=[Said(question="Ida is eleven.")]))
     asked: list[str] = []
-    for name in ("ask", "search", "score"):
-        plain = getattr(lexical, name)
+    for name in ("search", "score"):
+        plain = getattr(Ranker, name)
 
         def counted(*args: Any, plain: Any = plain, name: str = name, **kwargs: Any) -> Any:
             asked.append(name)
             return plain(*args, **kwargs)
 
-        monkeypatch.setattr(lexical, name, counted)
+        monkeypatch.setattr(Ranker, name, counted)
     found = read(tx, "Ida cello")
-    assert sorted(asked) == ["ask", "score", "search"]
+    assert sorted(asked) == ["score", "search"]
     assert found.hits[0][0].text == "My daughter Ida plays the cello."
 
 

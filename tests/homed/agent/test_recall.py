@@ -23,7 +23,8 @@ from homed.memory.records import Event, EventKind, InputState
 from homed.memory.tokens import estimate_tokens
 from homed.providers import pairing
 from homed.providers.base import Assistant, ChatRequest, System, User
-from homed.retrieval import lexical
+from homed.retrieval.rank import Ranker
+from homed.retrieval.without import words_only
 from homed.store.db import Store
 from homed.store.rows import Tx
 from tests.kit.builders import GUEST, OWNER, Agent, FakeHost, FakeModel, FakeSettings, Setup, calls, running_agent, says
@@ -153,7 +154,8 @@ async def test_what_was_told_is_not_remembered_again(tmp_path: Path) -> None:
 
         def found(tx: Tx) -> int:
             layers = ("context", "cold", "archived")
-            hits = [lexical.search(tx, scope="owner", layer=layer, query="cello", limit=100) for layer in layers]
+            ranker = words_only()
+            hits = [ranker.search(tx, scope="owner", layer=layer, query="cello", limit=100) for layer in layers]
             return sum(hit.score > 0.5 for found in hits for hit in found)
 
         assert await agent.store.read(found) == 1
@@ -247,7 +249,7 @@ async def test_one_source_that_fails_takes_no_other_with_it(
 
     async with running_agent(tmp_path) as agent:
         await remember(agent.store, "I keep bees.")
-        monkeypatch.setattr(lexical, function, broken)
+        monkeypatch.setattr(Ranker, function, broken)
         done = await agent.ask("bees?")
         assert done.state is InputState.ANSWERED
         assert "I keep bees." in sent(agent.model.requests[0])
@@ -260,8 +262,8 @@ SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <
 @pytest.mark.parametrize(
     ("module", "function", "late"),
     [
-        (lexical, "score", ["relevance", "cold", "notes"]),
-        (lexical, "search", ["cold", "notes"]),
+        (Ranker, "score", ["relevance", "cold", "notes"]),
+        (Ranker, "search", ["cold", "notes"]),
         (ledger, "of_turns", ["notes"]),
     ],
 )
@@ -272,7 +274,12 @@ async def test_the_deadline_may_fall_into_any_part_and_the_conversation_is_there
     settings = FakeSettings(**{"core.memory.recall_deadline": 0.6})
     async with running_agent(tmp_path, Setup(settings=settings)) as agent:
         thread = (await agent.ask("I keep bees.")).thread
-        monkeypatch.setattr(module, function, lambda tx, *_, **__: tx.value(SLOW))
+
+        def slow(*args: Any, **_: Any) -> Any:
+            tx: Tx = args[1] if module is Ranker else args[0]
+            return tx.value(SLOW)
+
+        monkeypatch.setattr(module, function, slow)
         done = await agent.ask("what do I keep?", thread=thread)
         assert done.state is InputState.ANSWERED
         texts = [m.text for m in agent.model.requests[1].messages[1:]]

@@ -6,10 +6,11 @@ import pytest
 import trio
 
 from homed.agent.scopes import Scopes, Use, ids
+from homed.retrieval.asking import Question
 
 
 def use(*events: str) -> Use:
-    return Use("th_1", "what?", frozenset(events), 1000)
+    return Use("th_1", Question("what?"), frozenset(events), 1000)
 
 
 async def test_a_scope_has_one_holder_at_a_time_and_other_scopes_go_on() -> None:

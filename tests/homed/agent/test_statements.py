@@ -11,13 +11,14 @@ import pytest
 from homed.agent import explain, reading, sinking
 from homed.agent.ports import CallContext
 from homed.agent.reading import Found, Wanted
-from homed.agent.scopes import Use
 from homed.builtin import coldcontext
 from homed.identity.roles import Role
 from homed.memory import blocks, cold, events, ledger, scope_window
 from homed.memory.budget import budget
 from homed.memory.records import Event, EventKind
-from homed.retrieval import index, lexical
+from homed.retrieval import index
+from homed.retrieval.asking import Question
+from homed.retrieval.without import words_only
 from homed.store import migrations
 from homed.store.connection import Transaction
 from homed.store.rows import Tx, dumps
@@ -74,7 +75,8 @@ def steps(connection: apsw.Connection, work: Callable[[Tx], object]) -> int:
 
 
 def wanted(stored: list[Event], query: str) -> Wanted:
-    return Wanted("owner", stored[0].thread, "turn_new", query, budget(32_768, 2_000), 30, 10, 0.12, 2e9)
+    asked = Question(query)
+    return Wanted("owner", stored[0].thread, "turn_new", asked, budget(32_768, 2_000), 30, 10, 0.12, 2e9)
 
 
 def plain(stored: list[Event]) -> dict[str, Callable[[Tx], object]]:
@@ -108,13 +110,18 @@ def ranked(stored: list[Event]) -> dict[str, Callable[[Tx], object]]:
     pasted = " ".join(f"word{n} heron{n % 50}" for n in range(300))
     context = CallContext(stored[0].thread, "cli", "cli:owner", Role.OWNER, "owner", stored[-1].turn)
     level = sinking._Level("owner", 10, 5, 20_000)
-    uses = [Use(stored[0].thread, pasted, frozenset(), 20_000)]
+    ranker, question = words_only(), Question("was heron7 seen with word4711")
+
+    def talk(tx: Tx) -> sinking._Talk:
+        active, texts = sinking._asked(tx, "owner", 0.0)
+        return sinking._Talk(tuple(active), tuple(map(Question, [pasted, *texts])), frozenset())
+
     return {
-        "turn": lambda tx: reading.read(tx, wanted(stored, "was heron7 seen with word4711"), Found()),
-        "pasted": lambda tx: reading.read(tx, wanted(stored, pasted), Found()),
-        "scores": lambda tx: lexical.score(tx, scope="owner", query=pasted, seqs=seqs),
-        "plan": lambda tx: sinking._plan(tx, level, uses, 0.0),
-        "tool": lambda tx: coldcontext._search(tx, context, "was heron7 seen with word4711", 3),
+        "turn": lambda tx: reading.read(tx, ranker, wanted(stored, "was heron7 seen with word4711"), Found()),
+        "pasted": lambda tx: reading.read(tx, ranker, wanted(stored, pasted), Found()),
+        "scores": lambda tx: ranker.score(tx, scope="owner", query=pasted, seqs=seqs),
+        "plan": lambda tx: sinking._plan(tx, ranker, level, talk(tx)),
+        "tool": lambda tx: coldcontext._search(tx, ranker, context, question, 3),
     }
 
 

@@ -17,7 +17,7 @@ from homed.identity.roles import Identity, Role
 from homed.memory import events, ledger
 from homed.memory.records import EventKind, InputState
 from homed.providers.base import ErrorKind, ProviderError, ToolResult
-from homed.retrieval import lexical
+from homed.retrieval.without import words_only
 from tests.kit.builders import (
     GUEST,
     OWNER,
@@ -102,7 +102,9 @@ async def test_what_it_gave_is_not_remembered_a_second_time(tmp_path: Path) -> N
         def found(tx: Any) -> list[str]:
             layers = ("context", "cold", "archived")
             return [
-                h.id for one in layers for h in lexical.search(tx, scope="owner", layer=one, query="cello", limit=9)
+                h.id
+                for one in layers
+                for h in words_only().search(tx, scope="owner", layer=one, query="cello", limit=9)
             ]
 
         assert tool.id not in await agent.store.read(found)
