@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,6 +126,25 @@ class Store:
         then not even that is written.
         """
         return self._damage is None and await self._writer.empty_log()
+
+    async def copy_to(self, target: Path) -> None:
+        """Write a whole copy of this moment to ``target``, which must not be there, without logins and API keys.
+
+        Others write meanwhile; the log is not emptied.  Raises StorageError; then, and when cancelled, what is there of
+        ``target`` is worth nothing.
+        """
+        if self._damage is not None:
+            raise self._damage.refusal()
+        await self._readers.copy_to(target)
+
+    async def scrub(self, pages: Collection[int] | None = None) -> int | None:
+        """Overwrite the free places of these pages (from 1; None: of all), in which bytes of what was deleted may
+        stand.
+
+        Returns how many bytes were not zero; None when a reader kept the log from being emptied first: then nothing was
+        done.
+        """
+        return None if self._damage is not None else await self._writer.scrub(pages)
 
     def found_damaged(self, error: StorageError) -> None:
         """Store nothing from now on, because of ``error``.  The first finding counts."""

@@ -12,7 +12,7 @@ import apsw
 import outcome
 import trio
 
-from homed.store import problems
+from homed.store import copying, problems
 from homed.store.connection import Transaction
 from homed.store.executors import Executor
 from homed.store.gate import Gate, OpenGate
@@ -74,6 +74,12 @@ class ReaderPool:
                 await trio.lowlevel.checkpoint_if_cancelled()
                 raise group
         return answer.unwrap()
+
+    async def copy_to(self, target: Path) -> None:
+        """See ``Store.copy_to``."""
+        if self._closed:
+            raise problems.closed()
+        await copying.copy(self._path, target, self._executor, self._gate)
 
     @asynccontextmanager
     async def _borrowed(self) -> AsyncIterator[apsw.Connection]:

@@ -49,12 +49,12 @@ def repair(path: Path, found: str) -> Repair:
     disk is full, the file holds nothing of ours, or the result does not pass its own checks.
     """
     finish_swap(path)
-    new = Path(f"{path}{_NEW}")
+    new = new_file(path)
     with problems.translated(path):
         try:
             tables, mended = _rebuild(path, new)
             into = claim_folder(Damage(path, found))
-            _write_note(path, into)
+            announce_swap(path, into)
         except BaseException:
             _discard(new)
             raise
@@ -87,7 +87,7 @@ def readable(damage: Damage) -> Path:
 
 def finish_swap(path: Path) -> None:
     """Put a completed repair in place, if one was cut off; else nothing.  Doing it twice does no harm."""
-    note, new = Path(f"{path}{_NOTE}"), Path(f"{path}{_NEW}")
+    note, new = Path(f"{path}{_NOTE}"), new_file(path)
     if not note.exists():
         return
     with problems.translated(path):
@@ -159,12 +159,18 @@ INVARIANTS = {
 """What must hold besides what the schema itself keeps: sentence → rows that break it."""
 
 
-def _write_note(path: Path, into: Path) -> None:
+def new_file(path: Path) -> Path:
+    """Where a database is made that is to take the place of the one at ``path``."""
+    return Path(f"{path}{_NEW}")
+
+
+def announce_swap(path: Path, into: Path) -> None:
+    """From here on the new file counts: ``finish_swap`` moves the old one into the folder ``into``, and it in place."""
     note = Path(f"{path}{_NOTE}")
     making = note.with_suffix(".swap-new")
     making.write_text(json.dumps({"into": str(into.relative_to(path.parent))}), "utf-8")
     _sync(making)
-    making.replace(note)  # from here on the new file counts
+    making.replace(note)
     sync_folder(path.parent)
 
 

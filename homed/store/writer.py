@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -16,6 +18,7 @@ from homed.store.connection import Transaction
 from homed.store.executors import Executor
 from homed.store.gate import Gate, OpenGate
 from homed.store.rows import Tx
+from homed.store.scrubbing import PAGES, scrub
 
 T = TypeVar("T")
 
@@ -84,6 +87,29 @@ class Writer:
         except apsw.BusyError:
             return False
         return True
+
+    async def scrub(self, pages: Collection[int] | None) -> int | None:
+        """See ``Store.scrub``; holds the writer for some pages at a time."""
+        total, wanted = 0, list(pages) if pages is not None else None
+        for at in count(0, PAGES):
+            if wanted is not None and at >= len(wanted):
+                return total
+            async with self._in_hand, self._gate.writing():
+                if self._refused is not None:
+                    return None
+                some = wanted[at : at + PAGES] if wanted is not None else range(at + 1, at + 1 + PAGES)
+                done = await self._executor.run(partial(self._scrub, some))
+            if done is None:
+                return None
+            found, over = done
+            total += found
+            if over and wanted is None:
+                return total
+        raise AssertionError("a count does not end")
+
+    def _scrub(self, pages: Sequence[int]) -> tuple[int, bool] | None:
+        with problems.translated(self._path):
+            return scrub(self._connection, self._path, pages) if self._empty_log() else None
 
     async def refuse(self, why: Callable[[], Exception]) -> None:
         """From now on nothing is written: every job gets ``why()``.  Returns once the batch in hand is over."""

@@ -1,0 +1,166 @@
+"""Putting a backup in the place of the database: in one step, with what was there kept aside.
+
+The steps are those of a repair (``repair.finish_swap``): the new database is made whole beside the old one, a note says
+so, and from then on whoever opens the folder next finishes the change.  A crash before leaves everything as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from homed.errors import StorageError
+from homed.failpoints import Failpoints, NoFailpoints
+from homed.store import migrations, problems
+from homed.store.backup import DATABASE, MEDIA, BackupInfo, check, copy_file, free_name, look, place, sync_file
+from homed.store.connection import APPLICATION_ID, open_damaged
+from homed.store.copying import opened
+from homed.store.repair import INVARIANTS, announce_swap, finish_swap, new_file
+from homed.wire.durable import sync_folder
+
+ASIDE = "replaced"
+"""Beside the database: what restores have replaced, a folder each, until a person removes it."""
+
+STALE = ("vectors",)
+"""Folders of files that were made from the rows of the old database; they are made anew from the new one's."""
+
+CUT = "homed was put back to a backup that was made while this was being worked on."
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """``aside``: where the old database and its attachments are, if there was one.  ``missing``: attachments that the
+    database names and the backup does not have.  ``forgotten``: what was forgotten since and will be again."""
+
+    backup: BackupInfo
+    aside: Path | None
+    missing: Sequence[str]
+    forgotten: int
+
+
+def restore(
+    path: Path, media: Path, source: Path, *, wall: Callable[[], float] = time.time,
+    failpoints: Failpoints | None = None,
+) -> Restored:  # fmt: skip
+    """Make the backup ``source`` the database at ``path`` and its attachments those in ``media``.  Blocks.
+
+    Nobody may have the database open: hold the data folder's lock.  Raises StorageError, and nothing is changed, for
+    what is no backup, was made by a later release, or is damaged.  Logins, API keys and secrets are not in a backup:
+    the folder keeps its secrets file; logins and keys are made again.
+    """
+    reach = (failpoints or NoFailpoints()).reach
+    with problems.translated(path):
+        finish_swap(path)
+        info = look(source)
+        sound = check(info)
+        reach("restore.checked")
+        new = new_file(path)
+        try:
+            copy_file(source / DATABASE, new)
+            forgotten = _put_right(new, path, media, wall())
+            missing = _missing(new, sound)
+            sync_file(new)
+            reach("restore.copied")
+            aside = _keep_aside(path, media, wall())
+            for hash_ in sound:
+                place(source / MEDIA / hash_[:2] / hash_, media / hash_[:2] / hash_)
+            for folder in sorted({media / hash_[:2] for hash_ in sound}):
+                sync_folder(folder)
+            reach("restore.placed")
+            announce_swap(path, aside)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
+        reach("restore.announced")
+        finish_swap(path)
+        reach("restore.swapped")
+    return Restored(info, aside if any(aside.iterdir()) else None, missing, forgotten)
+
+
+def _put_right(new: Path, old: Path, media: Path, at: float) -> int:
+    """What must not be as it was then: turns that were running, files that nothing names, and what was forgotten since
+    must not come back.  Returns how much of that there is."""
+    with opened(new) as db:
+        if db.pragma("application_id") != APPLICATION_ID:
+            raise problems.foreign(new)
+        db.pragma("journal_mode", "delete")
+        migrations.migrate(db, new)
+        db.pragma("foreign_keys", "on")
+        db.execute("BEGIN IMMEDIATE")
+        forgotten = _carry_over(db, old)
+        _end_what_ran(db, at)
+        db.execute("DELETE FROM logins")
+        _mark_loose(db, media)
+        db.execute("COMMIT")
+        wrong = [str(row[0]) for row in db.execute("PRAGMA integrity_check(3)") if row[0] != "ok"]
+        wrong += [what for what, sql in INVARIANTS.items() if db.execute(f"SELECT EXISTS ({sql})").get]
+        if wrong:
+            raise problems.corrupt(new, wrong[0])
+    return forgotten
+
+
+def _carry_over(db: apsw.Connection, old: Path) -> int:
+    """Tombstones, their key, and what was forgotten since: it is forgotten again at the next start."""
+    if not old.exists() or not old.stat().st_size:
+        return 0
+    try:
+        with closing(open_damaged(old)) as before:
+            rows = list(before.execute("SELECT id, kind, target, wide, upto, at FROM forgets ORDER BY seq"))
+            stones = list(before.execute("SELECT scope, hash, at FROM tombstones"))
+            key = before.execute("SELECT key FROM memory_key").get
+    except (apsw.Error, StorageError):
+        return 0  # a damaged one, or of an earlier schema: the person knows what it is put back for
+    if key is not None:
+        db.execute("INSERT INTO memory_key (one, key) VALUES (1, ?1) ON CONFLICT (one) DO UPDATE SET key = ?1", (key,))
+    db.executemany("INSERT OR IGNORE INTO tombstones (scope, hash, at) VALUES (?, ?, ?)", stones)
+    count = 0
+    for row in rows:
+        db.execute("INSERT OR IGNORE INTO forgets (id, kind, target, wide, upto, at) VALUES (?, ?, ?, ?, ?, ?)", row)
+        count += db.changes()
+    return count
+
+
+def _end_what_ran(db: apsw.Connection, at: float) -> None:
+    """A message of then is not answered now."""
+    outcome = json.dumps({"state": "stopped", "text": "", "error": CUT, "hint": "", "usage": {}, "ms": 0})
+    db.execute("UPDATE turns SET state = 'stopped', ended_at = ? WHERE ended_at IS NULL", (at,))
+    db.execute("UPDATE inputs SET state = 'stopped', outcome = ?, ended_at = ? WHERE outcome IS NULL", (outcome, at))
+    db.execute("UPDATE jobs SET cursor = '{}'")
+
+
+def _mark_loose(db: apsw.Connection, media: Path) -> None:
+    """Attachments of the old database: the next start removes them here; they are kept aside."""
+    for file in media.glob("[0-9a-f][0-9a-f]/*"):
+        db.execute(
+            "INSERT OR IGNORE INTO loose_files (hash) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM blocks WHERE hash = ?1)"
+            " AND NOT EXISTS (SELECT 1 FROM uploads WHERE hash = ?1)",
+            (file.name,),
+        )
+
+
+def _missing(new: Path, sound: Sequence[str]) -> list[str]:
+    with opened(new) as db:
+        named = {str(row[0]) for row in db.execute("SELECT hash FROM blocks UNION SELECT hash FROM uploads")}
+    return sorted(named - set(sound))
+
+
+def _keep_aside(path: Path, media: Path, at: float) -> Path:
+    """A folder for what is replaced, with the attachments in it already; the database follows in the swap."""
+    root = path.parent / ASIDE
+    root.mkdir(mode=0o700, exist_ok=True)
+    aside = free_name(root, at)
+    aside.mkdir(mode=0o700)
+    for file in media.glob("[0-9a-f][0-9a-f]/*"):
+        if file.is_file() and not file.is_symlink():
+            place(file, aside / MEDIA / file.parent.name / file.name)
+    for name in STALE:
+        with suppress(FileNotFoundError):
+            (path.parent / name).rename(aside / name)
+    sync_folder(root)
+    return aside
