@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from homed.memory.records import Event, EventKind
 from homed.memory.shorten import WIDEST, in_tokens
 from homed.memory.tokens import estimate_tokens
 from homed.prompts.loader import fill
+from homed.retrieval.passage import piece
 
 NOTE_TOKENS = 600
 """Tokens of one note at the most: a note is a reminder, ``coldcontext_query`` gives the whole."""
@@ -28,6 +29,15 @@ SHORT = 80
 
 SMALL_TOKENS = 120
 """Tokens of all notes together for a model that is offered no tools: it reads slowly, and its window is small."""
+
+CUT_TOKENS = 30
+"""What the marks of what is left out of a text cost."""
+
+SAMPLE = 2_000
+"""Characters of a text that tell how wide its tokens are."""
+
+TRIES = 4
+"""Pieces of a text that are tried until one fits."""
 
 MARK_TOKENS = 24
 """What the mark of an event of another conversation costs."""
@@ -91,6 +101,30 @@ def note(event: Event, place: Place, *, peer: str, limit: int) -> str:
     return head + (
         neutral(in_tokens(text, room, event.id, estimate_tokens)) if room > SHORT else _beginning(text, room)
     )
+
+
+def about(event: Event, terms: Collection[str], tokens: int) -> Event:
+    """The event with no more of a long text than the piece that says most of ``terms``, in about ``tokens``.
+
+    As it is where all of it fits, or none of the terms stands in it.  Some 10 ms for a long one.
+    """
+    text = event.text.strip()
+    if len(text) <= tokens * WIDEST and estimate_tokens(text) <= tokens:
+        return event
+    most, sample = tokens - CUT_TOKENS, text[:SAMPLE]
+    room = most * len(sample) // max(1, estimate_tokens(sample))
+    for _ in range(TRIES):
+        span = piece(text, terms, room)
+        if span is None:
+            return event
+        first, last = span
+        shown = text[first:last].strip()
+        if (real := estimate_tokens(shown)) <= most:
+            before = f"[… {first} characters] " if first else ""
+            behind = f" [… {len(text) - last} characters; stored whole in {event.id}]" if last < len(text) else ""
+            return replace(event, text=f"{before}{shown}{behind}")
+        room = min(room * 4 // 5, room * most // real)
+    return event
 
 
 def small_note(event: Event, *, peer: str, limit: int) -> str:

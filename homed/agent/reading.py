@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from homed.agent import notes
 from homed.agent.notes import MARK_TOKENS, Place
 from homed.errors import StorageError
 from homed.memory import events as table
@@ -20,12 +21,16 @@ from homed.memory.records import Event, EventKind, shows_files
 from homed.memory.window import Limits, Selection, paired, select
 from homed.retrieval.asking import Question
 from homed.retrieval.rank import Ranker
+from homed.retrieval.words import cleaned, query_terms
 from homed.store.rows import Tx, dumps
 
 log = logging.getLogger(__name__)
 
 NOTES = 3
 """Events beyond those shown that are told unasked: of the cold layer, and of the window what had no room."""
+
+HEAD_TOKENS = 40
+"""Of a note, what its head takes: id, date, conversation, who."""
 
 NEWEST = 400
 """Newest events of a window that are chosen from, or all of one that is as full as it may be.  After an upgrade there
@@ -174,8 +179,11 @@ def _cold(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
         (event, hit.score)
         for hit in near
         if (event := texts.get(hit.id)) and event.turn != wanted.turn and event.text.strip()
-    ]
-    found.hits, found.below = told[:NOTES], len(hits) - len(near)
+    ][:NOTES]
+    share = notes.SMALL_TOKENS // 2 if wanted.small else min(notes.NOTE_TOKENS, wanted.budget.memory // NOTES)
+    terms = query_terms(cleaned(wanted.query.text)) if told else ()
+    found.hits = [(notes.about(event, terms, share - HEAD_TOKENS), score) for event, score in told]
+    found.below = len(hits) - len(near)
     found.places |= places_of(tx, [event for event, _ in found.hits])
 
 

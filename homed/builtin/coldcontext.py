@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,8 +15,10 @@ from homed.memory import cold, inputs, ledger
 from homed.memory.records import Event
 from homed.memory.shorten import ends
 from homed.retrieval.asking import Question
+from homed.retrieval.passage import piece
 from homed.retrieval.rank import Ranker
 from homed.retrieval.without import words_only
+from homed.retrieval.words import cleaned, query_terms
 from homed.store.rows import Storage, Tx
 
 TOP, MOST = 3, 10
@@ -33,11 +35,13 @@ IN_VIEW = "Everything that matches is in your view already."
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """``hits``: event, relevance and layer, best first; ``seen``: ids of those that are in view already."""
+    """``hits``: event, relevance and layer, best first; ``seen``: ids of those that are in view already;
+    ``terms``: what was looked for."""
 
     hits: Sequence[tuple[Event, float]]
     places: Mapping[str, notes.Place]
     seen: Sequence[str]
+    terms: Collection[str]
 
 
 class ColdQuery:
@@ -92,7 +96,8 @@ def _search(tx: Tx, ranker: Ranker, context: CallContext, query: Question, top: 
     events = reading.by_ids(tx, context.scope, [hit.id for hit in found])
     new = [(events[hit.id], hit.score) for hit in found if hit.id not in context.in_view and hit.id in events]
     hits = [(event, score) for event, score in new if event.turn != context.turn][:top]
-    return _Found(hits, reading.places_of(tx, [event for event, _ in hits]), seen[:top])
+    terms = query_terms(cleaned(query.text))
+    return _Found(hits, reading.places_of(tx, [event for event, _ in hits]), seen[:top], terms)
 
 
 def _look(tx: Tx, context: CallContext, found: _Found, at: float) -> None:
@@ -107,14 +112,24 @@ def _look(tx: Tx, context: CallContext, found: _Found, at: float) -> None:
 def _answer(found: _Found, context: CallContext) -> dict[str, object]:
     if not found.hits:
         return {"found": [], "note": IN_VIEW if found.seen else NOT_FOUND}
-    shown = [_shown(event, score, found.places, context) for event, score in found.hits]
+    shown = [_shown(hit, found, context) for hit in found.hits]
     return {"found": shown, **({"also_in_your_view": len(found.seen)} if found.seen else {})}
 
 
-def _shown(event: Event, score: float, places: Mapping[str, notes.Place], context: CallContext) -> dict[str, object]:
+def _part(text: str, terms: Collection[str], more: str) -> str:
+    """What of a long text the question is about, else its head and tail."""
+    span = piece(text, terms, TEXT)
+    if span is None:
+        return ends(text, TEXT * 2 // 3, TEXT // 3, more)
+    first, last = span
+    return f"[… from character {first} of {len(text)}{more} …]\n{text[first:last]}"
+
+
+def _shown(hit: tuple[Event, float], found: _Found, context: CallContext) -> dict[str, object]:
+    (event, score), places, terms = hit, found.places, found.terms
     text = notes.neutral(event.text)
     if len(text) > TEXT:
-        text = ends(text, TEXT * 2 // 3, TEXT // 3, f'; read on with result_read(id="{event.id}")')
+        text = _part(text, terms, f'; read on with result_read(id="{event.id}")')
     return {
         "id": event.id, "at": datetime.fromtimestamp(event.created_at).astimezone().strftime("%Y-%m-%d %H:%M"),
         "conversation": str(places.get(event.thread, notes.Place("", event.channel))),

@@ -14,6 +14,7 @@ from homed.agent.notes import Place
 from homed.memory.records import Event, EventKind
 from homed.memory.tokens import estimate_tokens
 from homed.prompts.loader import load
+from homed.retrieval.words import query_terms
 
 GARDEN = Place("Garden", "webui")
 
@@ -145,3 +146,21 @@ def test_no_text_holds_up_the_neutralising(text: str) -> None:
     began = time.process_time()
     notes.neutral(text)
     assert time.process_time() - began < 2
+
+
+LONG = "The mill stood silent. " * 200 + "The spare key hangs behind the blue kettle. " + "Rain fell. " * 200
+
+
+@pytest.mark.parametrize("tokens", [80, 200, 600])
+def test_of_a_long_text_a_note_shows_the_piece_that_the_question_is_about(tokens: int) -> None:
+    cut = notes.about(event(LONG), query_terms("Where is the spare key?"), tokens)
+    assert "behind the blue kettle" in cut.text
+    assert cut.text.startswith("[… ")
+    assert "stored whole in ev_1]" in cut.text
+    assert estimate_tokens(cut.text) <= tokens + 10
+    assert len(cut.text) > tokens * 2, "the room is used"
+
+
+@pytest.mark.parametrize(("text", "question"), [("Short.", "short"), (LONG, "submarine")])
+def test_a_text_that_fits_or_says_nothing_of_it_stays_as_it_is(text: str, question: str) -> None:
+    assert notes.about(event(text), query_terms(question), 100).text == text
