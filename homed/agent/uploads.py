@@ -64,12 +64,16 @@ class Redactor(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A piece of a file.  An empty ``upload`` begins one; ``offset``: bytes that came before, if the sender counts."""
+    """A piece of a file.  An empty ``upload`` begins one; ``offset``: bytes that came before, if the sender counts.
+
+    ``caption``, of the first piece: what the channel says is in the file.
+    """
 
     data: bytes
     upload: str = ""
     name: str = ""
     media_type: str = ""
+    caption: str = ""
     offset: int | None = None
     last: bool = False
 
@@ -82,6 +86,7 @@ class _Coming:
     peer: str
     name: str
     declared: str
+    caption: str
     touched: float
     bytes: int = 0
     sha: hashlib._Hash = field(default_factory=hashlib.sha256)
@@ -165,7 +170,8 @@ class Uploads:
         await self._make_room(who)
         # The name is somebody's text: what looks like a secret in it is taken out as anywhere else.
         name = clean_name(self._redactor.redact(clean_name(piece.name)))
-        coming = _Coming(new_id("blk"), who.peer, name, piece.media_type, trio.current_time())
+        caption = self._redactor.redact(piece.caption)[: blocks.CAPTION]
+        coming = _Coming(new_id("blk"), who.peer, name, piece.media_type, caption, trio.current_time())
         count, size, everybody = await self._store.read(lambda tx: blocks.room(tx, who.peer))
         mine = [other for other in self._coming.values() if other.peer == who.peer]
         size += sum(other.bytes for other in mine)
@@ -221,7 +227,7 @@ class Uploads:
             await self._store.write(lambda tx: blocks.announce(tx, coming.peer, block))
             await self._files.keep(coming.id, hash_)
             self._failpoints.reach("upload.placed")
-            await self._store.write(lambda tx: blocks.put(tx, coming.peer, block, at=at))
+            await self._store.write(lambda tx: blocks.put(tx, coming.peer, block, at=at, caption=coming.caption))
         self._failpoints.reach("upload.stored")
         self._coming.pop(coming.id, None)
 
@@ -245,10 +251,30 @@ class Uploads:
 
     async def block(self, who: Identity, id_: str, offset: int, length: int) -> tuple[Block, bytes]:
         """A file this peer may see, and ``length`` bytes of it from ``offset``.  Raises NotFound."""
+        found = await self._visible(who, id_)
+        return found, await self._files.read(found.hash, offset, max(0, min(length, found.bytes - offset)))
+
+    async def small(self, who: Identity, id_: str) -> tuple[Block, bytes | None]:
+        """A picture this peer may see, small; None in the place of its bytes where there is no small one (yet)."""
+        found = await self._visible(who, id_)
+        return found, await self._files.read_small(found.hash)
+
+    async def keep_small(self, hash_: str, data: bytes) -> bool:
+        """Put a small picture beside the file it was made of; False, and nothing kept, if nothing names that any more.
+
+        Looked at under the gate: whatever lets go of the file from here on takes the small one along.
+        """
+        async with self._files_gate:
+            if not await self._store.read(lambda tx: blocks.named(tx, hash_)):
+                return False
+            await self._files.keep_small(hash_, data)
+        return True
+
+    async def _visible(self, who: Identity, id_: str) -> Block:
         found = await self._store.read(lambda tx: blocks.visible(tx, id_, peer=who.peer, scopes=visible_scopes(who)))
         if found is None:
             raise NotFound("There is no such attachment.")
-        return found, await self._files.read(found.hash, offset, max(0, min(length, found.bytes - offset)))
+        return found
 
     async def collect(self) -> int:
         """Remove the files that nothing names; how many there were.

@@ -17,6 +17,8 @@ from homed.api import within
 from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, personal
 from homed.errors import Denied, InvalidInput, NotFound
 from homed.identity.tokens import CallIdentity
+from homed.memory.blocks import CAPTION
+from homed.memory.filetypes import SMALL_TYPE
 from homed.memory.records import Input
 
 TEXT_BYTES = 800_000
@@ -68,6 +70,7 @@ class Upload(PeerParams):
     upload: str = Field(default="", max_length=MAX_NAME)
     name: str = Field(default="", max_length=4096)
     media_type: str = Field(default="", max_length=256)
+    caption: str = Field(default="", max_length=CAPTION)
     offset: int | None = Field(default=None, ge=0, le=FAR)
     last: bool = False
 
@@ -84,6 +87,7 @@ class OfBlock(PeerParams):
     block: str = Field(min_length=1, max_length=MAX_NAME)
     offset: int = Field(default=0, ge=0, le=FAR)
     length: int = Field(default=PIECE, ge=1, le=PIECE)
+    small: bool = False
 
 
 class OfEvent(PeerParams):
@@ -179,6 +183,7 @@ async def upload(call: PeerCall[Upload]) -> Mapping[str, object]:
         upload=params.upload,
         name=params.name,
         media_type=params.media_type,
+        caption=params.caption,
         offset=params.offset,
         last=params.last,
     )
@@ -193,15 +198,23 @@ async def upload_cancel(call: PeerCall[OfUpload]) -> Mapping[str, object]:
 
 
 async def block(call: PeerCall[OfBlock]) -> Mapping[str, object]:
-    """Bytes of an attachment."""
+    """Bytes of an attachment, or of the small picture of it where one is asked for and there."""
     params = call.params
-    found, data = await call.ports.uploads.block(call.who, params.block, params.offset, params.length)
+    small, kind = None, SMALL_TYPE
+    if params.small:
+        found, small = await call.ports.uploads.small(call.who, params.block)
+    if small is None:
+        found, data = await call.ports.uploads.block(call.who, params.block, params.offset, params.length)
+        kind, size = found.media_type, found.bytes
+    else:
+        data, size = small[params.offset :][: params.length], len(small)
     call.took_in(untrusted=True)  # people pass on files that they have not written or read
     return {
         "name": found.name,
-        "media_type": found.media_type,
-        "bytes": found.bytes,
+        "media_type": kind,
+        "bytes": size,
         "offset": params.offset,
+        "small": small is not None,
         "data": base64.b64encode(data).decode("ascii"),
     }
 

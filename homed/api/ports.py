@@ -251,6 +251,10 @@ class UploadsPort(Protocol):
         """An attachment and some of its bytes."""
         ...
 
+    async def small(self, who: Identity, id_: str) -> tuple[Block, bytes | None]:
+        """An attachment and the small picture of it, if there is one."""
+        ...
+
 
 class KeysPort(Protocol):
     """``homed.identity.keys.ApiKeys``."""

@@ -28,6 +28,9 @@ WAITING_FILES = 200
 ALL_BYTES = 2 * 1024 * 1024 * 1024
 """Bytes that all peers together may have waiting: what strangers can make the disk hold for a day."""
 
+CAPTION = 2_000
+"""Characters that a channel may say of a file."""
+
 LEFTOVER = 86_400.0
 """Seconds after which a file that no message took is thrown away."""
 
@@ -59,15 +62,15 @@ def announce(tx: Tx, peer: str, block: Block) -> None:
     count, size, everybody = room(tx, peer)
     if count >= WAITING_FILES or size + block.bytes > WAITING_BYTES or everybody + block.bytes > ALL_BYTES:
         raise full()
-    if not _named(tx, block.hash):
+    if not named(tx, block.hash):
         tx.execute("INSERT OR IGNORE INTO loose_files (hash) VALUES (?)", (block.hash,))
 
 
-def put(tx: Tx, peer: str, block: Block, *, at: float) -> None:
-    """An announced file is in its place and waits for a message of this peer's."""
+def put(tx: Tx, peer: str, block: Block, *, at: float, caption: str = "") -> None:
+    """An announced file is in its place and waits for a message of this peer's; ``caption``: what is in it."""
     tx.execute(
-        f"INSERT INTO uploads ({_COLUMNS}, peer, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (block.id, block.hash, block.name, block.media_type, block.bytes, block.tokens, peer, at),
+        f"INSERT INTO uploads ({_COLUMNS}, peer, created_at, caption) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (block.id, block.hash, block.name, block.media_type, block.bytes, block.tokens, peer, at, caption),
     )
 
 
@@ -128,11 +131,12 @@ def waiting_in(tx: Tx, thread: str) -> Mapping[str, list[Block]]:
 
 def adopt(tx: Tx, event: Event, input_id: str, *, at: float) -> Event:
     """The files of an input become blocks of its event, with the event's layer as their holder; the event, which now
-    costs what they do too.
+    costs what they do too, and is found by their names and captions.
 
     The new owner is set before the old one is cleared, in one transaction: each file always has exactly one (E50).
     """
     found = of_input(tx, input_id)
+    words = "" if event.data.get("withheld") else _said_of(tx, input_id)
     layer = "stable" if event.layer == "archived" else event.layer
     tx.many(
         f"INSERT INTO blocks ({_COLUMNS}, event, place, holder_layer, created_at)"
@@ -144,8 +148,13 @@ def adopt(tx: Tx, event: Event, input_id: str, *, at: float) -> Event:
     )
     tx.execute("DELETE FROM uploads WHERE input = ?", (input_id,))
     tokens = event.tokens + sum(block.tokens for block in found)
-    tx.execute("UPDATE events SET tokens = ? WHERE id = ?", (tokens, event.id))
+    tx.execute("UPDATE events SET tokens = ?, words = ? WHERE id = ?", (tokens, words, event.id))
     return replace(event, tokens=tokens)
+
+
+def _said_of(tx: Tx, input_id: str) -> str:
+    rows = tx.all("SELECT name, caption FROM uploads WHERE input = ? ORDER BY place", (input_id,))
+    return "\n".join(part for row in rows for part in row if part)
 
 
 def of_events(tx: Tx, ids: Collection[str]) -> Mapping[str, list[Block]]:
@@ -199,7 +208,7 @@ def drop_leftovers(tx: Tx, *, at: float) -> int:
 def loose(tx: Tx, limit: int) -> list[str]:
     """Files that nothing names."""
     rows = tx.all("SELECT hash FROM loose_files ORDER BY hash LIMIT ?", (limit,))
-    return [str(hash_) for (hash_,) in rows if not _named(tx, str(hash_))]
+    return [str(hash_) for (hash_,) in rows if not named(tx, str(hash_))]
 
 
 def removed(tx: Tx, hashes: Collection[str]) -> None:
@@ -207,7 +216,8 @@ def removed(tx: Tx, hashes: Collection[str]) -> None:
     tx.many("DELETE FROM loose_files WHERE hash = ?", [(hash_,) for hash_ in hashes])
 
 
-def _named(tx: Tx, hash_: str) -> bool:
+def named(tx: Tx, hash_: str) -> bool:
+    """Whether a block or an upload is of this file."""
     return bool(
         tx.value(
             "SELECT EXISTS (SELECT 1 FROM blocks WHERE hash = ?1) OR EXISTS (SELECT 1 FROM uploads WHERE hash = ?1)",

@@ -10,6 +10,9 @@ from collections.abc import Callable
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The pictures we show and send on: what every browser and every model that sees takes."""
 
+SMALL_TYPE = "image/webp"
+"""Of the small pictures that we make of others."""
+
 TEXT = "text/plain"
 BYTES = "application/octet-stream"
 

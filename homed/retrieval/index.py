@@ -39,7 +39,7 @@ DROPS = 256
 MERGED = 64
 """Pages of the index that one call of ``tidy`` rewrites.  60 000 events take 18 calls."""
 
-_COLUMNS = "seq, scope, kind, text, data"
+_COLUMNS = "seq, scope, kind, iif(words = '', text, text || char(10) || words), data"
 _INDEXED = "no_memory = 0 AND kind <> 'note'"
 
 
@@ -137,11 +137,38 @@ def prefix(scope: str) -> str:
 
 
 def document(kind: str, text: str, data: Mapping[str, object]) -> str:
-    """What of an event is indexed: its text; of a tool's result also the tool's name and what it was asked."""
+    """What of an event is indexed: its text and the words of its files, which stand behind it in ``text``; of a tool's
+    result also the tool's name and what it was asked.
+    """
     if kind != EventKind.TOOL:
         return text
     asked = data.get("args")
     return f"{data.get('name', '')} {dumps(asked) if asked else ''}\n{text}"
+
+
+def reword(tx: Tx, seq: int, words: str) -> None:
+    """Give an event other words of its files, and let it be found by them; in one transaction with what they are from.
+
+    ``words`` replace those it has.  An event that is not there, or not in the index, is not put into it.
+    """
+    if not _unless_broken(tx, lambda tx: _reword(tx, seq, words)):
+        tx.execute("UPDATE events SET words = ? WHERE seq = ?", (words, seq))  # what is made anew takes them in
+
+
+def _reword(tx: Tx, seq: int, words: str) -> int:
+    row = tx.one(
+        f"SELECT {_COLUMNS} FROM events, word_marks WHERE seq = ? AND {_INDEXED} AND seq <= mark AND seq > backlog",
+        (seq,),
+    )
+    if row is not None:
+        _, scope, kind, text, data = row
+        terms = _terms(Words(), scope, document(kind, text, loads(data) or {}))
+        tx.execute("INSERT INTO word_index (word_index, rowid, terms) VALUES ('delete', ?, ?)", (seq, terms))
+        tx.execute("UPDATE word_counts SET documents = documents - 1 WHERE scope = ?", (scope,))
+    tx.execute("UPDATE events SET words = ? WHERE seq = ?", (words, seq))
+    if row is not None:
+        _add(tx, tx.all(f"SELECT {_COLUMNS} FROM events WHERE seq = ?", (seq,)))
+    return 1
 
 
 def _add(tx: Tx, rows: Sequence[Row]) -> None:

@@ -113,16 +113,19 @@ class Kernel(Rooms):
         result: Json = await self.call("io.interrupt", params)
         return result
 
-    async def upload(self, peer: Peer, name: str, data: bytes, *, media_type: str = "") -> str:
+    async def upload(self, peer: Peer, name: str, data: bytes, *, media_type: str = "", caption: str = "") -> str:
         """Hand over a file for a person's next message; its id is for ``inject``'s ``attachments``.
+
+        The message is found by its name and by ``caption``, what you know to be in it.
 
         Cancelled in the middle, it is as if it had never begun, after a while.
         """
         upload, at = "", 0
+        said = {"caption": caption} if caption else {}
         while True:
             piece = data[at : at + PIECE]
             params: Json = {"peer": peer, "data": base64.b64encode(piece).decode("ascii"), "offset": at}
-            params |= {"upload": upload} if upload else {"name": name, "media_type": media_type}
+            params |= {"upload": upload} if upload else {"name": name, "media_type": media_type, **said}
             at += len(piece)
             result: Json = await self.call("io.upload", {**params, "last": at >= len(data)})
             upload = str(result["upload"])

@@ -1,7 +1,8 @@
 """The bytes of attachments: files named by the sha256 of what is in them, beside the database.
 
 ``DATA/media/ab/abcd…`` is complete and never changes; ``DATA/media/incoming`` holds what is still being received, which
-a start throws away.  Folders are 0700, files 0600.  No link below ``DATA/media`` is ever followed.
+a start throws away.  ``DATA/media/small-ab/abcd…`` is a small picture of the file of that name, made again at will, and
+goes with it.  Folders are 0700, files 0600.  No link below ``DATA/media`` is ever followed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ THREADS = 2
 
 LARGEST = 64 * 1024 * 1024
 """Bytes read as a whole at the most: no file of ours is larger, so one that is was put there by somebody else."""
+
+SMALL = 1024 * 1024
+"""Bytes of a small picture at the most."""
 
 _INCOMING = "incoming"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -69,8 +73,16 @@ class MediaFiles:
         """Bytes of a file.  A whole one is checked against its name.  NotFound: it is missing or damaged."""
         return await self._do(lambda: self._read(hash_, offset, length))
 
+    async def keep_small(self, hash_: str, data: bytes) -> None:
+        """Put a small picture of the file of this hash in its place; one there already is replaced."""
+        await self._do(lambda: self._keep_small(hash_, data))
+
+    async def read_small(self, hash_: str) -> bytes | None:
+        """The small picture of a file; None if there is none."""
+        return await self._do(lambda: self._read_small(hash_))
+
     async def remove(self, hashes: Iterable[str]) -> int:
-        """Remove files; how many were there."""
+        """Remove files, and the small pictures made of them; how many files were there."""
         wanted = list(hashes)
         return await self._do(lambda: sum(self._remove(hash_) for hash_ in wanted))
 
@@ -143,7 +155,31 @@ class MediaFiles:
             raise gone
         return found
 
+    def _keep_small(self, hash_: str, data: bytes) -> None:
+        part = f"small-{_hash(hash_)[:32]}"
+        self._drop_part(part)  # a longer one that was cut off would show behind it
+        self._write_part(part, data, 0)
+        with self._folder(_INCOMING) as incoming, self._folder(_small(hash_), make=True) as folder:
+            os.rename(part, hash_, src_dir_fd=incoming, dst_dir_fd=folder)
+
+    def _read_small(self, hash_: str) -> bytes | None:
+        try:
+            with self._folder(_small(_hash(hash_))) as folder:
+                fd = os.open(hash_, _READ, dir_fd=folder)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
+                return None
+            raise
+        try:
+            about = os.fstat(fd)
+            return _bytes(fd, 0, about.st_size) if stat.S_ISREG(about.st_mode) and about.st_size <= SMALL else None
+        finally:
+            os.close(fd)
+
     def _remove(self, hash_: str) -> int:
+        with suppress(FileNotFoundError), self._folder(_small(_hash(hash_))) as folder:
+            os.unlink(hash_, dir_fd=folder)
+            os.fsync(folder)
         try:
             with self._folder(_hash(hash_)[:2]) as folder:
                 os.unlink(hash_, dir_fd=folder)
@@ -180,6 +216,10 @@ def _hash(text: str) -> str:
     if not _HASH.fullmatch(text):
         raise ValueError("not a sha256")
     return text
+
+
+def _small(hash_: str) -> str:
+    return f"small-{hash_[:2]}"
 
 
 def _part(text: str) -> str:

@@ -102,11 +102,13 @@ class FilesApi:
                 raise
         return reply({**answer, "name": name, "media_type": media_type}, status=201)
 
-    async def block(self, block: str) -> Response:
-        """A picture to be shown, or anything else to be saved."""
+    async def block(self, block: str, query: asked.BlockQuery) -> Response:
+        """A picture to be shown, small on request, or anything else to be saved."""
         ask = partial(self._site.kernel.call, "io.block")
         asked_ = {"peer": who().peer, "block": block, "length": 1 if request.method == "HEAD" else PIECE}
-        first = await ask({**asked_, "offset": 0})
+        first = await ask({**asked_, "offset": 0, **({"small": True} if query.small else {})})
+        if first.get("small"):
+            asked_["small"] = True  # the rest of the same file: another may have been made meanwhile
 
         async def parts() -> AsyncIterator[bytes]:
             at, part = 0, first

@@ -193,6 +193,12 @@ class ExportQuery(Query):
     format: Literal["md", "json"] = "md"
 
 
+class BlockQuery(Query):
+    """Whether a small picture of the file will do: a list shows those.  The file itself where there is none."""
+
+    small: Literal["", "1"] = ""
+
+
 class PartQuery(Query):
     """Which part of an event's text, in characters."""
 

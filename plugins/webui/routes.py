@@ -107,7 +107,7 @@ ROUTES: tuple[Route, ...] = (
         takes="file", limit=MAX_UPLOAD, statuses={201: "Kept until a message takes it along."},
     ),
     Route(
-        "GET", "/blocks/{block}", "block", "chat", "A file of a conversation.", kinds=BLOCK_KINDS,
+        "GET", "/blocks/{block}", "block", "chat", "A file of a conversation.", query="BlockQuery", kinds=BLOCK_KINDS,
         statuses={200: "The file."},
     ),
     _get("/events/{event}", "event", "chat", "An event, verbatim.", "EventAnswer", "PartQuery"),

@@ -45,7 +45,12 @@ def _words(db: apsw.Connection, events: list[Event]) -> Iterator[str]:
     private = {event.seq for event in events if event.no_memory}
     queued = rows(db, "SELECT seq, scope, kind, text, data FROM word_drops")
     yield from (f"{row[0]} is to be forgotten and is an event" for row in queued if row[0] not in private)
-    stored = [(e.seq, e.scope, e.kind.value, e.text, dumps(dict(e.data))) for e in events if not e.no_memory]
+    words = dict(rows(db, "SELECT seq, char(10) || words FROM events WHERE words <> ''"))
+    stored = [
+        (e.seq, e.scope, e.kind.value, e.text + words.get(e.seq, ""), dumps(dict(e.data)))
+        for e in events
+        if not e.no_memory
+    ]
     for seq, scope, kind, text, data in [*stored, *queued]:
         if kind != "note" and backlog < seq <= mark:
             said = index.document(kind, text, loads(data) or {})

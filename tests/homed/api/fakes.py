@@ -151,6 +151,10 @@ class FakeUploads:
         self.calls.append(("block", who, id_, offset, length))
         return Block(id_, "00", "猫.png", "image/png", 5), b"\x89PNG\n"[offset:][:length]
 
+    async def small(self, who: Identity, id_: str) -> tuple[Block, bytes | None]:
+        self.calls.append(("small", who, id_))
+        return Block(id_, "00", "猫.png", "image/png", 5), b"RIFF" if id_ == "blk_small" else None
+
 
 class FakeWishes:
     """Notes what plugins ask about themselves."""

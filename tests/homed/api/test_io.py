@@ -126,10 +126,22 @@ async def test_wrong_base64_is_refused(house: House, data: str) -> None:
 async def test_an_attachment_is_given_out_in_pieces_that_fit_a_line(house: House) -> None:
     answer = await house.api.dispatch(FakeCaller(), "io.block", {"peer": PEER, "block": "blk_7", "offset": 1})
     assert answer == {
-        "name": "猫.png", "media_type": "image/png", "bytes": 5, "offset": 1,
+        "name": "猫.png", "media_type": "image/png", "bytes": 5, "offset": 1, "small": False,
         "data": base64.b64encode(b"PNG\n").decode(),
     }  # fmt: skip
     assert house.uploads.calls[0][2:] == ("blk_7", 1, PIECE)
+
+
+async def test_a_small_picture_is_given_where_there_is_one_and_else_the_file(house: House) -> None:
+    asked = {"peer": PEER, "small": True, "offset": 1}
+    small = await house.api.dispatch(FakeCaller(), "io.block", {**asked, "block": "blk_small"})
+    assert small == {
+        "name": "猫.png", "media_type": "image/webp", "bytes": 4, "offset": 1, "small": True,
+        "data": base64.b64encode(b"IFF").decode(),
+    }  # fmt: skip
+    whole = await house.api.dispatch(FakeCaller(), "io.block", {**asked, "block": "blk_7"})
+    assert isinstance(whole, dict)
+    assert (whole["small"], whole["media_type"], whole["bytes"]) == (False, "image/png", 5)
 
 
 async def test_inject_passes_attachments_on_and_a_text_may_be_empty_then(house: House) -> None:

@@ -193,3 +193,43 @@ def test_b14_the_words_of_a_scope_are_found_from_no_other(tx: Tx, db: apsw.Conne
 def test_a_text_that_cannot_be_written_is_no_problem(tx: Tx, say: Talks) -> None:
     say("\x00 heron \x7f\x1b[0m \u200b \ufeff")
     assert len(hits(tx, "heron")) == 1
+
+
+def test_the_words_of_files_are_found_with_the_event_they_belong_to(tx: Tx, db: apsw.Connection, say: Talks) -> None:
+    event, other = say("look at this"), say("and at that heron", thread="other")
+    index.reword(tx, event.seq, "menu.png\nnoodles with sesame")
+    assert (hits(tx, "sesame noodles"), faults(db)) == ([event.id], [])
+    index.reword(tx, event.seq, "menu.png\ndumplings")
+    assert (hits(tx, "sesame"), hits(tx, "dumplings"), faults(db)) == ([], [event.id], [])
+    assert hits(tx, "heron") == [other.id]
+
+
+def test_the_words_of_files_leave_the_index_with_their_event(tx: Tx, db: apsw.Connection, say: Talks) -> None:
+    gone, private = say("look at this", thread="a"), say("and this", thread="b")
+    index.reword(tx, gone.seq, "sesame")
+    index.reword(tx, private.seq, "sesame oil")
+    db.execute("DELETE FROM events WHERE seq = ?", (gone.seq,))
+    inputs.finish(tx, say.turn(thread="b").id, ANSWERED, [], at=2.0, no_memory=True)
+    assert index.catch_up(tx) == 2
+    assert (indexed(db), faults(db)) == ({}, [])
+
+
+def test_what_is_not_in_the_index_is_not_put_into_it_for_its_files(tx: Tx, db: apsw.Connection, say: Talks) -> None:
+    note = say("a note", kind=EventKind.NOTE)
+    new = events.append(tx, say.turn(), NewEvent(EventKind.USER, "just now"), at=1.0)
+    for seq in (note.seq, new.seq, 10_000):
+        index.reword(tx, seq, "sesame")
+    assert (indexed(db), faults(db)) == ({}, [])
+    index.catch_up(tx)
+    assert (hits(tx, "sesame"), faults(db)) == ([new.id], [])
+
+
+def test_words_that_come_while_the_index_is_broken_are_kept_for_the_new_one(
+    tx: Tx, db: apsw.Connection, say: Talks
+) -> None:
+    event = say("look at this")
+    index.give_up(tx)
+    index.reword(tx, event.seq, "sesame")
+    while index.backfill(tx):
+        pass
+    assert (hits(tx, "sesame"), faults(db)) == ([event.id], [])

@@ -166,3 +166,34 @@ async def test_a_disk_that_refuses_is_said_with_what_to_do(
         await files.write_part("blk_1", b"x", 0)
     assert caught.value.hint
     assert caught.value.detail["reason"] == errno.errorcode[number]
+
+
+async def test_a_small_picture_lies_beside_its_file_and_goes_with_it(files: MediaFiles) -> None:
+    await kept(files)
+    assert await files.read_small(HASH) is None
+    await files.keep_small(HASH, b"a first one, long")
+    await files.keep_small(HASH, b"small")
+    assert await files.read_small(HASH) == b"small"
+    small = files.root / f"small-{HASH[:2]}" / HASH
+    assert stat.S_IMODE(small.stat().st_mode) == 0o600
+    assert list((files.root / "incoming").iterdir()) == []
+    assert await files.remove([HASH]) == 1
+    assert not small.exists()
+    assert await files.read_small(HASH) is None
+
+
+async def test_a_small_picture_that_was_cut_off_does_not_show_behind_the_next_one(files: MediaFiles) -> None:
+    await kept(files)
+    await files.write_part(f"small-{HASH[:32]}", b"x" * 100, 0)
+    await files.keep_small(HASH, b"small")
+    assert await files.read_small(HASH) == b"small"
+
+
+async def test_a_link_in_the_place_of_a_small_picture_is_not_followed(files: MediaFiles, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"not ours")
+    await files.keep_small(HASH, b"small")
+    small = files.root / f"small-{HASH[:2]}" / HASH
+    small.unlink()
+    small.symlink_to(secret)
+    assert await files.read_small(HASH) is None

@@ -51,13 +51,19 @@ class Files:
         self.blocks[str(block["id"])] = {**block, "content": content}
         return block
 
-    def io_block(self, peer: str, block: str, offset: int = 0, length: int = 1 << 20) -> dict[str, Any]:
+    def io_block(
+        self, peer: str, block: str, offset: int = 0, length: int = 1 << 20, small: bool = False
+    ) -> dict[str, Any]:
         if block not in self.blocks:
             raise NotFound("There is no such file.")
         known = self.blocks[block]
+        if small and "small" in known:
+            known = {**known, "media_type": "image/webp", "bytes": len(known["small"]), "content": known["small"]}
+        else:
+            small = False
         data = base64.b64encode(known["content"][offset : offset + length]).decode()
         shown = {key: known[key] for key in ("name", "media_type", "bytes")}
-        return {**shown, "offset": offset, "data": data}
+        return {**shown, "offset": offset, "small": small, "data": data}
 
 
 class Memory:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -98,6 +99,31 @@ async def test_a_picture_is_shown_and_anything_else_is_saved() -> None:
         assert "A" not in saved.headers
         assert saved.body == "<script>alert(1)</script>"
         assert (await browser.get("/api/v1/blocks/none")).status == 404
+
+
+async def test_a_small_picture_where_there_is_one_and_else_the_file_itself() -> None:
+    async with browsing() as browser:
+        new, old = [browser.kernel.put(f"{n}.png", "image/png", PNG) for n in "ab"]
+        browser.kernel.blocks[old["id"]]["small"] = b"RIFF small"
+        shown = [await browser.get(f"/api/v1/blocks/{block['id']}?small=1") for block in (new, old)]
+        assert [one.headers["Content-Type"] for one in shown] == ["image/png", "image/webp"]
+        assert shown[1].body == "RIFF small"
+        assert (await browser.get(f"/api/v1/blocks/{old['id']}?small=yes")).status == 400
+
+
+async def test_a_small_picture_that_comes_into_being_in_the_middle_of_a_file_is_not_mixed_into_it() -> None:
+    async with browsing() as browser:
+        data = "x" * (PIECE + 10)
+        block = browser.kernel.put("big.png", "image/png", data.encode())
+        whole = browser.kernel.io_block
+
+        def between(**asked: Any) -> dict[str, Any]:
+            answer = whole(**asked)
+            browser.kernel.blocks[block["id"]]["small"] = b"RIFF small"
+            return answer
+
+        browser.kernel.io_block = between  # type: ignore[method-assign,assignment]
+        assert (await browser.get(f"/api/v1/blocks/{block['id']}?small=1")).body == data
 
 
 async def test_a_big_file_comes_in_parts_and_whole() -> None:
