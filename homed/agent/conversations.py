@@ -88,6 +88,7 @@ class Conversations:
         self._lanes = Lanes(self._make, self._work)
         self._deletion = Deletion(ports, self._lanes, self, uploads.collect)
         self.archive = Archive(ports, self._lanes, self._loop.approvals)
+        self.sinking = self._loop.sinking
         self.calling = Calling(self._lanes, self._loop.dispatch, self._loop.catalogue)
         self._ready = trio.Event()
         self._ended: dict[str, _Ended] = {}

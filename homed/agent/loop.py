@@ -52,8 +52,8 @@ class Loop:
         self._scopes = Scopes()
         self._recall = Recall(ports, self._scopes)
         self._context = Context(ports, catalogue, self._texts, self._recall)
-        self._sinking = Sinking(ports, self._scopes)
-        self._guard = Guard(ports, self._context, self._sinking)
+        self.sinking = Sinking(ports, self._scopes)
+        self._guard = Guard(ports, self._context, self.sinking)
 
     @property
     def approvals(self) -> Approvals:
@@ -298,7 +298,7 @@ class Loop:
         """``after_output``, and the window made smaller if it has become too full: nothing here changes the outcome."""
         await self._stages.run(turn, "after_output", {"final_text": ending.outcome.text})
         if turn.view.budget is not None:
-            await self._sinking.run(turn, turn.view.budget)
+            await self.sinking.run(turn, turn.view.budget)
 
     def _jump(self, turn: Turn, staged: Staged) -> None:
         """A stage that set ``response`` ends the turn with it."""

@@ -17,13 +17,14 @@ from homed.agent.ports import AgentPorts
 from homed.agent.reading import LIVE, LIVE_THREADS
 from homed.agent.scopes import Scopes, Use, ids
 from homed.agent.turn import Turn
-from homed.config.definitions import MAX_CONTEXT_SIZE, PROTECTED_EVENTS, RECALL_DEADLINE
-from homed.errors import StorageError
+from homed.config.definitions import MAX_CONTEXT_SIZE, PROTECTED_EVENTS, RECALL_DEADLINE, RECALL_PERCENT
+from homed.errors import HomedError, StorageError
 from homed.events import MEMORY
-from homed.memory import cold, ledger, scope_window
-from homed.memory.budget import Budget, protected, top_k
+from homed.memory import cold, inputs, ledger, scope_window
+from homed.memory.budget import UNKNOWN_WINDOW, Budget, protected, top_k
+from homed.memory.budget import budget as budget_of
 from homed.memory.choose import FULL
-from homed.memory.records import Event
+from homed.memory.records import Event, Input
 from homed.memory.window import Limits, SinkPlan, sink_plan, whole
 from homed.retrieval.asking import Question
 from homed.retrieval.rank import Ranker
@@ -62,6 +63,15 @@ class _Talk:
 
 
 @dataclass(frozen=True, slots=True)
+class _For:
+    """Whose window: after ``turn``, or without one ('').  What sinks is recorded with ``input``, if there is one."""
+
+    scope: str
+    input: Input | None
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class _Part:
     """What one transaction sinks, after those ``before`` it; with the last one the ``whole`` is recorded."""
 
@@ -86,20 +96,47 @@ class Sinking:
         may be done, each part whole.
         """
         scope = turn.input.scope
-        if scope in self._busy:  # somebody is at it, and what is left the next turn sees
-            return ()
-        self._busy.add(scope)
         try:
-            return await self._sink(turn, budget)
+            return await self._alone(_For(scope, turn.input, turn.id), budget)
         except StorageError as error:
             log.warning("the window of %s was not sunk: %s", scope, error.message)
             return ()
-        finally:
-            self._busy.discard(scope)
 
-    async def _sink(self, turn: Turn, budget: Budget) -> Sequence[str]:
-        scope = turn.input.scope
-        uses = self._scopes.in_use(scope, but=turn.id)
+    async def crowded(self) -> Sequence[str]:
+        """The scopes whose window is past its high-water mark though nobody may be talking in them."""
+        level = self._level("", (), self._unhurried())
+        return await self._ports.store.read(
+            lambda tx: scope_window.crowded(tx, events=FULL * level.most, tokens=level.tokens)
+        )
+
+    async def tidy(self, scope: str) -> Sequence[str]:
+        """``run`` without a turn, for whatever kept turns from it (an upgrade, a smaller window, a failed write).
+
+        It is recorded with the last turn of the scope.  Raises StorageError.  Cancelled as ``run``.
+        """
+        last = await self._ports.store.read(lambda tx: inputs.last_ended(tx, scope))
+        return await self._alone(_For(scope, last), self._unhurried())
+
+    def _unhurried(self) -> Budget:
+        """The budget of the model in use, if nothing but the window were sent."""
+        try:
+            size = self._ports.sources.provider().source.context_window
+        except HomedError:
+            size = UNKNOWN_WINDOW
+        return budget_of(size, 0, self._ports.settings.int(RECALL_PERCENT))
+
+    async def _alone(self, whom: _For, budget: Budget) -> Sequence[str]:
+        if whom.scope in self._busy:  # somebody is at it, and what is left the next turn sees
+            return ()
+        self._busy.add(whom.scope)
+        try:
+            return await self._sink(whom, budget)
+        finally:
+            self._busy.discard(whom.scope)
+
+    async def _sink(self, whom: _For, budget: Budget) -> Sequence[str]:
+        scope = whom.scope
+        uses = self._scopes.in_use(scope, but=whom.turn)
         level = self._level(scope, uses, budget)
         count, tokens = await self._ports.store.read(lambda tx: scope_window.totals(tx, scope))
         if count <= FULL * level.most and tokens <= level.tokens:
@@ -112,11 +149,12 @@ class Sinking:
             last = plan if at + SLICE >= len(plan.ids) else None
             part = _Part(plan.ids[at : at + SLICE], tuple(moved), last, (count, tokens))
             async with self._scopes.window(scope):
-                held = ids(self._scopes.in_use(scope, but=turn.id))
-                moved += await self._ports.store.write(partial(self._move, turn=turn, part=part, held=held))
+                held = ids(self._scopes.in_use(scope, but=whom.turn))
+                moved += await self._ports.store.write(partial(self._move, whom=whom, part=part, held=held))
         if moved:
             said = {"what": "prune", "events": moved[:NAMED], "more": max(0, len(moved) - NAMED)}
-            self._ports.bus.post(MEMORY, thread=turn.input.thread, turn=turn.id, scope=scope, data=said)
+            thread = whom.input.thread if whom.input and whom.turn else ""
+            self._ports.bus.post(MEMORY, thread=thread, turn=whom.turn, scope=scope, data=said)
             log.info("%d events of %s went to cold memory", len(moved), scope)
         return moved
 
@@ -139,7 +177,7 @@ class Sinking:
         tokens = min([budget.context, *(use.tokens for use in uses)])
         return _Level(scope, max(1, settings.int(MAX_CONTEXT_SIZE)), settings.int(PROTECTED_EVENTS), tokens)
 
-    def _move(self, tx: Tx, turn: Turn, part: _Part, held: Collection[str]) -> list[str]:
+    def _move(self, tx: Tx, whom: _For, part: _Part, held: Collection[str]) -> list[str]:
         """Sink these, but for the turns of what came into use since they were chosen; the ids that moved.
 
         The last part is recorded.
@@ -150,19 +188,19 @@ class Sinking:
             " (SELECT turn FROM events WHERE id IN (SELECT value FROM json_each(?)))",
             (dumps(list(part.events)), dumps(sorted(held))),
         )
-        moved = cold.sink(tx, turn.input.scope, [row[0] for row in rows])
-        if part.whole is not None:
-            self._record(tx, turn, part.whole, [*part.moved, *moved], part.before)
+        moved = cold.sink(tx, whom.scope, [row[0] for row in rows], at=self._ports.wall())
+        if part.whole is not None and whom.input is not None:
+            self._record(tx, whom.input, part.whole, [*part.moved, *moved], part.before)
         return moved
 
-    def _record(self, tx: Tx, turn: Turn, plan: SinkPlan, moved: Sequence[str], before: tuple[int, int]) -> None:
+    def _record(self, tx: Tx, input_: Input, plan: SinkPlan, moved: Sequence[str], before: tuple[int, int]) -> None:
         best = sorted(((id_, plan.scores.get(id_, 0.0)) for id_ in moved), key=lambda one: -one[1])
-        count, tokens = scope_window.totals(tx, turn.input.scope)
+        count, tokens = scope_window.totals(tx, input_.scope)
         data: dict[str, object] = {
             "events": list(moved), "scores": {id_: score for id_, score in best if score},
             "before": {"events": before[0], "tokens": before[1]}, "after": {"events": count, "tokens": tokens},
         }  # fmt: skip
-        ledger.record(tx, turn.input, "sink", data, at=self._ports.wall())
+        ledger.record(tx, input_, "sink", data, at=self._ports.wall())
 
 
 def _plan(tx: Tx, ranker: Ranker, level: _Level, talk: _Talk) -> SinkPlan:

@@ -53,6 +53,18 @@ def unfinished(tx: Tx) -> list[Input]:
     return [_from_row(row) for row in tx.all(f"SELECT {_COLUMNS} FROM inputs WHERE outcome IS NULL ORDER BY seq")]
 
 
+def last_ended(tx: Tx, scope: str) -> Input | None:
+    """The last input of a scope's conversations that has its outcome."""
+    rows = tx.all(
+        "SELECT (SELECT max(seq) FROM inputs i WHERE i.thread = t.id AND i.outcome IS NOT NULL AND i.turn <> '')"
+        " FROM threads t WHERE t.scope = ? ORDER BY t.updated_at DESC LIMIT 8",
+        (scope,),
+    )
+    newest = max((row[0] for row in rows if row[0] is not None), default=None)
+    row = None if newest is None else tx.one(f"SELECT {_COLUMNS} FROM inputs WHERE seq = ?", (newest,))
+    return None if row is None else _from_row(row)
+
+
 def begin(tx: Tx, input_id: str, *, turn: str, at: float) -> Input:
     """A run of it begins: RUNNING, one attempt more.  The first run gives it ``turn``; a later one keeps the first's.
 

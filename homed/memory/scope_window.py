@@ -48,6 +48,13 @@ def totals(tx: Tx, scope: str) -> tuple[int, int]:
     return row[0], int(row[1])
 
 
+def crowded(tx: Tx, *, events: int, tokens: int) -> list[str]:
+    """Scopes with more events or tokens than this in their window."""
+    scopes = tx.all("SELECT DISTINCT scope FROM threads WHERE scope <> '' ORDER BY scope")
+    found = ((scope, *totals(tx, scope)) for (scope,) in scopes)
+    return [scope for scope, count, size in found if count > events or size > tokens]
+
+
 def running_events(tx: Tx, scope: str) -> list[str]:
     """Ids of what the scope's running turns have stored: it stays where it is until they end."""
     rows = tx.all(

@@ -1,0 +1,147 @@
+"""What in the cold layer has cooled, so that something lasting is made of it, and its way into the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from homed.memory import events as table
+from homed.memory.cold import REMEMBERED
+from homed.memory.records import Event, EventKind, is_inner, shows_files
+from homed.memory.units import whole
+from homed.store.rows import Tx, dumps
+
+MODEL, RULES, NONE = "model", "rules", "none"
+"""Passes: what made records of an event; none: there was nothing to be made."""
+
+_COOL = (
+    "e.layer = 'cold' AND e.no_memory = 0 AND e.sunk_at <= :cool AND e.created_at <= :cool"
+    " AND NOT EXISTS (SELECT 1 FROM accesses a WHERE a.event = e.id AND a.at > :cool)"
+    " AND (SELECT count(*) FROM accesses a WHERE a.event = e.id AND a.at > :old) <= :most"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An event has cooled at ``now`` (UTC seconds) when it was left alone for ``idle`` seconds, since it was said, sank
+    or was looked at last, and was looked at ``accesses`` times at the most in the last 30 days."""
+
+    now: float
+    idle: float
+    accesses: int
+
+    @property
+    def params(self) -> dict[str, float]:
+        """For ``_COOL``."""
+        return {"cool": self.now - self.idle, "old": self.now - REMEMBERED, "most": self.accesses}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands in the order of cooling: by when it sank, then as it was said."""
+
+    sunk_at: float = -1.0
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A turn of which something has cooled.
+
+    ``events``: what is remembered of it, in order, wherever it is now; ``cooled``: ids of those that are to leave the
+    cold layer; ``fresh``: ids that no pass has covered yet.  ``foreign``: its input is no person's, a plugin said it;
+    ``tainted``: words of strangers were in view when it was answered.
+    """
+
+    turn: str
+    thread: str
+    scope: str
+    peer: str
+    at: float
+    events: tuple[Event, ...]
+    cooled: frozenset[str]
+    fresh: frozenset[str]
+    foreign: bool
+    tainted: bool
+
+    @property
+    def said(self) -> str:
+        """What the person said in it."""
+        return "\n".join(event.text for event in self.events if event.kind is EventKind.USER)
+
+
+def cooled(tx: Tx, rule: Rule, after: Place, limit: int) -> tuple[list[str], Place | None]:
+    """The turns of the next ``limit`` events that have cooled, in the order of cooling, and where they end.
+
+    None in the place of it: nothing is left.  A turn may come again with its other events.  What runs, and what belongs
+    to a thread that is being removed, is not among them.
+    """
+    rows = tx.all(
+        f"SELECT e.turn, e.sunk_at, e.seq FROM events e INDEXED BY events_cooling WHERE {_COOL}"
+        " AND (e.sunk_at, e.seq) > (:sunk, :seq)"
+        " AND EXISTS (SELECT 1 FROM turns t WHERE t.id = e.turn AND t.ended_at IS NOT NULL)"
+        " AND EXISTS (SELECT 1 FROM threads h WHERE h.id = e.thread AND h.scope <> '')"
+        " ORDER BY e.sunk_at, e.seq LIMIT :limit",
+        {**rule.params, "sunk": after.sunk_at, "seq": after.seq, "limit": limit},
+    )
+    if not rows:
+        return [], None
+    return list(dict.fromkeys(row[0] for row in rows)), Place(rows[-1][1], rows[-1][2])
+
+
+def piece(tx: Tx, turn: str, rule: Rule) -> Piece | None:
+    """A turn as it is now; None when nothing of it has cooled any more."""
+    kept = [
+        event
+        for event in table.of_turn(tx, turn)
+        if not event.no_memory and event.kind is not EventKind.NOTE and not is_inner(event)
+    ]
+    ids = _whole(tx, turn, rule)
+    input_ = tx.one("SELECT untrusted, peer FROM inputs WHERE turn = ?", (turn,))
+    if not ids or not kept or input_ is None:
+        return None
+    fresh = tx.all("SELECT id FROM events WHERE turn = ? AND pass = ''", (turn,))
+    tainted = any(event.data.get("untrusted") or shows_files(event) for event in kept)
+    first = kept[0]
+    return Piece(
+        turn, first.thread, first.scope, str(input_[1]), first.created_at, tuple(kept), frozenset(ids),
+        frozenset(row[0] for row in fresh).intersection(event.id for event in kept), bool(input_[0]), tainted,
+    )  # fmt: skip
+
+
+def cover(tx: Tx, ids: Collection[str], by: str) -> None:
+    """These were in the transcript of a pass.  What an earlier one covered stays its."""
+    tx.execute(
+        "UPDATE events SET pass = ? WHERE pass = '' AND id IN (SELECT value FROM json_each(?))",
+        (by, dumps(sorted(ids))),
+    )
+
+
+def archive(tx: Tx, turn: str, rule: Rule) -> int:
+    """What of the turn is still as cool leaves the cold layer, with its blocks; how many events.
+
+    What somebody looked at meanwhile, or took back into the window, stays where it is.
+    """
+    ids = _whole(tx, turn, rule)
+    tx.execute(
+        "UPDATE events SET layer = 'archived', source = '' WHERE id IN (SELECT value FROM json_each(?))",
+        (dumps(sorted(ids)),),
+    )
+    return len(ids)
+
+
+def _whole(tx: Tx, turn: str, rule: Rule) -> frozenset[str]:
+    """What of the turn has cooled, in whole units: a call stays as long as its results do."""
+    rows = tx.all(f"SELECT e.id FROM events e WHERE e.turn = :turn AND {_COOL}", {**rule.params, "turn": turn})
+    cool = {row[0] for row in rows}
+    if not cool:
+        return frozenset()
+    outlines = tx.all(f"SELECT {table.OUTLINE} FROM events WHERE turn = ? ORDER BY seq", (turn,))
+    units = whole([table.from_row(row) for row in outlines], lambda event: event.tokens)
+    return frozenset(
+        event.id
+        for unit in units
+        if all(event.id in cool for event in unit.events if event.layer == "cold")
+        for event in unit.events
+        if event.id in cool
+    )
