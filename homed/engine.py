@@ -10,13 +10,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from homed.config.definitions import TIME_ZONE
+from homed.agent.conversations import Conversations
+from homed.config.definitions import BACKUPS_KEPT, NIGHT_HOUR, TIME_ZONE
 from homed.config.zone import system_zone, zone_named
-from homed.jobs.all import all_jobs
+from homed.jobs import upkeep
+from homed.jobs.due import Nightly
 from homed.jobs.every import Jobs
-from homed.jobs.job import JobPorts, TurnsPort
+from homed.jobs.job import Job, JobPorts
 from homed.lifecycle import House
 from homed.settings.registry import Settings
+from homed.store.backup import backup
+from homed.store.files import MediaFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,13 +29,29 @@ class Engine:
 
     house: House
 
-    def jobs(self, turns: TurnsPort) -> Jobs:
-        """Scheduled work, which gives way to ``turns``; ``Jobs.run`` does it."""
+    def jobs(self, conversations: Conversations) -> Jobs:
+        """Scheduled work, which gives way to turns; ``Jobs.run`` does it."""
         house = self.house
         ports = JobPorts(
-            store=house.store, wall=house.wall, zone=lambda: zone_of(house.settings), turns=turns,
+            store=house.store, wall=house.wall, zone=lambda: zone_of(house.settings), turns=conversations,
         )  # fmt: skip
-        return Jobs(ports, house.bus, all_jobs())
+        made = [upkeep.prune(conversations.sinking), *self._nightly()]
+        return Jobs(ports, house.bus, made)
+
+    def _nightly(self) -> list[Job]:
+        store, settings = self.house.store, self.house.settings
+        files, target = MediaFiles(self.house.paths.media), upkeep.backups_folder(self.house.paths.data)
+
+        def night() -> Nightly:
+            return Nightly(settings.int(NIGHT_HOUR), 30)
+
+        async def make(keep: int) -> None:
+            await backup(store, files, target, keep=keep, wall=self.house.wall, failpoints=self.house.failpoints)
+
+        return [
+            upkeep.maintenance(store, night, local=store.disk.local),
+            upkeep.backup(make, lambda: settings.int(BACKUPS_KEPT), night),
+        ]
 
 
 @asynccontextmanager

@@ -60,6 +60,16 @@ EMBEDDING_API_KEY = "core.memory.embedding_api_key"
 EMBEDDING_KEY_FILE = "core.memory.embedding_api_key_file"
 EMBEDDING_BASELINE = "core.memory.embedding_baseline"
 EMBEDDING_MODEL_PATH = "core.agent.embedding_model_path"
+DISTIL_IDLE = "core.memory.distil_idle"
+DISTIL_ACCESSES = "core.memory.distil_accesses"
+DISTIL_CALLS = "core.memory.distil_max_calls_per_hour"
+EXTRACT_ENABLED = "core.memory.extract_enabled"
+EXTRACT_SOURCE = "core.memory.extract_source"
+EXTRACT_MIN_TURN = "core.memory.extract_min_turn_chars"
+EXTRACT_MAX_TRANSCRIPT = "core.memory.extract_max_transcript_chars"
+EXTRACT_MAX_TOKENS = "core.memory.extract_max_tokens"
+NIGHT_HOUR = "core.memory.night_hour"
+BACKUPS_KEPT = "core.memory.backups_kept"
 LLM_SOURCES = "core.llm.sources"
 LLM_CURRENT = "core.llm.current"
 LLM_EMBEDDED = "core.llm.embedded"
@@ -162,6 +172,53 @@ CORE: tuple[Definition, ...] = (
         EMBEDDING_BASELINE, "float", 0.0, "Cosine of two texts that have nothing to do with each other, in the model in"
         " use; 0 means as measured for the built-in one, 0.22 for others.",
         "Embedding baseline", _MEMORY, minimum=0, maximum=0.95,
+    ),
+    Definition(
+        DISTIL_IDLE, "duration", 259_200, "Seconds that a cold memory must have been left alone before lasting facts"
+        " are made of it and it goes to the archive, where it is evidence.",
+        "Left alone for", _MEMORY, minimum=3600, maximum=31_536_000,
+    ),
+    Definition(
+        DISTIL_ACCESSES, "int", 2, "How often a cold memory may have been looked at within 30 days and still go to the"
+        " archive.",
+        "Looked at", _MEMORY, minimum=0, maximum=1000,
+    ),
+    Definition(
+        DISTIL_CALLS, "int", 60, "How often an hour a model may be asked in the background; 0 means never: then rules"
+        " alone make facts.",
+        "Background calls an hour", _MEMORY, minimum=0, maximum=10_000,
+    ),
+    Definition(
+        EXTRACT_ENABLED, "bool", True, "Have a model make facts of conversations in the background; off, rules do.",
+        "Facts by a model", _MEMORY,
+    ),
+    Definition(
+        EXTRACT_SOURCE, "string", "", "Name of the model source for background work; empty means the one in use. The"
+        " built-in model is never asked.",
+        "Background model", _MEMORY,
+    ),
+    Definition(
+        EXTRACT_MIN_TURN, "int", 60, "Characters below which a turn is small talk: no summary is made of it, and for"
+        " facts it is read together with others.",
+        "Small talk", _MEMORY, minimum=0, maximum=10_000,
+    ),
+    Definition(
+        EXTRACT_MAX_TRANSCRIPT, "int", 12_000, "Characters of a conversation that one background question holds; of a"
+        " longer turn its beginning and its end.",
+        "Transcript size", _MEMORY, minimum=1000, maximum=200_000,
+    ),
+    Definition(
+        EXTRACT_MAX_TOKENS, "int", 1400, "Tokens of a background answer at the most.",
+        "Background answer size", _MEMORY, minimum=200, maximum=4096,
+    ),
+    Definition(
+        NIGHT_HOUR, "int", 3, "The hour, by your clock, at half past which the database is looked after and a backup is"
+        " made.",
+        "Night", _MEMORY, minimum=0, maximum=23,
+    ),
+    Definition(
+        BACKUPS_KEPT, "int", 7, "Nightly backups that are kept; 0 means that none are made.",
+        "Backups kept", _MEMORY, minimum=0, maximum=365,
     ),
     Definition(
         LLM_SOURCES, "list", [], "The model sources, without their keys; edited with `homed models` or on the page.",

@@ -13,7 +13,7 @@ from homed.events import MEMORY, Bus
 from homed.jobs import book
 from homed.jobs.book import HeldUnit, RunRecord, Standing
 from homed.jobs.due import Schedule, next_due, planned, retry
-from homed.jobs.job import IN_HAND, QUARANTINE, Job, JobPorts, Outage, Paused, Run
+from homed.jobs.job import IN_HAND, QUARANTINE, Job, JobPorts, Later, Outage, Paused, Run
 from homed.store.rows import Tx
 
 log = logging.getLogger(__name__)
@@ -161,6 +161,8 @@ class Jobs:
             await run.job.work(run)
         except Paused:
             return "cut"
+        except Later as error:
+            run.dropped(str(error))
         except Outage as error:
             run.failed(str(error.detail.get("reason") or error.code))
             log.warning("%s could not go on: %s", name, error.message)

@@ -76,6 +76,10 @@ class Outage(HomedError):
     code = "unavailable"
 
 
+class Later(Exception):
+    """Nothing failed, but the rest is for a later run.  Its word is the gate at which this one stopped."""
+
+
 class Paused(Exception):
     """Somebody paused the job; it ends between two units and goes on there when it is resumed."""
 
@@ -125,6 +129,10 @@ class Run:
         """Where the last run was cut off; empty at a fresh start."""
         return dict(self._cursor)
 
+    def note(self, **changed: object) -> None:
+        """As ``save``, but written down with what comes next."""
+        self._cursor |= changed
+
     async def save(self, **changed: object) -> None:
         """From here a run that is cut off goes on: these keys of the cursor get new values."""
         self._cursor |= changed
@@ -155,7 +163,7 @@ class Run:
         await self._store({**self._cursor, IN_HAND: name})
         try:
             await work()
-        except (Outage, StorageError, Paused):
+        except (Outage, StorageError, Paused, Later):
             raise
         except HomedError as error:
             await self._unit_failed(name, error.code)

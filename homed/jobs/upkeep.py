@@ -1,0 +1,107 @@
+"""The jobs that keep house: windows past their mark, the database, backups."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from homed.jobs.due import Interval, Nightly, Schedule
+from homed.jobs.job import Job, Run
+from homed.store import examine
+from homed.store.rows import Damaged, Storage, Tx
+
+log = logging.getLogger(__name__)
+
+PRUNE = 1800.0
+"""Seconds between two heartbeats: a turn brings its own window down, so this is for what kept it from doing so."""
+
+
+class SinkingPort(Protocol):
+    """``homed.agent.sinking.Sinking``."""
+
+    async def crowded(self) -> Sequence[str]:
+        """Scopes whose window is past its mark."""
+        ...
+
+    async def tidy(self, scope: str) -> Sequence[str]:
+        """Sink what is least relevant of it; the ids."""
+        ...
+
+
+class StorePort(Storage, Protocol):
+    """``homed.store.db.Store``, as far as it is looked after here."""
+
+    def found_damaged(self, error: Damaged) -> None:
+        """Store nothing from now on."""
+        ...
+
+
+def prune(sinking: SinkingPort) -> Job:
+    """Windows that are past their mark though no turn came to bring them down."""
+
+    async def work(run: Run) -> None:
+        for scope in await sinking.crowded():
+            run.seen()
+            await run.between()
+            run.made(len(await sinking.tidy(scope)))
+
+    return Job("prune", lambda: Interval(PRUNE), work)
+
+
+def maintenance(store: StorePort, night: Callable[[], Nightly], *, local: bool) -> Job:
+    """Once a night: what SQLite knows of its indexes is brought up to date, the log goes into the file, and the file is
+    read through.  Damage makes homed read-only, as if it had been met in use.
+
+    ``local`` False (a disk elsewhere): without a log a reader keeps everybody from storing, so the look is a quick one.
+    """
+
+    async def work(run: Run) -> None:
+        await store.write(_optimize)
+        run.seen()
+        await run.between()
+        if not await store.empty_log():
+            run.dropped("log_in_use")
+        run.seen()
+        await run.between()
+        found = await store.read(lambda tx: examine.damage_of(tx, deep=local))
+        run.seen()
+        if found:
+            run.failed("damage")
+            store.found_damaged(Damaged(found[0].splitlines()[-1]))
+            return
+        await run.between()
+        broken = await store.read(examine.broken_rules)
+        run.seen()
+        for rule in broken:
+            log.error("the database is sound, but this does not hold: %s", rule)
+            run.failed(rule)
+
+    return Job("maintenance", night, work, heavy=True)
+
+
+def _optimize(tx: Tx) -> None:
+    tx.execute("PRAGMA optimize")
+
+
+def backup(make: Callable[[int], Awaitable[None]], keep: Callable[[], int], night: Callable[[], Nightly]) -> Job:
+    """Once a night, after the database was looked at: a backup, and of those of before only the newest stay.
+
+    ``make`` gets how many are kept.
+    """
+
+    def schedule() -> Schedule | None:
+        return night() if keep() > 0 else None
+
+    async def work(run: Run) -> None:
+        await make(max(1, keep()))
+        run.seen()
+        run.made()
+
+    return Job("backup", schedule, work, heavy=True)
+
+
+def backups_folder(data: Path) -> Path:
+    """Where nightly backups lie."""
+    return data / "backups"
