@@ -24,7 +24,7 @@ def unit(values: Sequence[float]) -> NDArray[np.float32]:
 def directions(seed: int, count: int, dims: int) -> NDArray[np.float32]:
     """``count`` random unit vectors, always the same ones."""
     made = np.random.default_rng(seed).standard_normal((count, dims)).astype(np.float32)
-    return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+    return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
 
 
 @dataclass

@@ -144,6 +144,16 @@ def of_items(tx: Tx, part: Part, items: Collection[int]) -> Block:
     return block_of(rows, part.dims)
 
 
+def of_ids(tx: Tx, part: Part, ids: Collection[int]) -> Block:
+    """The vectors with these ids that are rows of the part, by rising id."""
+    rows = tx.all(
+        "SELECT id, item, data FROM vectors WHERE id IN (SELECT value FROM json_each(?))"
+        " AND space = ? AND scope = ? AND kind = ? ORDER BY id",
+        (dumps(list(ids)), part.space, part.scope, part.kind),
+    )
+    return block_of(rows, part.dims)
+
+
 def highest(tx: Tx) -> int:
     """The highest id that was ever given to a vector, as this transaction sees it."""
     return int(tx.value("SELECT seq FROM sqlite_sequence WHERE name = 'vectors'") or 0)

@@ -118,7 +118,8 @@ def test_many_dimensions_are_halves(db: Rows) -> None:
     db.put_all(made)
     assert db.read(lambda tx: tx.value("SELECT length(data) FROM vectors")) == 2 * dims
     found = db.nearest(made[4], limit=3)
-    assert (found[0].item, found[0].cosine) == (5, pytest.approx(1, abs=1e-3))
+    assert found[0].item == 5
+    assert found[0].cosine == pytest.approx(1, abs=1e-3)
 
 
 def test_a_search_in_a_transaction_that_is_rolled_back_leaves_nothing(db: Rows) -> None:
