@@ -137,9 +137,9 @@ CORE: tuple[Definition, ...] = (
         "Relevance threshold", _MEMORY, minimum=0, maximum=1,
     ),
     Definition(
-        EMBEDDING, "select", "auto", "What makes the vectors that memories are found by: auto takes what is set up below"
-        " (an endpoint, a model folder, word vectors), else the built-in one; tfidf needs no model; off finds by words"
-        " alone. Another one makes all vectors anew, in the background.",
+        EMBEDDING, "select", "auto", "What makes the vectors that memories are found by: auto takes what is set up"
+        " below (an endpoint, a model folder, word vectors), else the built-in one; tfidf needs no model; off finds by"
+        " words alone. Another one makes all vectors anew, in the background.",
         "Embeddings", _MEMORY, options=("auto", "bundled", "folder", "static", "endpoint", "tfidf", "off"),
     ),
     Definition(

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from homed.config import values
-from homed.config.definitions import CORE, Definition
+from homed.config.definitions import CORE, EMBEDDING_API_KEY, Definition
 from homed.config.file import read_file
 from homed.errors import ConfigError
 
@@ -21,6 +21,9 @@ NEEDS = ()
 
 PREFIX = "HOMED__"
 SECRET_PREFIX = "HOMED_SECRET__"
+
+_ELSEWHERE = {"DSH_HOLO_EMBEDDING_API_KEY": EMBEDDING_API_KEY}
+"""Variables of the system whose memories can be taken over; our own name for one is stronger."""
 
 _PASSED_ON = frozenset({"PATH", "HOME", "LANG", "TZ", "XDG_RUNTIME_DIR", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR"})
 
@@ -67,6 +70,11 @@ def read_environment(
         Override(_key(name, PREFIX), text, "env", f"environment variable {name}", text=True)
         for name, text in env.items()
         if name.startswith(PREFIX)
+    ]
+    found += [
+        Override(key, env[name], "env", f"environment variable {name}", text=True)
+        for name, key in _ELSEWHERE.items()
+        if env.get(name) and not any(override.key == key and override.source == "env" for override in found)
     ]
     found += [Override(key, value, "flag", f"option for {key}") for key, value in (flags or {}).items()]
     _check_core(found)

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from homed.errors import ConfigError, Conflict, StorageError
 
+_LONGEST_KEY = 4096
+"""Characters of a key's line that are read."""
+
 
 class Secrets:
     """``secrets.json`` (0600): name → text.  One from the environment wins over the file and is never written to it.
@@ -96,3 +99,26 @@ def _read(path: Path) -> dict[str, str]:
             hint="Restore it, or move it away and add the keys again.",
         )
     return content
+
+
+def key_of(path: str) -> str:
+    """The key in a file of the person's: its first line; "" where no file is named.
+
+    ``ConfigError`` when others may read it (0600 is wanted), when it cannot be read, or holds no text.  Blocks.
+    """
+    if not path:
+        return ""
+    file = Path(path).expanduser()
+    try:
+        if file.stat().st_mode & 0o077:
+            raise ConfigError(
+                f"The key file {file} can be read by others and is not used.", hint=f"Say: chmod 600 {file}"
+            )
+        with file.open("r", encoding="utf-8") as lines:
+            return lines.readline(_LONGEST_KEY).strip()
+    except OSError as error:
+        raise ConfigError(
+            f"The key file {file} cannot be read: {error.strerror}.", hint="Give its whole path."
+        ) from error
+    except UnicodeDecodeError:
+        raise ConfigError(f"The key file {file} holds no text.", hint="Its first line is to be the key.") from None

@@ -78,20 +78,6 @@ class HttpPorts:
     policy: RetryPolicy = field(default_factory=RetryPolicy)
 
 
-@asynccontextmanager
-async def open_http(transport: httpx2.AsyncBaseTransport | None = None) -> AsyncIterator[httpx2.AsyncClient]:
-    """The one HTTP client of the daemon.  Proxies from the environment are used, but never for this machine itself."""
-    direct: dict[str, httpx2.AsyncBaseTransport | None] = {
-        f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")
-    }
-    # No pool limit: each source has its own limit on concurrent requests.
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=16, keepalive_expiry=30)
-    async with httpx2.AsyncClient(
-        limits=limits, transport=transport, mounts=None if transport else direct, follow_redirects=False
-    ) as client:
-        yield client
-
-
 class HttpProvider:
     """One source asked over HTTP by way of its adapter."""
 

@@ -28,8 +28,9 @@ from homed.config.definitions import (
     LLM_SOURCES,
 )
 from homed.errors import ConfigError, Conflict, HomedError, InvalidInput, NotFound, Unavailable
+from homed.net import open_http
 from homed.providers.base import LOCAL, Provider, Source
-from homed.providers.http import HttpPorts, Limits, open_http
+from homed.providers.http import HttpPorts, Limits
 from homed.providers.local import gguf
 from homed.providers.local.models import EMBEDDED, LocalModels, LocalPorts, Standing
 from homed.providers.openai import openai

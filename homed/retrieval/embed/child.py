@@ -13,6 +13,7 @@ import select
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 from homed.retrieval.embed import frames
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
 
 BULK = "--bulk"
 NICENESS = 15
+OOM_SCORE = "500"
+"""Where memory is short this process goes before homed does: it is started again and nothing is lost."""
 
 
 def main(argv: Sequence[str]) -> None:
     """Serve until stdin ends."""
     if BULK in argv:
         os.nice(NICENESS)
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write(OOM_SCORE)
     commands, answers = _private(0), _private(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -84,12 +89,24 @@ class Child:
     def _vectors(self, frame: frames.Frame) -> Vectors:
         assert self._encoder is not None  # homed opens before it asks
         if frame.do == "texts":
-            return self._encoder.texts(frame.said["texts"], query=frame.said["query"])
+            return self._of_texts(self._encoder, frame.said["texts"], query=frame.said["query"])
         images, at = [], 0
         for size in frame.said["sizes"]:
             images.append(frame.data[at : at + size])
             at += size
         return self._encoder.images(images)
+
+    @staticmethod
+    def _of_texts(encoder: Encoder, texts: Sequence[str], *, query: bool) -> Vectors:
+        """A blank text says nothing and is near nothing; the libraries take no lone surrogates."""
+        import numpy as np
+
+        made = np.zeros((len(texts), encoder.dims), np.float32)
+        wanted = [at for at, text in enumerate(texts) if text.strip()]
+        if wanted:
+            clean = [texts[at].encode("utf-8", "replace").decode() for at in wanted]
+            made[wanted] = encoder.texts(clean, query=query)
+        return made
 
     def _give(self, vectors: Vectors) -> None:
         unit = unit_rows(vectors)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import httpx2
 import trio
 
 from homed.memory.ports import Embedder
@@ -44,7 +45,7 @@ class EmbedPorts:
     """What an embedder needs.
 
     ``models``: where model folders are; ``made``: a folder for what is converted; ``worker``: for children.  ``know``
-    hears of a key before it is used, so that it is taken out of logs and texts.
+    hears of a key before it is used, so that it is taken out of logs and texts.  ``transport``: for tests.
     """
 
     settings: SettingsPort
@@ -52,6 +53,7 @@ class EmbedPorts:
     made: Path
     worker: WorkerPorts
     know: Callable[[Sequence[str]], None] = _no_one
+    transport: httpx2.AsyncBaseTransport | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ async def _use(wanted: Choice, ports: EmbedPorts, current: CurrentEmbedder) -> N
     """Have the first source that can be used; until cancelled."""
     current.now(None, Standing(wanted.name, "", "coming"))
     reasons: list[str] = []
-    making = MakePorts(ports.models, ports.made, ports.worker, wanted.baseline, ports.know)
+    making = MakePorts(ports.models, ports.made, ports.worker, wanted.baseline, ports.know, ports.transport)
     for source in wanted.sources:
         kind = type(source).__name__.lower()
 

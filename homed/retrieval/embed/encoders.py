@@ -38,11 +38,16 @@ class Encoder(Protocol):
         ...
 
 
-def load(spec: Spec, busy: Busy) -> Encoder:  # noqa: ARG001
+def load(spec: Spec, busy: Busy) -> Encoder:
     """The encoder that ``spec`` names.  ``Unfit`` says why there is none; takes seconds, a conversion minutes."""
-    from homed.retrieval.embed import bundled
+    from homed.retrieval.embed import bundled, folder, static
 
-    kind = spec["kind"]
-    if kind == "bundled":
-        return bundled.load()
-    raise Unfit(f"there is no kind of embedder called {kind!r}")
+    match spec["kind"]:
+        case "bundled":
+            return bundled.load()
+        case "folder":
+            return folder.load(spec, busy)
+        case "static":
+            return static.load(spec, busy)
+        case kind:
+            raise Unfit(f"there is no kind of embedder called {kind!r}")

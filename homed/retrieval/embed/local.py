@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import trio
 
 from homed.memory.ports import Space
+from homed.retrieval.embed.batches import batches
 from homed.retrieval.embed.encoders import Spec
 from homed.retrieval.embed.failed import EmbedFailed
 from homed.retrieval.embed.frames import Frame
@@ -86,7 +87,7 @@ class LocalEmbedder:
         worker = self._asked if query else self._bulk
         parts = [
             self._rows(await worker.ask("texts", texts=part, query=query), len(part))
-            for part in _batches(list(texts), len, TEXTS, CHARACTERS)
+            for part in batches(list(texts), len, TEXTS, CHARACTERS)
         ]
         return self._joined(parts)
 
@@ -95,7 +96,7 @@ class LocalEmbedder:
         if not self.space.media:
             raise EmbedFailed("This embedder reads no pictures.", lasting=True)
         parts = []
-        for part in _batches(list(images), len, IMAGES, IMAGE_BYTES):
+        for part in batches(list(images), len, IMAGES, IMAGE_BYTES):
             answer = await self._bulk.ask("images", b"".join(part), sizes=[len(image) for image in part])
             parts.append(self._rows(answer, len(part)))
         return self._joined(parts)
@@ -112,17 +113,3 @@ class LocalEmbedder:
         import numpy as np
 
         return np.concatenate(parts) if parts else np.empty((0, self.space.dims), np.float32)
-
-
-def _batches(items: list[Any], size: Callable[[Any], int], most: int, room: int) -> Iterator[list[Any]]:
-    """The items in their order, in lists of at most ``most``, each within ``room`` unless one item alone is more."""
-    batch: list[Any] = []
-    used = 0
-    for item in items:
-        if batch and (len(batch) >= most or used + size(item) > room):
-            yield batch
-            batch, used = [], 0
-        batch.append(item)
-        used += size(item)
-    if batch:
-        yield batch

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import math
+import os
+import re
 import secrets
 import sys
 from collections import deque
@@ -46,7 +48,11 @@ STALL = 60.0
 WAITING = 256
 """Questions in the queue; one more waits outside it."""
 
+MOST_THREADS = 4
+"""Threads that compute one question: half the machine's cores at most."""
+
 STDERR = 8192
+_EXCEPTION = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt))(?::|\s*\Z)", re.MULTILINE)
 _CHUNK = 1 << 18
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _ARGV = (sys.executable, "-P", "-m", "homed.retrieval.embed.child")
@@ -92,6 +98,7 @@ class Worker:
         self._spec = spec
         self._ports = ports
         self._argv = (*ports.argv, BULK) if bulk else ports.argv
+        self._threads = 1 if bulk else max(1, min(MOST_THREADS, (os.cpu_count() or 1) // 2))
         self._waiting: deque[_Job] = deque()
         self._room = trio.Semaphore(WAITING)
         self._wake = trio.Event()
@@ -198,8 +205,8 @@ class Worker:
         self._not_before = trio.current_time() + pause
         self._reason = failure
         log.warning("embeddings: %s", failure.message)
-        if words := written.value().decode("utf-8", "replace").strip():
-            log.debug("the embedding child wrote: %s", words[-1000:])
+        if found := _EXCEPTION.search(written.value().decode("utf-8", "replace")):
+            log.warning("the embedding child ended by %s", found[1])  # no more of it: the rest may quote a text
         if pause:
             self._fail_waiting(failure)
 
@@ -218,7 +225,9 @@ class Worker:
     async def _use(self, child: Child) -> EmbedFailed | None:
         talk = _Talk(child)
         try:
-            opened = await talk.exchange(frames.encode("open", spec=self._spec), LOAD_LIMIT)
+            opened = await talk.exchange(
+                frames.encode("open", spec={**self._spec, "threads": self._threads}), LOAD_LIMIT
+            )
             if opened.do == "failed":
                 return EmbedFailed(f"{opened.said['why']}.", hint=_hint(opened), lasting=bool(opened.said["lasting"]))
             said = opened.said

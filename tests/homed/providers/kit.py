@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from homed.net import open_http
 from homed.providers.base import (
     Assistant,
     CallDelta,
@@ -23,7 +24,7 @@ from homed.providers.base import (
     UsagePart,
     User,
 )
-from homed.providers.http import HttpPorts, HttpProvider, Limits, open_http
+from homed.providers.http import HttpPorts, HttpProvider, Limits
 from homed.providers.openai import openai
 from homed.providers.retry import RetryPolicy
 from tests.kit.fake_openai import FakeOpenAI

@@ -10,8 +10,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from homed.net import open_http
 from homed.providers.base import ChatRequest, ErrorKind, ProviderError, Source, User
-from homed.providers.http import HttpPorts, Limits, open_http
+from homed.providers.http import HttpPorts, Limits
 from homed.providers.openai import openai
 from homed.providers.retry import RetryPolicy
 from homed.providers.sse import MAX_EVENT

@@ -10,6 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from homed.net import open_http
 from homed.providers.base import (
     Assistant,
     ChatRequest,
@@ -24,7 +25,7 @@ from homed.providers.base import (
     ToolResult,
     User,
 )
-from homed.providers.http import HttpPorts, Limits, open_http
+from homed.providers.http import HttpPorts, Limits
 from homed.providers.openai import openai
 from homed.providers.retry import RetryPolicy
 from tests.homed.providers.kit import TOOL, Said, ask, provider_for, reply_of, source_of

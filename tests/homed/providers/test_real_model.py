@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import trio
 
+from homed.net import open_http
 from homed.providers.base import ChatRequest, ContentDelta, ErrorKind, ProviderError, Source, User
-from homed.providers.http import HttpPorts, HttpProvider, open_http
+from homed.providers.http import HttpPorts, HttpProvider
 from homed.providers.openai import openai
 from homed.providers.trial import try_out
 from tests.homed.providers.kit import Said
