@@ -1,0 +1,231 @@
+"""What a new statement is to those that are known: the same, a newer value, an older one, or something of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from homed.memory import dedupe, stable
+from homed.memory.evidence import Evidence, Span
+from homed.memory.newfact import NewFact
+from homed.memory.normal import bag, folded, jaccard, normal
+from homed.memory.records import Event
+from homed.memory.relations import PLACES, canonical, opposite
+from homed.memory.stable import Record
+from homed.store.rows import Row, Tx
+
+_POOL = "scope = ? AND record = 'fact' AND reach = ? AND project = ? AND observer = ? AND observed = ?"
+_CORRECTED = 0.4
+"""Jaccard index from which on one text may be a correction of another, if somebody says that it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """``same``: the record that it is.  Else ``older``: those whose place it takes; or ``conflict`` (see
+    ``facts.Put``), of ``older`` with ``newer``, the one that holds, and ``until``, when that began.  ``said``: when
+    the statement was made, UTC seconds."""
+
+    said: float
+    same: Record | None = None
+    older: tuple[Record, ...] = ()
+    conflict: str = ""
+    newer: str | None = None
+    until: float | None = None
+
+
+def completed(new: NewFact) -> NewFact:
+    """The statement with its relation by its one name."""
+    return replace(new, relation=canonical(new.relation)) if new.relation else new
+
+
+def judge(
+    tx: Tx, new: NewFact, subject: str | None, said: float, pieces: Sequence[tuple[Evidence, Event]],
+    functional: Collection[str],
+) -> Judged:  # fmt: skip
+    """Hold ``new`` against what is known.  ``subject``: its entity; ``said``: when it was said, UTC seconds."""
+    pool = (new.scope, new.reach, new.project, new.observer, new.observed)
+    events = {event.id for _, event in pieces}
+    near = _near(tx, new, subject, pool)
+    for known in near:
+        if _is_same(known, new, subject, said, functional) or _is_same_again(tx, known, new, subject, events):
+            return Judged(said, same=known)
+    rivals = [known for known in near if known.status == "active" and _rivals(known, new, subject, functional)]
+    rivals = [known for known in rivals if not _apart(tx, known, new, said)]
+    if not rivals:
+        return Judged(said)
+    return _decided(tx, new, rivals, said, any(isinstance(piece, Span) for piece, _ in pieces))
+
+
+def begins(tx: Tx, record: Record) -> float:
+    """Since when a record holds, as far as is known: what it says, or when it was said last."""
+    return record.valid_from if record.valid_from is not None else said_at(tx, record)
+
+
+def said_at(tx: Tx, record: Record) -> float:
+    """When the newest of its evidence was said; without any, when it was stored."""
+    newest = tx.value(
+        "SELECT max(e.created_at) FROM evidence v JOIN events e ON e.id = v.event WHERE v.record = ?", (record.id,)
+    )
+    return float(newest) if newest is not None else record.created_at
+
+
+def _decided(tx: Tx, new: NewFact, rivals: Sequence[Record], said: float, verbatim: bool) -> Judged:
+    """Which of two that can not both hold does: the newer, unless less is to be believed of it."""
+    if new.untrusted and not all(known.untrusted for known in rivals):
+        return Judged(said, conflict="untrusted")
+    if not verbatim and new.origin == "auto" and any(_well_founded(tx, known) for known in rivals):
+        return Judged(said, conflict="unsupported")
+    since = new.valid_from if new.valid_from is not None else said
+    later = [known for known in rivals if begins(tx, known) > since]
+    if later:
+        newest = min(later, key=lambda known: begins(tx, known))
+        return Judged(said, conflict="older", newer=newest.id, until=begins(tx, newest))
+    return Judged(said, older=tuple(rivals))
+
+
+def _well_founded(tx: Tx, record: Record) -> bool:
+    span = "SELECT 1 FROM evidence WHERE record = ? AND first IS NOT NULL LIMIT 1"
+    return record.origin == "manual" or tx.value(span, (record.id,)) is not None
+
+
+def _near(tx: Tx, new: NewFact, subject: str | None, pool: tuple[str, ...]) -> list[Record]:
+    """Those that could be the same or a rival, active ones first."""
+    wanted = "status <> 'hidden' AND (key = ? OR id = ? OR (subject IS ? AND subject IS NOT NULL AND relation <> ''))"
+    found = {
+        record.id: record
+        for record in stable.select(tx, f"{_POOL} AND {wanted}", (*pool, dedupe.key(new.text), new.replaces, subject))
+    }
+    alike = [id_ for id_ in _alike(tx, new, pool) if id_ not in found]
+    for id_ in alike:
+        record = stable.get(tx, id_)
+        if record is not None:
+            found[id_] = record
+    order = {"active": 0, "superseded": 1, "archived": 2, "quarantined": 3}
+    return sorted(found.values(), key=lambda record: (order.get(record.status, 4), -record.seq))
+
+
+def _alike(tx: Tx, new: NewFact, pool: tuple[str, ...]) -> list[str]:
+    """Ids of active records with nearly the same words, or that like what it dislikes.
+
+    All of the pool are looked at, but few closely: two texts that share enough words share most of the shorter words
+    letter by letter, and to look for those is some thirty times faster than to take a text apart.
+    """
+    mine = bag(new.text)
+    words = [word for word in mine if word.isalpha()]
+    enough = math.ceil(dedupe.THRESHOLD * len(mine)) - (len(mine) - len(words))
+    topic = words if dedupe.stance(new.text) else []
+    found: list[str] = []
+    for id_, text in _texts(tx, pool):
+        plain = folded(text)
+        shared = sum(word in plain for word in words)
+        alike = shared >= enough and jaccard(mine, bag(text)) >= dedupe.THRESHOLD
+        if alike or (topic and shared and dedupe.contradicts(text, new.text)):
+            found.append(id_)
+    return found
+
+
+def _texts(tx: Tx, pool: tuple[str, ...]) -> list[Row]:
+    return tx.all(f"SELECT id, text FROM records WHERE {_POOL} AND status = 'active'", pool)
+
+
+def _is_same(known: Record, new: NewFact, subject: str | None, said: float, functional: Collection[str]) -> bool:
+    """The one law.  What ended before this was said is another period, and another record."""
+    if known.status not in ("active", "archived") and not (known.status == "quarantined" and new.untrusted):
+        return False
+    if not dedupe.compatible(known.kind, new.kind) or (known.level == "contradiction") != (
+        new.level == "contradiction"
+    ):
+        return False
+    if _other_period(known, new, said):
+        return False
+    if known.subject and subject and known.subject != subject:
+        return False
+    if known.relation and new.relation and known.subject == subject:
+        if known.relation == new.relation:
+            if _same_object(known, new) or (
+                new.relation in functional and _closer(new.relation, known.object, new.object)
+            ):
+                return True
+            if new.relation in functional:
+                return False
+        elif opposite(known.relation, new.relation):
+            return False
+    if known.key == dedupe.key(new.text):
+        return True
+    return known.status != "archived" and dedupe.same(known.text, new.text)
+
+
+def _is_same_again(tx: Tx, known: Record, new: NewFact, subject: str | None, events: set[str]) -> bool:
+    """History, told again by what told it before: a job that ran twice, a conversation looked at anew."""
+    if known.status != "superseded" or not events:
+        return False
+    equal = known.key == dedupe.key(new.text) or (
+        bool(new.relation) and (known.subject, known.relation) == (subject, new.relation) and _same_object(known, new)
+    )
+    behind = {event for (event,) in tx.all("SELECT event FROM evidence WHERE record = ?", (known.id,))}
+    return equal and events <= behind
+
+
+def _other_period(known: Record, new: NewFact, said: float) -> bool:
+    """True when the two periods do not meet; open ends are where nothing was said."""
+    since = new.valid_from if new.valid_from is not None else (said if new.valid_until is None else -math.inf)
+    until = new.valid_until if new.valid_until is not None else math.inf
+    if known.valid_until is not None and known.valid_until <= since:
+        return new.valid_until is None or known.valid_until < until
+    return known.valid_from is not None and until <= known.valid_from
+
+
+def _same_object(known: Record, new: NewFact) -> bool:
+    """Of names every letter counts: Александр and Александра are two."""
+    if new.relation == "name":
+        return normal(known.object) == normal(new.object)
+    return dedupe.same_value(known.object, new.object)
+
+
+def _closer(relation: str, a: str, b: str) -> bool:
+    """True when one value tells the other more closely (Berlin, Germany; 北京, 北京市海淀区; Anna, Anna Petrova)."""
+    one, two = bag(a), bag(b)
+    if dedupe.differing(a, b) in ("number", "date", "negation"):
+        return False
+    if normal(a).isascii() or " " in normal(a) or " " in normal(b) or relation not in PLACES:
+        return bool(one) and bool(two) and (one <= two or two <= one)
+    return normal(a) in normal(b) or normal(b) in normal(a)
+
+
+def _rivals(known: Record, new: NewFact, subject: str | None, functional: Collection[str]) -> bool:
+    """True when the two can not both hold at a time."""
+    if known.id == new.replaces:
+        return _may_replace(known, new, subject)
+    if subject and known.subject == subject and known.relation and new.relation:
+        if known.relation == new.relation:
+            return new.relation in functional
+        return opposite(known.relation, new.relation) and _same_object(known, new)
+    if known.subject and subject and known.subject != subject:
+        return False
+    return dedupe.compatible(known.kind, new.kind) and dedupe.contradicts(known.text, new.text)
+
+
+def _may_replace(known: Record, new: NewFact, subject: str | None) -> bool:
+    """Whether a claim that one corrects the other is to be believed: they speak of the same."""
+    if known.subject and subject and known.subject != subject:
+        return False
+    if known.relation and new.relation and known.relation != new.relation:
+        return False
+    return dedupe.similarity(known.text, new.text) >= _CORRECTED and dedupe.compatible(known.kind, new.kind)
+
+
+def _apart(tx: Tx, known: Record, new: NewFact, said: float) -> bool:
+    """True when the two are of different times by what they say: both hold, each in its own."""
+    if new.valid_until is not None and (
+        known.valid_until is None or new.valid_until <= (known.valid_from or -math.inf)
+    ):
+        # a period that is over, told while another goes on
+        return new.valid_until <= max(begins(tx, known), said)
+    if known.valid_until is not None and known.valid_until <= (new.valid_from if new.valid_from is not None else said):
+        return True
+    return (
+        new.valid_until is not None and new.valid_from is not None
+        and known.valid_from is not None and known.valid_until is not None
+        and (new.valid_until <= known.valid_from or known.valid_until <= new.valid_from)
+    )  # fmt: skip

@@ -1,0 +1,46 @@
+"""A statement on its way into memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class NewFact:
+    """One atomic statement, before anybody knows whether it is new.
+
+    ``text``: a whole sentence, 1 to 600 characters.  ``subject``, ``relation``, ``object``: the same as a triple, by
+    names ("I" and "用户" are whoever speaks: in a group that is ``peer``); any may be ''.  ``subject_type``,
+    ``object_type``: of a new entity (person, place, organisation, project, event, thing); an object without a type is
+    an entity only where its name is known.  ``reach``: user, or project with the project's key in ``project``.
+    ``observer``, ``observed``: of whom it is known by whom; both '' is the scope's own person.  ``valid_from``,
+    ``valid_until``: UTC seconds where a period was stated.  ``untrusted``: it comes from words of strangers (a tool's
+    result, a web page): stored with a mark, never in the place of what a person said.  ``origin``: auto, manual (a
+    person wrote it), import; ``extractor``: model, rules, fallback, manual.  ``replaces``: the id of the fact that it
+    corrects, where somebody says so; heeded only if the two are of one subject and relation, or nearly the same words.
+    """
+
+    scope: str
+    text: str
+    kind: str = "fact"
+    title: str = ""
+    reach: str = "user"
+    project: str = ""
+    observer: str = ""
+    observed: str = ""
+    level: str = "explicit"
+    subject: str = ""
+    subject_type: str = ""
+    relation: str = ""
+    object: str = ""
+    object_type: str = ""
+    tags: tuple[str, ...] = ()
+    importance: int = 5
+    confidence: float = 0.5
+    valid_from: float | None = None
+    valid_until: float | None = None
+    untrusted: bool = False
+    origin: str = "auto"
+    extractor: str = "model"
+    peer: str = ""
+    replaces: str = ""

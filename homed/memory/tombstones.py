@@ -1,0 +1,88 @@
+"""What was forgotten is not made again.  Only keyed hashes are kept: of a statement in three forms, or of an event.
+
+The key lies in a table of its own, is made once, and goes into no export.  Whoever has the whole database can try out
+guesses; whoever has a copy of these hashes alone can not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Collection, Iterable
+
+from homed.memory.normal import bag, normal
+from homed.memory.relations import canonical
+from homed.store.rows import Tx, dumps
+
+
+def bury(
+    tx: Tx, scope: str, *, texts: Iterable[str] = (), triples: Iterable[tuple[str, str, str]] = (),
+    events: Iterable[str] = (), at: float,
+) -> None:  # fmt: skip
+    """None of these is made again in this scope by itself: statements, triples (subject's name, relation, object), and
+    whatever would rest on these events alone."""
+    key = _key(tx)
+    forms = [form for text in texts for form in _forms(text)]
+    forms += [_triple(*triple) for triple in triples]
+    forms += [f"event:{event}" for event in events]
+    tx.many(
+        "INSERT OR REPLACE INTO tombstones (scope, hash, at) VALUES (?, ?, ?)",
+        [(scope, _hash(key, scope, form), at) for form in forms],
+    )
+
+
+def buried(tx: Tx, scope: str, text: str, triple: tuple[str, str, str] | None = None) -> bool:
+    """True when this statement was forgotten: in these words, in another order of them, or as this triple."""
+    if not _any(tx, scope):
+        return False
+    forms = [*_forms(text), *([_triple(*triple)] if triple else ())]
+    return bool(_found(tx, scope, forms))
+
+
+def events(tx: Tx, scope: str, ids: Collection[str]) -> frozenset[str]:
+    """Those of these events that nothing may rest on any more."""
+    if not ids or not _any(tx, scope):
+        return frozenset()
+    by_form = {f"event:{id_}": id_ for id_ in ids}
+    return frozenset(by_form[form] for form in _found(tx, scope, by_form))
+
+
+def lift(tx: Tx, scope: str, text: str, triple: tuple[str, str, str] | None = None) -> None:
+    """A person wrote it again by hand: it may be kept again."""
+    key = _key(tx)
+    forms = [*_forms(text), *([_triple(*triple)] if triple else ())]
+    tx.many("DELETE FROM tombstones WHERE scope = ? AND hash = ?", [(scope, _hash(key, scope, form)) for form in forms])
+
+
+def _any(tx: Tx, scope: str) -> bool:
+    return tx.value("SELECT 1 FROM tombstones WHERE scope = ? LIMIT 1", (scope,)) is not None
+
+
+def _found(tx: Tx, scope: str, forms: Iterable[str]) -> list[str]:
+    row = tx.one("SELECT key FROM memory_key")
+    if row is None:
+        return []
+    hashes = {_hash(row[0], scope, form): form for form in forms}
+    rows = tx.all(
+        "SELECT hash FROM tombstones WHERE scope = ? AND hash IN (SELECT value FROM json_each(?))",
+        (scope, dumps(sorted(hashes))),
+    )
+    return [hashes[hash_] for (hash_,) in rows]
+
+
+def _key(tx: Tx) -> bytes:
+    tx.execute("INSERT OR IGNORE INTO memory_key (one, key) VALUES (1, ?)", (secrets.token_bytes(32),))
+    return bytes(tx.value("SELECT key FROM memory_key"))
+
+
+def _hash(key: bytes, scope: str, form: str) -> str:
+    return hmac.new(key, f"{scope}\0{form}".encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+
+def _forms(text: str) -> list[str]:
+    return [f"text:{normal(text)}", f"words:{' '.join(sorted(bag(text)))}"]
+
+
+def _triple(subject: str, relation: str, object_: str) -> str:
+    return f"triple:{normal(subject)}|{canonical(relation)}|{normal(object_)}"
