@@ -15,7 +15,8 @@ from homed.memory import choose, cold, events, inputs, scope_window, threads
 from homed.memory.records import EventKind as Kind
 from homed.memory.records import Input, NewEvent, NewInput
 from homed.memory.units import whole
-from homed.retrieval import index, lexical
+from homed.retrieval import index
+from homed.retrieval.without import words_only
 from homed.store.connection import Transaction, open_writer
 from homed.store.rows import Tx
 
@@ -98,11 +99,11 @@ def _append(tx: Tx, texts: Sequence[str]) -> None:
 
 
 def _search(tx: Tx, query: str) -> object:
-    return lexical.search(tx, scope="owner", layer="cold", query=query, limit=10)
+    return words_only().search(tx, scope="owner", layer="cold", query=query, limit=10)
 
 
 def _score(tx: Tx, query: str, seqs: Sequence[int]) -> object:
-    return lexical.score(tx, scope="owner", query=query, seqs=seqs)
+    return words_only().score(tx, scope="owner", query=query, seqs=seqs)
 
 
 class _Plain:
@@ -139,14 +140,14 @@ def _selecting(talk: Talk, size: int) -> Iterator[Figure]:
 
 def _select(tx: Tx, query: str, size: int) -> choose.Selection:
     window = scope_window.window_events(tx, "owner", limit=size)
-    scores = lexical.score(tx, scope="owner", query=query, seqs=[event.seq for event in window])
+    scores = words_only().score(tx, scope="owner", query=query, seqs=[event.seq for event in window])
     limits = choose.Limits(events=29, protected=10, tokens=25_000)
     return choose.select(whole(window, lambda e: e.tokens), scores, thread=window[-1].thread, limits=limits)
 
 
 def _sink(tx: Tx, query: str, size: int) -> int:
     window = scope_window.window_events(tx, "owner", limit=size)
-    scores = lexical.score(tx, scope="owner", query=query, seqs=[event.seq for event in window])
+    scores = words_only().score(tx, scope="owner", query=query, seqs=[event.seq for event in window])
     limits = choose.Limits(events=30, protected=10, tokens=25_000)
     plan = choose.sink_plan(whole(window, lambda e: e.tokens), scores, active=[window[-1].thread], limits=limits)
     return len(cold.sink(tx, "owner", plan.ids))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from homed.retrieval.saying import NAME, SEEN, asking, speaker
 from homed.store.rows import Tx, dumps, loads
 
 BEFORE = (0.5, 0.25)
 """What an event is lent by the one before it and by the one before that: an answer seldom repeats the question's
 words, so of two that stand next to each other the later one is more often what is looked for."""
 
-AFTER = (0.3,)
+AFTER = (0.25,)
 """What it is lent by the one behind it: a question is found by its answer too, but less."""
 
 FAR = max(len(BEFORE), len(AFTER))
@@ -21,13 +22,15 @@ _TALK = "o.kind IN ('user', 'assistant') AND o.text <> ''"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an event stands."""
+    """Where an event stands; ``asking`` the share of it that asks, ``speaker`` the name of who said it, if known."""
 
     seq: int
     id: str
     thread: str
     layer: str
     tokens: int
+    asking: float = 0.0
+    speaker: str = ""
 
 
 Sides = tuple[Sequence[int], Sequence[int]]
@@ -37,11 +40,15 @@ Sides = tuple[Sequence[int], Sequence[int]]
 def places(tx: Tx, scope: str, seqs: Iterable[int]) -> dict[int, Place]:
     """Those of these events that are the scope's and may be recalled."""
     rows = tx.all(
-        "SELECT seq, id, thread, layer, tokens FROM events WHERE seq IN (SELECT value FROM json_each(?))"
-        " AND +scope = ? AND +no_memory = 0",
-        (dumps(list(seqs)), scope),
+        "SELECT e.seq, e.id, e.thread, e.layer, e.tokens, p.name,"
+        " iif(length(e.text) <= ?, e.text, substr(e.text, 1, ?)) FROM events e LEFT JOIN peers p ON p.id = e.peer"
+        " WHERE e.seq IN (SELECT value FROM json_each(?)) AND +e.scope = ? AND +e.no_memory = 0",
+        (SEEN, NAME, dumps(list(seqs)), scope),
     )
-    return {row[0]: Place(*row) for row in rows}
+    return {
+        seq: Place(seq, id_, thread, layer, tokens, asking(text), speaker(text) or name or "")
+        for seq, id_, thread, layer, tokens, name, text in rows
+    }
 
 
 def sides(tx: Tx, seqs: Iterable[int]) -> dict[int, Sides]:

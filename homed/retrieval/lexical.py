@@ -1,12 +1,9 @@
-"""The ranker over words: which events a text is about, and how much.
+"""The words: which events or records have a query's words, and how much of it that is.
 
-**Score.**  A term weighs by its rarity in the scope, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) of BM25, n of N events
-having it (N at least ``YOUNG``).  The coverage of an event is the weight of the query's terms it has, divided by the
-weight of the query's heaviest ``CARRYING`` ones, those that occur nowhere included.  How often it has a term does not
-count, and its length only as far as ``_length`` says: on dialogue both change nothing, and the index is a third as
-large without.  The neighbours in the same conversation lend some of theirs (``around``).  The score is the square
-of that, at most 1: with one word of three in common, two texts are seldom about the same.  So 0.12 is passed from
-about a third on.
+A term weighs by its rarity in the scope, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) of BM25, n of N having it (N at least
+``YOUNG``).  The coverage of an event is the weight of the query's terms it has, divided by the weight of the query's
+heaviest ``CARRYING`` ones, those that occur nowhere included.  How often it has a term does not count, and its length
+only as far as ``_length`` says: on dialogue both change nothing, and the index is a third as large without.
 """
 
 from __future__ import annotations
@@ -15,8 +12,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from homed.retrieval import around, index
-from homed.retrieval.around import Place
+from homed.retrieval import index
 from homed.retrieval.words import cleaned, is_exact, is_pair, query_terms, says_little
 from homed.store.rows import Tx, dumps
 
@@ -43,23 +39,21 @@ COMMON = 10
 """A term that more than one in so many events has is left out where the query has a rarer one: it costs most and
 says least."""
 
-POOL = 64
-"""The best of those by their own words, whose neighbours are looked at."""
-
-EXACT = 0.7
-"""Coverage of an event that has all of a query's rare exact symbols, whatever else it says; all others stay below."""
-
 PLAIN_TOKENS = 128
 """Tokens up to which an event is not long: a paragraph or two."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """An event and its relevance, 0..1."""
+class Source:
+    """Where words are looked up: an index, its vocabulary, and how much each scope has in it."""
 
-    seq: int
-    id: str
-    score: float
+    index: str
+    terms: str
+    counts: str
+
+
+EVENTS = Source("word_index", "word_terms", "word_counts")
+RECORDS = Source("record_index", "record_terms", "record_counts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +62,23 @@ class _Term:
     weight: float
     events: int
     exact: bool
+    pair: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a text asks of a scope: see ``ask``.  Holds only for the transaction it was made in.
 
-    ``terms`` rarest first, without those that occur nowhere; ``full`` is the weight of a full match.
+    ``words``: all of the query's, without a scope; ``terms``: those looked for, rarest first, without those that occur
+    nowhere.  ``full``: the weight of a full match; ``sure``: how much of that makes it certain, since of the pairs of a
+    run of Chinese half are no words but the borders of two, and another way to say the same has other borders.
     """
 
+    source: Source
+    words: frozenset[str]
     terms: Sequence[_Term]
     full: float
+    sure: float = 1.0
     exact: frozenset[str] = frozenset()
 
 
@@ -86,97 +86,64 @@ Matched = Mapping[int, Sequence["_Term"]]
 """Of each event the terms of a query that it has."""
 
 
-def ask(tx: Tx, *, scope: str, query: str) -> Asked:
-    """``query`` as terms with what they weigh in the scope, for several questions in one transaction."""
+def ask(tx: Tx, *, scope: str, query: str, source: Source = EVENTS) -> Asked:
+    """``query`` as terms with what they weigh in the scope."""
     words = query_terms(cleaned(query))
     if len(words) > MOST_TERMS:
         words = words[: MOST_TERMS * 3 // 4] + words[-MOST_TERMS // 4 :]
-    documents = tx.value("SELECT documents FROM word_counts WHERE scope = ?", (scope,)) or 0
-    weighed = _weighed(tx, scope, words, documents)
+    documents = tx.value(f"SELECT documents FROM {source.counts} WHERE scope = ?", (scope,)) or 0
+    weighed = _weighed(tx, source, scope, words, documents)
     known = sorted((term for term in weighed if term.events), key=lambda term: term.events)
     kept = [term for at, term in enumerate(known) if at == 0 or term.events * COMMON <= max(documents, COMMON * YOUNG)]
-    missing = [term.weight for term in weighed if not term.events]
-    full = sum(sorted([*missing, *(term.weight for term in kept)], reverse=True)[:CARRYING])
+    heaviest = sorted([*kept, *(term for term in weighed if not term.events)], key=lambda term: -term.weight)[:CARRYING]
+    full = sum(term.weight for term in heaviest)
+    half = sum(term.weight for term in heaviest if term.pair) / 2
     looked_for = [term for at, term in enumerate(kept) if at < LOOKED_FOR or term.exact]
-    return Asked(looked_for, full or 1.0, frozenset(term.text for term in weighed if term.exact))
+    exact = frozenset(term.text for term in weighed if term.exact)
+    return Asked(source, frozenset(words), looked_for, full or 1.0, (full - half) / full if full else 1.0, exact)
 
 
-def search(tx: Tx, *, scope: str, layer: str | Collection[str], query: str | Asked, limit: int) -> list[Hit]:
-    """The events of one or more layers of one scope that ``query`` is about, best first; of equal ones the newest.
-
-    Nothing of another scope has a part in it, not even in the weights.  No more than ``limit``; none has score 0.
-    """
-    asked = ask(tx, scope=scope, query=query) if isinstance(query, str) else query
-    layers = {layer} if isinstance(layer, str) else set(layer)
-    matched = candidates(tx, asked)
-    own = {seq: sum(term.weight for term in terms) for seq, terms in matched.items()}
-    ranked = sorted(own, key=lambda seq: (-own[seq], -seq))
-    most = max(POOL, limit)
-    places = around.enough(tx, scope, ranked, lambda place: place.layer in layers, most, limit + POOL)
-    beside = around.sides(tx, (seq for seq in ranked[:POOL] if seq in places))
-    near = {seq for sides in beside.values() for side in sides for seq in side}
-    places |= around.places(tx, scope, near - places.keys())
-    scores = _scores(asked, {seq: matched.get(seq, []) for seq in places}, places, beside)
-    found = sorted(((value, seq) for seq, value in scores.items() if places[seq].layer in layers and value > 0))[::-1]
-    return [Hit(seq, places[seq].id, value) for value, seq in found[:limit]]
-
-
-def score(tx: Tx, *, scope: str, query: str | Asked, seqs: Collection[int]) -> dict[int, float]:
-    """The relevance of each of these events to ``query``, as ``search`` gives it; 0.0 also for another scope's."""
-    asked = ask(tx, scope=scope, query=query) if isinstance(query, str) else query
-    found = dict.fromkeys(seqs, 0.0)
-    if not found or not asked.terms:
-        return found
-    places = around.places(tx, scope, found)
-    matched: dict[int, list[_Term]] = {seq: [] for seq in places}
-    for term in asked.terms:
-        for seq in _having(tx, term, places):
-            matched[seq].append(term)
-    return found | _scores(asked, matched, places, around.sides_within(places))
-
-
-def _weighed(tx: Tx, scope: str, words: Sequence[str], documents: int) -> list[_Term]:
+def _weighed(tx: Tx, source: Source, scope: str, words: Sequence[str], documents: int) -> list[_Term]:
     found = []
     for word in words:
         text = index.term(scope, word)
-        events = int(tx.value("SELECT doc FROM word_terms WHERE term = ?", (text,)) or 0)
+        events = int(tx.value(f"SELECT doc FROM {source.terms} WHERE term = ?", (text,)) or 0)
         weight = math.log(1 + (max(documents, YOUNG) - events + 0.5) / (events + 0.5))
         if not events and is_pair(word):
             weight *= 0.0 if says_little(word) else 0.5
-        found.append(_Term(text, weight, events, is_exact(word) and events * events <= max(documents, 4)))
+        exact = is_exact(word) and events * events <= max(documents, 4)
+        found.append(_Term(text, weight, events, exact, is_pair(word)))
     return found
 
 
 def candidates(tx: Tx, asked: Asked) -> dict[int, list[_Term]]:
     """Events that have one of the rarest terms, with all of the query's terms they have."""
     matched: dict[int, list[_Term]] = {}
-    room = POSTINGS
+    index_, room = asked.source.index, POSTINGS
     for at, term in enumerate(asked.terms):
         if at == 0 or term.events <= room:
             room -= term.events
             rows = tx.all(
-                "SELECT rowid FROM word_index WHERE word_index MATCH ? ORDER BY rowid DESC LIMIT ?",
+                f"SELECT rowid FROM {index_} WHERE {index_} MATCH ? ORDER BY rowid DESC LIMIT ?",
                 (_match(term), POSTINGS),
             )
             for (seq,) in rows:
                 matched.setdefault(seq, []).append(term)
         else:
             room = 0  # commoner ones follow
-            for seq in _having(tx, term, matched):
+            for seq in _having(tx, asked, term, matched):
                 matched[seq].append(term)
     return matched
 
 
-def _having(tx: Tx, term: _Term, seqs: Collection[int]) -> list[int]:
+def _having(tx: Tx, asked: Asked, term: _Term, seqs: Collection[int]) -> list[int]:
     """Those of these events that have the term."""
     first, last = min(seqs), max(seqs)
+    between = f"SELECT rowid FROM {asked.source.index} WHERE {asked.source.index} MATCH ? AND rowid BETWEEN ? AND ?"
     if min(term.events, last - first) <= CLOSE * len(seqs):  # what is in between is soon read
-        between = "SELECT rowid FROM word_index WHERE word_index MATCH ? AND rowid BETWEEN ? AND ?"
         return [row[0] for row in tx.all(between, (_match(term), first, last)) if row[0] in seqs]
     rows = tx.all(
-        "SELECT rowid FROM word_index WHERE word_index MATCH ? AND rowid BETWEEN ? AND ?"
-        " AND +rowid IN (SELECT value FROM json_each(?))",
-        (_match(term), first, last, dumps(list(seqs))),
+        f"{between} AND +rowid IN (SELECT value FROM json_each(?))", (_match(term), first, last, dumps(list(seqs)))
     )
     return [row[0] for row in rows]
 
@@ -196,43 +163,23 @@ def filled(tx: Tx, asked: Asked, matched: Matched, seqs: Collection[int]) -> Mat
     found: dict[int, list[_Term]] = {seq: list(matched.get(seq, ())) for seq in seqs}
     if unknown:
         for term in asked.terms:
-            for seq in _having(tx, term, unknown):
+            for seq in _having(tx, asked, term, unknown):
                 found[seq].append(term)
     return found
 
 
-def coverage(asked: Asked, matched: Matched, places: Mapping[int, Place]) -> dict[int, float]:
-    """Of each event the share of the query's weight that it has itself, 0..1."""
+def coverage(asked: Asked, matched: Matched, tokens: Mapping[int, int]) -> dict[int, float]:
+    """Of each of those in ``tokens`` (how long they are) the share of the query's weight that it has itself, 0..1."""
     return {
-        seq: weight / asked.full * _length(places[seq].tokens)
-        for seq, weight in weights(matched).items()
-        if seq in places
+        seq: weight / asked.full * _length(tokens[seq]) for seq, weight in weights(matched).items() if seq in tokens
     }
 
 
-def _scores(
-    asked: Asked,
-    matched: Mapping[int, Sequence[_Term]],
-    places: Mapping[int, Place],
-    beside: Mapping[int, around.Sides],
-) -> dict[int, float]:
-    covered = around.lent(coverage(asked, matched, places), beside)
-    covered = {seq: min(1.0, value) for seq, value in covered.items() if seq in places}
-    exact_first(asked, matched, covered)
-    return {seq: value * value for seq, value in covered.items()}
-
-
-def exact_first(asked: Asked, matched: Matched, covered: dict[int, float]) -> None:
-    """Put what has the query's exact symbols before all else, where they are rare."""
+def exact_shares(asked: Asked, matched: Matched) -> dict[int, float]:
+    """Of each event how many of the query's rare exact symbols it has, 0..1; empty where the query has none."""
     if not asked.exact:
-        return
-    shares = {seq: sum(term.exact for term in terms) / len(asked.exact) for seq, terms in matched.items()}
-    found = max(shares.values(), default=0.0) == 1.0
-    for seq, share in shares.items():
-        if share == 1.0:
-            covered[seq] = EXACT + (1 - EXACT) * covered[seq]
-        else:
-            covered[seq] = max(min(covered[seq], EXACT) if found else covered[seq], EXACT * share)
+        return {}
+    return {seq: sum(term.exact for term in terms) / len(asked.exact) for seq, terms in matched.items()}
 
 
 def _length(tokens: int) -> float:

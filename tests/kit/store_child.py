@@ -23,7 +23,8 @@ from homed.failpoints import Failpoints, NoFailpoints
 from homed.memory import cold, events, inputs, ledger, scope_window, threads
 from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, NewInput, Outcome
 from homed.memory.window import Limits, sink_plan, whole
-from homed.retrieval import index, lexical
+from homed.retrieval import index
+from homed.retrieval.without import words_only
 from homed.store.db import Store, open_store
 from homed.store.rows import Tx
 from tests.kit.failpoints import KillAt
@@ -115,7 +116,7 @@ class Turns:
 
     async def _look_into_the_cold(self, running: Input) -> None:
         def look(tx: Tx) -> None:
-            hits = lexical.search(tx, scope=running.scope, layer="cold", query=running.text, limit=2)
+            hits = words_only().search(tx, scope=running.scope, layer="cold", query=running.text, limit=2)
             cold.peek(tx, [hit.id for hit in hits], running.turn, 2.5)
             ledger.record(tx, running, "peek", {"events": [hit.id for hit in hits]}, at=2.5)
 
@@ -125,7 +126,7 @@ class Turns:
     async def _sink(self, running: Input) -> None:
         def sink(tx: Tx) -> None:
             window = scope_window.window_events(tx, running.scope)
-            scores = lexical.score(tx, scope=running.scope, query=running.text, seqs=[e.seq for e in window])
+            scores = words_only().score(tx, scope=running.scope, query=running.text, seqs=[e.seq for e in window])
             plan = sink_plan(whole(window, lambda e: e.tokens), scores, active=[running.thread], limits=WINDOW)
             self.reach("memory.before_sink")
             cold.sink(tx, running.scope, plan.ids)

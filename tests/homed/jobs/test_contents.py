@@ -14,7 +14,8 @@ from homed.jobs import contents
 from homed.jobs.checks import Check, State
 from homed.memory import events, inputs, threads
 from homed.memory.records import EventKind, InputState, NewEvent, NewInput, Outcome
-from homed.retrieval import index, lexical
+from homed.retrieval import index
+from homed.retrieval.without import words_only
 from homed.store.db import open_store
 from homed.store.examine import LookingStore, reading
 from homed.store.filesystem import FileSystem
@@ -187,7 +188,7 @@ async def test_a_sound_index_is_sound_also_for_who_searched_before_it_was_writte
     """FTS5 keeps what a connection knew of the index, and SQLite's check compares that with what is there now."""
 
     def searched(tx: Tx) -> object:
-        return lexical.search(tx, scope="owner", layer="context", query="plum quince", limit=5)
+        return words_only().search(tx, scope="owner", layer="context", query="plum quince", limit=5)
 
     def more(tx: Tx) -> None:
         thread = threads.create(tx, scope="owner", channel="webui", title="t", at=0.0)

@@ -22,7 +22,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from homed.memory import cold, events, inputs, removal, scope_window, threads
 from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome, Thread
 from homed.memory.window import Limits, paired, plan, select, sink_plan, whole
-from homed.retrieval import index, lexical
+from homed.retrieval import index
+from homed.retrieval.without import words_only
 from homed.store.connection import Transaction, open_writer
 from homed.store.rows import Tx
 from tests.homed.memory.build import new_input
@@ -186,7 +187,7 @@ class Layers(RuleBasedStateMachine):
         scope = going.input.scope
 
         def write(tx: Tx) -> list[str]:
-            hits = lexical.search(tx, scope=scope, layer="cold", query=query, limit=3)
+            hits = words_only().search(tx, scope=scope, layer="cold", query=query, limit=3)
             assert all(self.known[hit.id].scope == scope and self.known[hit.id].layer == "cold" for hit in hits)
             return cold.peek(tx, [*(hit.id for hit in hits), *self.known], turn, 2.0)
 
@@ -237,7 +238,7 @@ class Layers(RuleBasedStateMachine):
 
         def write(tx: Tx) -> tuple[str, ...]:
             window = scope_window.window_events(tx, scope)
-            scores = lexical.score(tx, scope=scope, query=query, seqs=[event.seq for event in window])
+            scores = words_only().score(tx, scope=scope, query=query, seqs=[event.seq for event in window])
             done = sink_plan(
                 whole(window, lambda e: e.tokens), scores, in_use=used, active=[thread] if active else [], limits=limits
             )
@@ -269,7 +270,7 @@ class Layers(RuleBasedStateMachine):
             assert {e.id for e in window} == {
                 id_ for id_, known in self.known.items() if (known.scope, known.layer) == (thread.scope, "context")
             }
-            scores = lexical.score(tx, scope=thread.scope, query=query, seqs=[event.seq for event in window])
+            scores = words_only().score(tx, scope=thread.scope, query=query, seqs=[event.seq for event in window])
             units = paired(window, lambda e: e.tokens)
             chosen = select(units, scores, thread=thread.id, limits=limits)
             assert is_paired(list(chosen.kept))

@@ -12,6 +12,7 @@ import pytest
 from homed.memory import events, inputs
 from homed.memory.records import EventKind, InputState, NewEvent, Outcome
 from homed.retrieval import index, lexical
+from homed.retrieval.without import words_only
 from homed.retrieval.words import Words
 from homed.store.rows import Tx
 from tests.homed.retrieval.conftest import Talks
@@ -23,9 +24,12 @@ ANSWERED = Outcome(InputState.ANSWERED, "done")
 
 
 def hits(tx: Tx, query: str, scope: str = "owner") -> list[str]:
-    """What has all of the query's words; not what merely stands beside it."""
+    """What has some of the query's words; not what merely stands beside it."""
+    having = lexical.candidates(tx, lexical.ask(tx, scope=scope, query=query))
     return [
-        hit.id for hit in lexical.search(tx, scope=scope, layer="context", query=query, limit=50) if hit.score > 0.15
+        hit.id
+        for hit in words_only().search(tx, scope=scope, layer="context", query=query, limit=50)
+        if hit.seq in having
     ]
 
 

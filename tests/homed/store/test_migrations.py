@@ -9,7 +9,8 @@ import pytest
 
 from homed.errors import StorageError
 from homed.memory import scope_window
-from homed.retrieval import index, lexical
+from homed.retrieval import index
+from homed.retrieval.without import words_only
 from homed.store import migrations
 from homed.store.connection import Transaction
 from tests.kit.memory_check import faults
@@ -90,7 +91,10 @@ def test_a_database_of_the_first_release_keeps_all_it_holds_and_can_be_searched(
     assert index.waiting(tx) == 3
     while index.backfill(tx):
         pass
-    assert [h.id for h in lexical.search(tx, scope="owner", layer="context", query="heron", limit=9)] == ["e1", "e2"]
+    assert [h.id for h in words_only().search(tx, scope="owner", layer="context", query="heron", limit=9)] == [
+        "e1",
+        "e2",
+    ]
     assert [event.tokens > 0 for event in scope_window.window_events(tx, "owner")] == [True, True]
     assert faults(connection) == []
 
