@@ -74,6 +74,11 @@ class Paths:
         return self.data / "plugin-data"
 
     @property
+    def vectors(self) -> Path:
+        """Indexes of vectors, made from the rows of the database; may be removed at any time."""
+        return self.data / "vectors"
+
+    @property
     def media(self) -> Path:
         """The bytes of attachments, in files named by their sha256."""
         return self.data / "media"

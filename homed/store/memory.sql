@@ -252,7 +252,7 @@ CREATE TRIGGER vector_of_words AFTER UPDATE OF words ON events
 WHEN new.words <> old.words AND new.no_memory = 0 AND new.kind <> 'note' AND new.layer <> 'archived'
 BEGIN
     DELETE FROM vectors WHERE kind = 'event' AND item = old.seq;
-    INSERT OR IGNORE INTO vector_todo (kind, item) VALUES ('event', old.seq);
+    INSERT OR REPLACE INTO vector_todo (kind, item) VALUES ('event', old.seq);  -- failures are of what it was before
 END;
 -- What is archived is evidence: it is opened by its id, and found by what was made of it.
 CREATE TRIGGER vector_of_archived AFTER UPDATE OF layer, no_memory ON events
@@ -269,7 +269,7 @@ CREATE TRIGGER vector_of_changed AFTER UPDATE OF title, text ON records
 WHEN old.title <> new.title OR old.text <> new.text
 BEGIN
     DELETE FROM vectors WHERE kind = 'record' AND item = old.seq;
-    INSERT OR IGNORE INTO vector_todo (kind, item) VALUES ('record', new.seq);
+    INSERT OR REPLACE INTO vector_todo (kind, item) VALUES ('record', new.seq);
 END;
 CREATE TRIGGER vector_of_record_gone AFTER DELETE ON records
 BEGIN

@@ -1,6 +1,6 @@
 """Vectors in files: a matrix that is mapped, and the trees of Annoy over it.
 
-A folder ``KEY-NUMBER`` below ``DATA/index`` is one index and never changes: ``vectors`` (float32, n × dims), ``ids``
+A folder ``KEY-NUMBER`` below ``DATA/vectors`` is one index and never changes: ``vectors`` (float32, n × dims), ``ids``
 (int64: n ids, then n items), ``tree`` (Annoy's own file) and ``about.json``, which is written last.
 """
 
