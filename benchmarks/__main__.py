@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import areas, client, launch, memory, ring, stages, start, stop, storm, turn, wire
+from benchmarks import areas, client, launch, memory, needles, ring, stages, start, stop, storm, turn, wire
 from benchmarks.figures import Figure
 
 ROOT = Path(__file__).parent.parent
@@ -20,6 +20,7 @@ SUITES = {
     "stages": stages.measure,
     "turn": turn.measure,
     "memory": memory.measure,
+    "needles": needles.measure,
     "start": start.measure,
     "launch": launch.measure,
     "client": client.measure,

@@ -150,7 +150,8 @@ class MediaPort(Protocol):
 class CallContext:
     """On whose behalf a tool runs; what ``tool.invoke`` carries as ``context``.
 
-    ``in_view``: ids of the earlier events that the turn shows the model; not for plugins.
+    ``in_view``: ids of the earlier events that the turn shows the model; ``tainted``: words of strangers are among what
+    it shows or tells.  Both are not for plugins.
     """
 
     thread: str
@@ -160,6 +161,7 @@ class CallContext:
     scope: str
     turn: str
     in_view: frozenset[str] = frozenset()
+    tainted: bool = False
 
     def as_params(self) -> dict[str, object]:
         """As it goes over the wire."""

@@ -193,7 +193,9 @@ class Turn:
         given = self.input
         # not what is only told in notes: those are short, and looking at one is what brings it back
         shown = frozenset(event.id for event in (*self.view.in_view, *self.events))
-        return CallContext(given.thread, given.channel, given.peer, given.role, given.scope, self.id, shown)
+        return CallContext(
+            given.thread, given.channel, given.peer, given.role, given.scope, self.id, shown, self.tainted_for("")
+        )
 
     def lend(self, tokens: TokensPort, plugin: str, within: str = "") -> AbstractContextManager[str]:
         """A token for one call into a plugin: with it, it acts for this turn's person, and not after the block.

@@ -9,17 +9,49 @@ from typing import Any
 from homed.agent.catalogue import KERNEL
 from homed.host.registry import ToolEntry
 from homed.host.states import Trust
+from homed.identity.permissions import READ
 
 
 def entry(
-    name: str, properties: Mapping[str, Any], required: tuple[str, ...], *, guest: bool, untrusted: bool = False
+    name: str,
+    properties: Mapping[str, Any],
+    required: tuple[str, ...],
+    *,
+    guest: bool,
+    untrusted: bool = False,
+    tool_class: str = READ,
+    no_memory: bool = True,
 ) -> ToolEntry:
-    """The declaration.  Such tools only read, and what they give back is never remembered again (B1)."""
-    description = resources.files(__package__).joinpath(f"{name}.md").read_text(encoding="utf-8").strip()
-    parameters = {
+    """The declaration.  What such tools give back is never remembered again (B1), but where ``no_memory`` is False;
+    those that only read run side by side."""
+    return ToolEntry(
+        name, KERNEL, text_of(name), shape(properties, required), tool_class, guest=guest,
+        parallel_safe=tool_class == READ, timeout=0.0, confirm=False, no_memory=no_memory, untrusted=untrusted,
+        trust=Trust.PACKAGED,
+    )  # fmt: skip
+
+
+def shape(properties: Mapping[str, Any], required: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The JSON schema of an object of these."""
+    return {
         "type": "object", "properties": dict(properties), "required": list(required), "additionalProperties": False,
     }  # fmt: skip
-    return ToolEntry(
-        name, KERNEL, description, parameters, "read", guest=guest, parallel_safe=True, timeout=0.0, confirm=False,
-        no_memory=True, untrusted=untrusted, trust=Trust.PACKAGED,
-    )  # fmt: skip
+
+
+def string(description: str = "", *, most: int = 0, **more: object) -> dict[str, Any]:
+    """The schema of a text that is not empty."""
+    said = {"description": description} if description else {}
+    return {"type": "string", "minLength": 1, **({"maxLength": most} if most else {}), **more, **said}
+
+
+def number(least: int, most: int, description: str = "") -> dict[str, Any]:
+    """The schema of a whole number."""
+    return {
+        "type": "integer", "minimum": least, "maximum": most,
+        **({"description": description} if description else {}),
+    }  # fmt: skip
+
+
+def text_of(name: str) -> str:
+    """What the model is told of a tool."""
+    return resources.files(__package__).joinpath(f"{name}.md").read_text(encoding="utf-8").strip()

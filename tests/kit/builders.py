@@ -38,6 +38,8 @@ from homed.providers.base import (
     UsagePart,
 )
 from homed.redact import Redactor
+from homed.retrieval.rank import Ranker
+from homed.retrieval.without import words_only
 from homed.store.db import Store, open_store
 from homed.store.files import MediaFiles
 
@@ -312,6 +314,7 @@ class Setup:
     settings: FakeSettings = field(default_factory=FakeSettings)
     failpoints: Failpoints = field(default_factory=NoFailpoints)
     builtins: Callable[[Store, FakeHost], tuple[BuiltinTool, ...]] = lambda store, host: ()
+    ranker: Ranker = field(default_factory=words_only)
 
 
 @asynccontextmanager
@@ -335,6 +338,7 @@ async def running_agent(folder: Path, setup: Setup | None = None) -> AsyncIterat
             media=Media(store, files, redactor),
             failpoints=given.failpoints,
             builtins=given.builtins(store, given.host),
+            ranker=given.ranker,
         )
         post = bus.post
 
