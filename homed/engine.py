@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
 
+import trio
+
 from homed.agent.conversations import Conversations
 from homed.config.definitions import BACKUPS_KEPT, NIGHT_HOUR, TIME_ZONE
 from homed.config.zone import system_zone, zone_named
@@ -18,6 +20,7 @@ from homed.jobs.due import Nightly
 from homed.jobs.every import Jobs
 from homed.jobs.job import Job, JobPorts
 from homed.lifecycle import House
+from homed.retrieval.embed.current import CurrentEmbedder, bring_up, embed_ports, open_embedder
 from homed.settings.registry import Settings
 from homed.store.backup import backup
 from homed.store.files import MediaFiles
@@ -28,6 +31,7 @@ class Engine:
     """Its parts.  Usable while ``open_engine``'s block lasts."""
 
     house: House
+    embedder: CurrentEmbedder
 
     def jobs(self, conversations: Conversations) -> Jobs:
         """Scheduled work, which gives way to turns; ``Jobs.run`` does it."""
@@ -57,7 +61,11 @@ class Engine:
 @asynccontextmanager
 async def open_engine(house: House) -> AsyncIterator[Engine]:
     """The engine for the length of the block."""
-    yield Engine(house=house)
+    embedding = embed_ports(house.paths, house.settings, house.redactor.know, house.host.wait_started)
+    async with open_embedder(embedding) as embedder, trio.open_nursery() as nursery:
+        nursery.start_soon(bring_up, embedder, house.facilities)
+        yield Engine(house=house, embedder=embedder)
+        nursery.cancel_scope.cancel()
 
 
 def zone_of(settings: Settings) -> tzinfo:

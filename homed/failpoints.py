@@ -60,6 +60,7 @@ NAMES = (
     "facility.cold",
     "facility.ledger",
     "facility.llm",
+    "facility.embedder",
     "facility.stages",
     "facility.tools",
     "facility.outputs",

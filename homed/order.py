@@ -23,5 +23,6 @@ ORDER: tuple[Provider, ...] = (
     Provider("window", "homed.memory.window", ("blocks", "settings")),
     Provider("cold", "homed.memory.cold", ("window",)),
     Provider("ledger", "homed.memory.ledger", ("window",)),
+    Provider("embedder", "homed.retrieval.embed.current", ("settings",), slow=True),
     Provider("llm", "homed.providers.registry", ("settings",), slow=True),
 )

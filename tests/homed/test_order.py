@@ -40,10 +40,21 @@ from pathlib import Path
 from homed.app import Options, serve
 from homed.paths import Paths
 from tests.kit.failpoints import Recorder
-recorder = Recorder()
+from homed.order import ORDER
+wanted = {f"facility.{provider.facility}" for provider in ORDER} | {"said"}
+class Watched(Recorder):
+    def reach(self, name):
+        super().reach(name)
+        stop_when_all()
+recorder, said = Watched(), []
+def stop_when_all():
+    if wanted <= {*recorder.reached, *said}:
+        wanted.add("once")  # a second signal would not wait
+        os.kill(os.getpid(), signal.SIGTERM)
 def say(line):
     if line.startswith("homed is up"):
-        os.kill(os.getpid(), signal.SIGTERM)
+        said.append("said")
+        stop_when_all()
 serve(Options(paths=Paths(Path(sys.argv[1])), say=say, safe=True, failpoints=recorder))
 print(json.dumps(recorder.reached))
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +12,20 @@ from typing import Protocol
 import httpx2
 import trio
 
+from homed.config.environment import child_environment
 from homed.memory.ports import Embedder
+from homed.paths import Paths
 from homed.retrieval.embed import choice
 from homed.retrieval.embed.choice import Choice
 from homed.retrieval.embed.failed import EmbedFailed
 from homed.retrieval.embed.make import Made, MakePorts, make
 from homed.retrieval.embed.worker import WorkerPorts
+
+PROVIDES = ("embedder",)
+NEEDS = ("settings",)
+SLOW = True
+
+EMBEDDER = "embedder"
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +53,8 @@ class EmbedPorts:
     """What an embedder needs.
 
     ``models``: where model folders are; ``made``: a folder for what is converted; ``worker``: for children.  ``know``
-    hears of a key before it is used, so that it is taken out of logs and texts.  ``transport``: for tests.
+    hears of a key before it is used, so that it is taken out of logs and texts.  A model
+    that must be loaded to be known waits for ``hold``.  ``transport``: for tests.
     """
 
     settings: SettingsPort
@@ -54,6 +63,18 @@ class EmbedPorts:
     worker: WorkerPorts
     know: Callable[[Sequence[str]], None] = _no_one
     transport: httpx2.AsyncBaseTransport | None = None
+    hold: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
+
+
+def embed_ports(
+    paths: Paths,
+    settings: SettingsPort,
+    know: Callable[[Sequence[str]], None],
+    hold: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint,
+) -> EmbedPorts:
+    """Of a data folder."""
+    worker = WorkerPorts(paths.run_dir / "embed", f"{paths.family}-embed", child_environment())
+    return EmbedPorts(settings, paths.data / "models", paths.data / "models" / "words", worker, know, hold=hold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +173,7 @@ async def _use(wanted: Choice, ports: EmbedPorts, current: CurrentEmbedder) -> N
     """Have the first source that can be used; until cancelled."""
     current.now(None, Standing(wanted.name, "", "coming"))
     reasons: list[str] = []
-    making = MakePorts(ports.models, ports.made, ports.worker, wanted.baseline, ports.know, ports.transport)
+    making = MakePorts(ports.models, ports.made, ports.worker, wanted.baseline, ports.know, ports.transport, ports.hold)
     for source in wanted.sources:
         kind = type(source).__name__.lower()
 
@@ -187,3 +208,28 @@ async def _prepared(made: Made, tell: Callable[[str], None]) -> str:
             await trio.sleep(made.pause(tries))
         else:
             return ""
+
+
+class FacilityPort(Protocol):
+    """Who is told that a facility is up, or why it is not."""
+
+    def up(self, *names: str) -> None:
+        """They are up, for good."""
+        ...
+
+    def fail(self, name: str, reason: str) -> None:
+        """It is not, for now."""
+        ...
+
+
+async def bring_up(current: CurrentEmbedder, facilities: FacilityPort) -> None:
+    """Say that ``embedder`` is up once there is one, or why there is none; until cancelled."""
+    while True:
+        standing = current.standing
+        if current.current is not None:
+            facilities.up(EMBEDDER)
+        elif standing.state == "off":
+            facilities.fail(EMBEDDER, "embeddings are switched off (core.memory.embedding)")
+        elif standing.state == "failed":
+            facilities.fail(EMBEDDER, standing.reason)
+        await current.wait_changed()

@@ -47,6 +47,7 @@ class MakePorts:
     baseline: float | None
     know: Callable[[Sequence[str]], None]
     transport: httpx2.AsyncBaseTransport | None = None
+    hold: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +103,15 @@ async def _local(source: Bundled | Folder | Static, ports: MakePorts) -> AsyncIt
         yield _failing(f"{error}", "")
         return
     embedder = LocalEmbedder(model, ports.worker)
+
+    async def prepare() -> None:
+        if model.known is None:  # a whole core for seconds
+            await ports.hold()
+        await embedder.prepare()
+
     async with trio.open_nursery() as nursery:
         nursery.start_soon(embedder.run)
-        yield Made(embedder, embedder.prepare)
+        yield Made(embedder, prepare)
         nursery.cancel_scope.cancel()
 
 
