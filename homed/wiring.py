@@ -90,7 +90,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             keys=ApiKeys(store, redactor.know, wall), packages=_packages(house), calling=conversations.calling,
             remembering=Remembering(store, redactor), cold=ColdQuery(store, wall, house.failpoints),
             completions=Completions(sources, redactor), people=People(store), rules=rules,
-            publisher=Publisher(house.bus, redactor),
+            publisher=Publisher(house.bus, redactor), jobs=jobs,
         )  # fmt: skip
         with house.door.open_to(ApiDispatcher(api)):
             house.facilities.up(*BEHIND_THE_DOOR)

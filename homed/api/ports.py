@@ -13,6 +13,7 @@ from homed.api.rooms import (
     CallingPort,
     ColdPort,
     CompletionsPort,
+    JobsPort,
     PeoplePort,
     PublisherPort,
     RememberingPort,
@@ -374,3 +375,4 @@ class ApiPorts:
     people: PeoplePort
     rules: RulesPort
     publisher: PublisherPort
+    jobs: JobsPort

@@ -15,6 +15,8 @@ from homed.identity.people import Person
 from homed.identity.permissions import Rule
 from homed.identity.roles import Identity
 from homed.identity.tokens import CallIdentity
+from homed.jobs.book import HeldUnit, RunRecord
+from homed.jobs.every import JobView
 from homed.providers.base import Source, Usage
 from homed.providers.local.models import Standing
 
@@ -92,6 +94,38 @@ class RulesPort(Protocol):
 
     async def remove(self, rule_id: str) -> None:
         """Remove one; NotFound."""
+        ...
+
+
+class JobsPort(Protocol):
+    """``homed.jobs.every.Jobs``.  NotFound for a job there is none of."""
+
+    async def list_(self) -> Sequence[JobView]:
+        """Every job."""
+        ...
+
+    async def held(self) -> Sequence[HeldUnit]:
+        """Units in quarantine."""
+        ...
+
+    async def runs(self, name: str, limit: int) -> Sequence[RunRecord]:
+        """The last runs of one."""
+        ...
+
+    async def run_now(self, name: str) -> None:
+        """Have one begin; Conflict if it runs."""
+        ...
+
+    async def pause(self, name: str) -> None:
+        """Leave one alone."""
+        ...
+
+    async def resume(self, name: str) -> None:
+        """Let one run again."""
+        ...
+
+    async def release(self, name: str, unit: str) -> None:
+        """Take a unit out of quarantine; NotFound."""
         ...
 
 

@@ -82,6 +82,6 @@ def _ports(store: Store, settings: Settings, sources: Sources) -> ApiPorts:
         directory=Directory(store), tokens=absent, logins=Logins(store, settings), conversations=absent, host=absent,
         settings=settings, sources=sources, status=absent, doctor=absent, archive=absent, memory=absent,
         uploads=absent, calling=absent, remembering=absent, cold=absent, completions=absent, publisher=absent,
-        packages=absent,
+        packages=absent, jobs=absent,
         keys=ApiKeys(store, lambda _: None), people=People(store), rules=Rules(store),
     )  # fmt: skip

@@ -56,6 +56,7 @@ class Jobs:
         self._asked: set[str] = set()
         self._planned: dict[str, Schedule | None] = {}
         self._one_heavy = trio.Lock()
+        self._why = ""
         self._wake = trio.Event()
 
     # -- lifetime --------------------------------------------------------------------------------------------------
@@ -69,14 +70,17 @@ class Jobs:
         begun = trio.current_time()
         async with trio.open_nursery() as nursery:
             task_status.started()
-            await self._after_start()
+            ready = False
             while True:
                 self._wake = trio.Event()
-                wait = await self._begin_due(nursery, by_itself=trio.current_time() - begun >= grace)
+                ready = ready or await self._after_start()
+                by_itself = trio.current_time() - begun >= grace
+                wait = await self._begin_due(nursery, by_itself=by_itself) if ready else TICK
                 with trio.move_on_after(wait):
                     await self._wake.wait()
 
-    async def _after_start(self) -> None:
+    async def _after_start(self) -> bool:
+        """Take up what is there; False if the store cannot be written."""
         now, zone = self._ports.wall(), self._ports.zone()
         first = {
             job.name: next_due(schedule, now, zone) if (schedule := job.schedule()) else now
@@ -85,6 +89,14 @@ class Jobs:
         try:
             await self._ports.store.write(lambda tx: _take_up(tx, first, at=now))
         except StorageError as error:
+            self._wait_for(error)
+            return False
+        return True
+
+    def _wait_for(self, error: StorageError) -> None:
+        """Said once, and again only after something else: a database found damaged stays so till the end."""
+        if self._why != error.message:
+            self._why = error.message
             log.warning("scheduled work waits: %s", error.message)
 
     async def _begin_due(self, nursery: trio.Nursery, *, by_itself: bool) -> float:
@@ -92,7 +104,7 @@ class Jobs:
         try:
             standings = await self._ports.store.read(book.standings)
         except StorageError as error:
-            log.warning("scheduled work waits: %s", error.message)
+            self._wait_for(error)
             return TICK
         now, wait = self._ports.wall(), TICK
         for name, job in self._jobs.items():
@@ -141,9 +153,10 @@ class Jobs:
         try:
             id_ = await self._ports.store.write(lambda tx: book.begin(tx, name, at=started))
         except StorageError as error:
-            log.warning("%s waits: %s", name, error.message)
+            self._wait_for(error)
             await trio.sleep(TICK)
             return
+        self._why = ""
         self._tell(run, "running")
         state = "cut"
         try:
@@ -164,8 +177,8 @@ class Jobs:
         except Later as error:
             run.dropped(str(error))
         except Outage as error:
-            run.failed(str(error.detail.get("reason") or error.code))
-            log.warning("%s could not go on: %s", name, error.message)
+            run.failed(error.reason)
+            log.warning("%s could not go on: %s", name, error)
             return "failed"
         except HomedError as error:
             run.failed(error.code)

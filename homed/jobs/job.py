@@ -70,10 +70,15 @@ class Job:
     heavy: bool = False
 
 
-class Outage(HomedError):
-    """What the whole job needs is not there now (a model, the disk).  No unit is to blame; the run ends."""
+class Outage(Exception):
+    """What the whole job needs is not there now (a model, the disk).  No unit is to blame; the run ends.
 
-    code = "unavailable"
+    ``reason`` in a word, for the record of the run.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class Later(Exception):

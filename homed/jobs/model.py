@@ -102,7 +102,7 @@ class Background:
         """
         source = self.source()
         if source is None:
-            raise Outage("There is no model for background work.", detail={"reason": "no_model"})
+            raise Outage("There is no model for background work.", "no_model")
         at, most = self._wall(), self._settings.int(DISTIL_CALLS)
         if not await self._store.write(lambda tx: take_call(tx, job, at=at, most=most)):
             raise Later("budget")
@@ -112,14 +112,14 @@ class Background:
         except TimedOut:
             self._late += 1
             if self._late >= TIMEOUTS:
-                raise Outage(f"{source.name} does not answer in time.", detail={"reason": "timeout"}) from None
+                raise Outage(f"{source.name} does not answer in time.", "timeout") from None
             raise
         except (Unavailable, NotFound) as error:
-            raise Outage(error.message, detail={"reason": error.code}) from None
+            raise Outage(error.message, error.code) from None
         except HomedError as error:
             kind = str(error.detail.get("kind", ""))
             if kind in _BLAMELESS:
-                raise Outage(f"{source.name} cannot be asked now ({kind}).", detail={"reason": kind}) from None
+                raise Outage(f"{source.name} cannot be asked now ({kind}).", kind) from None
             raise
         self._late = 0
         return answer.text

@@ -33,7 +33,9 @@ from homed.identity.people import People
 from homed.identity.roles import Identity, Role
 from homed.identity.rules import Rules
 from homed.identity.tokens import CallIdentity, CallTokens
+from homed.jobs.book import Counts, HeldUnit, RunRecord
 from homed.jobs.checks import Check, bad
+from homed.jobs.every import JobView
 from homed.memory.blocks import Block
 from homed.memory.records import Input, InputState, Outcome, Thread
 from homed.providers.base import Source, Usage
@@ -368,6 +370,41 @@ class FakeCompletions:
         return Completion("yes", "stop", Usage(10, 1), "demo", "demo-1")
 
 
+class FakeJobs:
+    """One job that ran once, another that runs, and a unit that is left alone."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, ...]] = []
+
+    async def list_(self) -> Sequence[JobView]:
+        run = RunRecord(7, "distil", 10.0, 12.5, "done", Counts(5, 2, {"quote": 3}, 1, "turn_1: timed_out"))
+        return [JobView("distil", 100.0, False, False, 0, run, 1), JobView("see", None, True, True, 2, None, 0)]
+
+    async def held(self) -> Sequence[HeldUnit]:
+        return [HeldUnit("distil", "turn_1", 3, "timed_out", 11.0)]
+
+    async def runs(self, name: str, limit: int) -> Sequence[RunRecord]:
+        self._ask(name)
+        return [run for view in await self.list_() if (run := view.last)][:limit]
+
+    async def run_now(self, name: str) -> None:
+        self._ask(name, "run")
+
+    async def pause(self, name: str) -> None:
+        self._ask(name, "pause")
+
+    async def resume(self, name: str) -> None:
+        self._ask(name, "resume")
+
+    async def release(self, name: str, unit: str) -> None:
+        self._ask(name, "release", unit)
+
+    def _ask(self, name: str, *asked: str) -> None:
+        if name != "distil":
+            raise NotFound(f"There is no job {name}.")
+        self.asked.append((name, *asked))
+
+
 class FakeDoctor:
     async def examine(self, *, deep: bool = False) -> list[Check]:
         return [bad("disk space", "0 MB free" if deep else "1 MB free", "Free some.")]
@@ -420,7 +457,7 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
             settings=settings, sources=sources, status=FakeStatus(), doctor=FakeDoctor(), archive=conversations,
             memory=FakeMemory(), uploads=uploads, keys=keys, packages=packages,
             calling=calling, remembering=remembering, cold=remembering, completions=completions, people=People(store),
-            rules=rules, publisher=Publisher(bus, Redactor()),
+            rules=rules, publisher=Publisher(bus, Redactor()), jobs=FakeJobs(),
         )  # fmt: skip
         yield House(
             ApiDispatcher(ports), conversations, uploads, keys, host, sources, settings, logins, directory, tokens,

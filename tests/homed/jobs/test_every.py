@@ -160,13 +160,21 @@ async def test_an_unknown_error_ends_the_run_and_not_the_daemon(
 async def test_a_store_that_cannot_be_written_makes_the_jobs_wait(autojump_clock: trio.abc.Clock) -> None:
     desk = Desk()
     work = Counted(desk)
-    async with desk.working(job(work)):
-        desk.store.broken = True
+    desk.store.broken = True
+    async with desk.working(job(work, every=Interval(10.0))):
         await trio.sleep(1000)
         assert work.at == []
         desk.store.broken = False
-        await trio.sleep(100)
-    assert len(work.at) == 1
+        await trio.sleep(50)
+        assert work.at
+        work.at.clear()
+        desk.store.broken = True
+        await trio.sleep(1000)
+        assert len(work.at) <= 1
+        desk.store.broken = False
+        work.at.clear()
+        await trio.sleep(50)
+    assert work.at
 
 
 def units(names: list[str], do: Callable[[str], Awaitable[None]]) -> Callable[[Run], Awaitable[None]]:
@@ -219,7 +227,7 @@ async def test_an_outage_blames_no_unit(autojump_clock: trio.abc.Clock) -> None:
 
     async def do(name: str) -> None:
         await trio.lowlevel.checkpoint()
-        raise Outage("No model answers.", detail={"reason": "connect"})
+        raise Outage("No model answers.", "connect")
 
     async with desk.working(job(units(["a", "b"], do))) as jobs:
         await trio.sleep(600 + 60 + 120 + 240 + 480)

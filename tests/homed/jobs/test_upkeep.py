@@ -90,6 +90,7 @@ async def test_damage_that_nobody_met_yet_is_found_at_night(tmp_path: Path) -> N
 
 async def test_a_rule_that_is_broken_is_an_error_and_no_damage(tmp_path: Path) -> None:
     async with open_store(tmp_path / "homed.db") as store:
+
         def broken(tx: Tx) -> None:
             tx.execute("INSERT INTO threads VALUES ('t', 'owner', 'cli', '', 1.0, 1.0)")
             tx.execute(

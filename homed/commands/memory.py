@@ -1,0 +1,22 @@
+"""`homed memory …`: what is remembered, and what is made of it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from homed.commands import memory_jobs
+from homed.commands.actions import Actions
+
+
+def register(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command and its own."""
+    parser = commands.add_parser(
+        "memory",
+        parents=[common],
+        help="what is remembered, and the work on it",
+        description="What homed remembers, and what it does with it by itself.",
+        epilog="Examples:\n  homed memory jobs",
+    )
+    actions = Actions(parser, common)
+    memory_jobs.add(actions)
