@@ -1,4 +1,4 @@
-"""Chance that is the same on every machine and in every release of Python: so that the committed sets can be checked."""
+"""Chance that is the same on every machine and in every release of Python: committed sets can be made again."""
 
 from __future__ import annotations
 

@@ -19,8 +19,6 @@ from benchmarks.sets.chance import Chance
 from benchmarks.sets.rows import History
 
 SLOT = re.compile(r"\{(\w)\}")
-USER, OTHER = "我", "小光"
-
 Values = dict[str, str]
 
 
@@ -64,6 +62,9 @@ class Dialogue:
         self._bank: dict[str, Any] = tomllib.loads(bank.read_text("utf-8"))
         self._relations: dict[str, dict[str, Any]] = {r["name"]: r for r in self._bank["relation"]}
         self._chance = Chance(seed)
+        self._user, self._other = self._bank["speakers"]
+        self.between: str = self._bank["between"]
+        """What stands between two sentences."""
 
     def history(self, name: str, shape: Shape) -> History:
         """One whole history, with its questions."""
@@ -137,19 +138,19 @@ class Dialogue:
     def _one(self, made: History, cast: _Cast, fact: Fact) -> None:
         chance = self._chance
         if fact.relation == "alias":
-            fact.gold = made.say(USER, _filled(chance.one(self._bank["alias"]["say"]), fact.values))
+            fact.gold = made.say(self._user, filled(chance.one(self._bank["alias"]["say"]), fact.values))
         else:
             relation = self._relations[fact.relation]
             if fact.replaces is None and chance.share(30) and "talk" in relation:
                 fact.kind = "reply"
                 asked, answer = chance.one(relation["talk"])
-                made.say(OTHER, _filled(asked, self._called(fact.values)))
-                fact.gold = made.say(USER, self._with_tail(_filled(answer, fact.values), 15))
+                made.say(self._other, filled(asked, self._called(fact.values)))
+                fact.gold = made.say(self._user, self._with_tail(filled(answer, fact.values), 15))
             else:
-                said = _filled(chance.one(relation["new" if fact.replaces else "say"]), self._called(fact.values))
-                fact.gold = made.say(USER, chance.one(self._bank["chat"]["lead_in"]) + self._with_tail(said, 30))
+                said = filled(chance.one(relation["new" if fact.replaces else "say"]), self._called(fact.values))
+                fact.gold = made.say(self._user, chance.one(self._bank["chat"]["lead_in"]) + self._with_tail(said, 30))
         if chance.share(60):
-            made.say(OTHER, self._said("reply", cast))
+            made.say(self._other, self._said("reply", cast))
 
     def _called(self, values: Values) -> Values:
         """People of three characters go by their given name half of the time."""
@@ -164,15 +165,15 @@ class Dialogue:
     def _small(self, made: History, cast: _Cast) -> None:
         for _ in range(1 + self._chance.below(2)):
             parts = [self._said("small", cast) for _ in range(2 if self._chance.share(35) else 1)]
-            made.say(USER, "".join(map(_ended, parts)) if len(parts) > 1 else parts[0])
+            made.say(self._user, self.between.join(map(_ended, parts)) if len(parts) > 1 else parts[0])
             if self._chance.share(70):
-                made.say(OTHER, self._said("reply", cast))
+                made.say(self._other, self._said("reply", cast))
 
     def _said(self, what: str, cast: _Cast) -> str:
         pools = {"p": "person", "q": "person", "j": "project", "s": "machine", "c": "city", "h": "shop", "t": "thing"}
         people = self._chance.some(cast.pools["person"], 2)
         values = {s: people.pop() if p == "person" else self._chance.one(cast.pools[p]) for s, p in pools.items()}
-        return _filled(self._chance.one(self._bank["chat"][what]), values)
+        return filled(self._chance.one(self._bank["chat"][what]), values)
 
     # -- how it is asked for ---------------------------------------------------------------------------------------
 
@@ -191,10 +192,10 @@ class Dialogue:
     def _question(self, fact: Fact) -> tuple[str, str]:
         relation = self._relations[fact.relation]
         if fact.replaces is not None:
-            return "changed", _filled(self._chance.one(relation["now"]), fact.values)
+            return "changed", filled(self._chance.one(relation["now"]), fact.values)
         how = "ask" if self._chance.share(55) else "other"
         kind = fact.kind or {"ask": "same words", "other": "other words"}[how]
-        return kind, _filled(self._chance.one(relation[how]), fact.values)
+        return kind, filled(self._chance.one(relation[how]), fact.values)
 
     def _hops(self, facts: Sequence[Fact], cast: _Cast) -> list[tuple[str, list[str]]]:
         current = [fact for fact in facts if not fact.replaced]
@@ -203,12 +204,12 @@ class Dialogue:
             for first in (f for f in current if f.relation == chain["first"]):
                 for second in (f for f in current if f.relation == chain["second"]):
                     if first.values[chain["on"]] == second.values[chain["on"]]:
-                        text = _filled(self._chance.one(chain["ask"]), first.values)
+                        text = filled(self._chance.one(chain["ask"]), first.values)
                         found.append((text, [first.gold, second.gold]))
         for fact in current:
             person, asked = fact.values.get("p", ""), self._bank["alias"]["ask"].get(fact.relation)
             if person in cast.roles and asked:
-                text = _filled(self._chance.one(asked), {"r": cast.roles[person]})
+                text = filled(self._chance.one(asked), {"r": cast.roles[person]})
                 found.append((text, [self._aliases[person], fact.gold]))
         return found
 
@@ -217,5 +218,6 @@ def _ended(said: str) -> str:
     return said if said[-1] in "。！？!?.…" else f"{said}。"
 
 
-def _filled(template: str, values: Mapping[str, str]) -> str:
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """The template with its slots filled."""
     return SLOT.sub(lambda found: values[found[1]], template)

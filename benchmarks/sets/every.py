@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks.sets import chinese
+from benchmarks.sets import bilingual, chinese, exact, latest, long, typos, unrelated
 from benchmarks.sets.rows import Set
 
 
@@ -16,5 +16,12 @@ def _chinese_words() -> Set:
 SETS: dict[str, Callable[[], Set]] = {
     "chinese": chinese.chinese,
     "chinese-words": _chinese_words,
+    "zh-en": bilingual.chinese_to_english,
+    "en-zh": bilingual.english_to_chinese,
+    "typos": typos.typos,
+    "exact": exact.exact,
+    "latest": latest.latest,
+    "long": long.long,
+    "unrelated": unrelated.unrelated,
 }
 """What makes each of them."""

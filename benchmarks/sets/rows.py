@@ -1,4 +1,4 @@
-"""What a set consists of: events and questions, as files of JSON lines in the form that ``homed bench recall`` reads."""
+"""What a set consists of: events and questions, as JSON lines in the form that ``homed bench recall`` reads."""
 
 from __future__ import annotations
 
