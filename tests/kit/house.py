@@ -103,8 +103,13 @@ class House:
         return str(answered["outcome"]["text"])
 
     def history(self, thread: str) -> list[dict[str, Any]]:
-        """The events of a thread."""
-        return list(self.ask("history", thread=thread, limit=500)["events"])
+        """All events of a thread, oldest first."""
+        page = self.ask("history", thread=thread, limit=500)
+        events = list(page["events"])
+        while page["more"]:
+            page = self.ask("history", thread=thread, limit=500, before=events[0]["seq"])
+            events = [*page["events"], *events]
+        return events
 
     def plugin(self, name: str) -> dict[str, Any]:
         """One plugin's status."""
