@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from homed.errors import NotFound
+from homed.memory import forget
 from homed.store.rows import Tx, dumps
 
 ROWS = 256
@@ -74,9 +75,8 @@ def _events(tx: Tx, thread: str) -> list[str]:
 
 
 def _remove_events(tx: Tx, ids: Sequence[str]) -> None:
-    _delete(tx, "accesses", "event", ids)
-    _delete(tx, "blocks", "event", ids)
-    _delete(tx, "events", "id", ids)
+    """With what was derived from them alone."""
+    forget.remove_events(tx, ids, at=float(tx.value("SELECT unixepoch('subsec')")))
 
 
 def _remove_turns(tx: Tx, ids: Sequence[str]) -> None:

@@ -1,0 +1,320 @@
+"""Forgetting: what was said goes with everything that was made of it, and nothing makes it again.
+
+Each function takes a bounded piece, so that others write between.  What only words of it stand in (indexes, vectors,
+files, the log, free places of pages) is the job's, ``homed.jobs.forget``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from homed.memory import entities, rests, stable, tombstones
+from homed.memory import events as table
+from homed.memory.normal import key, normal
+from homed.memory.records import EventKind, is_draft, is_inner
+from homed.memory.stable import Record
+from homed.memory.units import whole
+from homed.store.rows import Row, Tx, dumps, loads
+
+TEXTS = 8_000_000
+"""Characters of what was removed that are remembered, to look for them afterwards; what is above is not looked for."""
+
+_AMONG = "(SELECT value FROM json_each(?))"
+
+
+@dataclass(slots=True)
+class Gone:
+    """What was removed: rows by table, and the texts that must stand nowhere now.  Lives as long as the forgetting."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    texts: list[str] = field(default_factory=list)
+    scopes: set[str] = field(default_factory=set)
+    hashes: set[str] = field(default_factory=set)
+    whole: bool = True
+    _room: int = TEXTS
+
+    def note(self, *texts: str | None) -> None:
+        """These stood in what was removed."""
+        for text in texts:
+            if not text:
+                continue
+            self._room -= len(text)
+            if self._room < 0:
+                self.whole = False
+                return
+            self.texts.append(text)
+
+    def add(self, other: Gone) -> None:
+        """Take in what another piece removed."""
+        self.counts += other.counts
+        self.note(*other.texts)
+        self.scopes |= other.scopes
+        self.hashes |= other.hashes
+        self.whole = self.whole and other.whole
+
+
+def belonging(tx: Tx, event: str) -> list[str]:
+    """The events that go with one: of a call its results, of a result its call and the others made with it, of an
+    answer that was changed before it went out what stood there before."""
+    rows = tx.all(
+        f"SELECT {table.OUTLINE} FROM events WHERE turn <> '' AND turn = (SELECT turn FROM events WHERE id = ?)"
+        " ORDER BY seq",
+        (event,),
+    )
+    said = [table.from_row(row) for row in rows]
+    found = {event}
+    for unit in whole(said, lambda one: one.tokens):
+        if unit.holds({event}):
+            found |= {one.id for one in unit.events}
+            calls = {one.data.get("call_id") for one in unit.events} - {None}
+            found |= {one.id for one in said if is_inner(one) and one.data.get("within") in calls}
+            if any(one.data.get("final") for one in unit.events):
+                found |= {one.id for one in said if is_draft(one)}
+    return sorted(found)
+
+
+def of_turn(tx: Tx, event: str) -> list[str]:
+    """Every event of the turn that this one belongs to; itself alone where it belongs to none."""
+    rows = tx.all("SELECT id FROM events WHERE turn <> '' AND turn = (SELECT turn FROM events WHERE id = ?)", (event,))
+    return [str(id_) for (id_,) in rows] or [event]
+
+
+def remove_events(tx: Tx, ids: Collection[str], *, at: float, buried: bool = True) -> Gone:
+    """Remove these events with their files' rows and all that rested only on them; what rests on others too is held
+    against those.  ``buried``: nothing is ever made of them again, also if they come back from an import.
+
+    What was asked and answered loses their words; a turn none of whose events are left loses its records.
+    """
+    gone = Gone()
+    rows = tx.all(f"SELECT id, scope, turn, kind, text, data, words FROM events WHERE id IN {_AMONG}", (dumps(sorted(ids)),))
+    if not rows:
+        return gone
+    among = dumps([row[0] for row in rows])
+    _unrest(tx, [str(row[0]) for row in rows], gone, at)
+    if buried:
+        for scope in {row[1] for row in rows}:
+            tombstones.bury(tx, scope, events=[row[0] for row in rows if row[1] == scope], at=at)
+    for hash_, name in tx.all(f"SELECT hash, name FROM blocks WHERE event IN {_AMONG}", (among,)):
+        gone.hashes.add(hash_)
+        gone.note(name)
+    for _, scope, _, _, text, data, words in rows:
+        gone.scopes.add(scope)
+        gone.note(text, words, *strings(loads(data)))
+    for name, column in (("accesses", "event"), ("blocks", "event"), ("events", "id")):
+        tx.execute(f"DELETE FROM {name} WHERE {column} IN {_AMONG}", (among,))
+        gone.counts[name] += tx.changes()
+    tx.execute(f"DELETE FROM job_units WHERE unit IN {_AMONG}", (among,))
+    _unsay(tx, rows, gone)
+    return gone
+
+
+def remove_records(tx: Tx, ids: Collection[str], *, at: float, buried: bool = True) -> Gone:
+    """Remove records with what they said before; capsules lose what they had from them.  ``buried``: what they said is
+    not said again by itself."""
+    gone = Gone()
+    _remove_records(tx, stable.select(tx, f"id IN {_AMONG}", (dumps(sorted(ids)),)), gone, at, buried=buried)
+    return gone
+
+
+def remove_entity(tx: Tx, entity: str) -> Gone:
+    """Remove a node whose facts are gone already (``records_of``)."""
+    gone = Gone()
+    found = entities.get(tx, entity)
+    if found is not None:
+        gone.scopes.add(found.scope)
+        gone.note(found.name, *entities.names(tx, entity))
+        _drop_merged(tx, entity, gone)
+        entities.remove(tx, entity)
+        gone.counts["entities"] += 1
+    return gone
+
+
+def records_of(tx: Tx, entity: str) -> list[str]:
+    """The records that name it."""
+    rows = tx.all("SELECT id FROM records WHERE subject = ?1 OR object_entity = ?1 ORDER BY seq", (entity,))
+    return [str(id_) for (id_,) in rows]
+
+
+def sources(tx: Tx, records: Collection[str]) -> list[str]:
+    """The events that these records rest on."""
+    rows = tx.all(f"SELECT DISTINCT event FROM evidence WHERE record IN {_AMONG}", (dumps(sorted(records)),))
+    return [str(event) for (event,) in rows]
+
+
+def strings(value: object) -> Iterator[str]:
+    """Every text in a value of JSON that may be somebody's: not keys, not what is short enough to be a word of ours."""
+    if isinstance(value, str):
+        if len(value) > 12 and not value.isidentifier():
+            yield value
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from strings(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from strings(part)
+
+
+# -- records that rest on what goes ------------------------------------------------------------------------------------
+
+
+def _unrest(tx: Tx, ids: Sequence[str], gone: Gone, at: float) -> None:
+    among = dumps(list(ids))
+    lost: dict[str, list[str]] = {}
+    for record, excerpt, text in tx.all(
+        f"SELECT v.record, v.excerpt, e.text FROM evidence v JOIN events e ON e.id = v.event WHERE v.event IN {_AMONG}",
+        (among,),
+    ):
+        lost.setdefault(record, []).append(excerpt or text)
+    found = stable.select(tx, f"id IN {_AMONG}", (dumps(sorted(lost)),))
+    doomed = [record for record in found if not _stands(tx, record, lost[record.id], ids)]
+    _remove_records(tx, doomed, gone, at, buried=True)
+    _reopen(tx, doomed, ids)
+    tx.execute(f"DELETE FROM evidence WHERE event IN {_AMONG}", (among,))  # its trigger: what they said before goes
+    gone.counts["evidence"] += tx.changes()
+    tx.execute(
+        "UPDATE records SET recheck = 0, times = max(1, (SELECT count(DISTINCT event) FROM evidence WHERE record ="
+        f" records.id)) WHERE id IN {_AMONG}",
+        (dumps(sorted(lost)),),
+    )
+    gone.counts["rechecked"] += tx.changes()
+
+
+def _stands(tx: Tx, record: Record, lost: Sequence[str], ids: Collection[str]) -> bool:
+    """Whether a record may stay without these events: written by hand, or what is left says all that they said of it.
+
+    What a capsule had from them alone is taken out of it.
+    """
+    if record.origin == "manual":
+        return True
+    left = tx.all(
+        "SELECT v.excerpt, e.text FROM evidence v JOIN events e ON e.id = v.event"
+        f" WHERE v.record = ? AND v.event NOT IN {_AMONG}",
+        (record.id, dumps(sorted(ids))),
+    )
+    if not left or record.record == "summary":
+        return False
+    return _shortened(tx, record, lost, [excerpt or text for excerpt, text in left])
+
+
+def _shortened(tx: Tx, record: Record, lost: Sequence[str], left: Sequence[str]) -> bool:
+    """Hold it against what is left; False when nothing of it is to stay.  A fact stays or goes as a whole."""
+    if record.record != "capsule":
+        return rests.supported(f"{record.title} {record.text}", lost, left)
+    members = "SELECT r.text FROM members m JOIN records r ON r.id = m.record WHERE m.capsule = ?"
+    left = [*left, *(text for (text,) in tx.all(members, (record.id,)) if text not in lost)]
+    kept = rests.kept(record.text, lost, left)
+    if not kept or not rests.supported(record.title, lost, left):
+        return False
+    if kept != record.text:
+        tx.execute("DELETE FROM revisions WHERE record = ?", (record.id,))
+        tx.execute("UPDATE records SET text = ?, key = ? WHERE id = ?", (kept, key(kept), record.id))
+    return True
+
+
+def _remove_records(tx: Tx, found: Sequence[Record], gone: Gone, at: float, *, buried: bool) -> None:
+    if not found:
+        return
+    ids = [record.id for record in found]
+    before = tx.all(f"SELECT record, title, text FROM revisions WHERE record IN {_AMONG}", (dumps(ids),))
+    for record in found:
+        said = [text for of, _, text in before if of == record.id]
+        gone.scopes.add(record.scope)
+        gone.note(record.text, record.title, *said, *(title for of, title, _ in before if of == record.id))
+        if buried and record.record == "fact":
+            form = entities.form(tx, record.subject) if record.subject else ""
+            triples = [(form, record.relation, record.object)] if form and record.relation else []
+            tombstones.bury(tx, record.scope, texts=[record.text, *said], triples=triples, at=at)
+    _let_capsules_go(tx, found, gone, at)
+    named = {entity for record in found for entity in (record.subject, record.object_entity) if entity}
+    tx.execute(f"DELETE FROM evidence WHERE record IN {_AMONG}", (dumps(ids),))
+    tx.execute(f"DELETE FROM records WHERE id IN {_AMONG}", (dumps(ids),))
+    tx.execute(f"DELETE FROM job_units WHERE unit IN {_AMONG}", (dumps(ids),))
+    gone.counts["records"] += len(ids)
+    for entity in sorted(named):
+        _look_at_entity(tx, entity, gone)
+
+
+def _let_capsules_go(tx: Tx, found: Sequence[Record], gone: Gone, at: float) -> None:
+    """Capsules that hold one of these lose what they had from it alone."""
+    ids = [record.id for record in found]
+    holding = f"id IN (SELECT capsule FROM members WHERE record IN {_AMONG}) AND id NOT IN {_AMONG}"
+    for capsule in stable.select(tx, holding, (dumps(ids), dumps(ids))):
+        lost = [record.text for record in found]
+        tx.execute(f"DELETE FROM members WHERE capsule = ? AND record IN {_AMONG}", (capsule.id, dumps(ids)))
+        left = [
+            excerpt or text
+            for excerpt, text in tx.all(
+                "SELECT v.excerpt, e.text FROM evidence v JOIN events e ON e.id = v.event WHERE v.record = ?",
+                (capsule.id,),
+            )
+        ]
+        if capsule.origin != "manual" and not _shortened(tx, capsule, lost, left):
+            _remove_records(tx, [capsule], gone, at, buried=False)
+
+
+def _look_at_entity(tx: Tx, entity: str, gone: Gone) -> None:
+    """Remove a node that nothing names any more, and names of one that stay that stand in nothing that is left."""
+    found = entities.get(tx, entity)
+    if found is None:
+        return
+    texts = tx.all("SELECT text || ' ' || object FROM records WHERE subject = ?1 OR object_entity = ?1", (entity,))
+    if not texts:
+        gone.add(remove_entity(tx, entity))
+        return
+    said = normal(" ".join(text for (text,) in texts))
+    dropped = [name for name in entities.names(tx, entity) if normal(name) not in said]
+    speaks = tx.value("SELECT 1 FROM entity_names WHERE entity = ? AND substr(key, 1, 1) = '@'", (entity,))
+    if found.name in dropped and speaks and found.name != entities.SELF_NAME:
+        tx.execute("UPDATE entities SET name = ? WHERE id = ?", (entities.SELF_NAME, entity))
+        tx.execute("DELETE FROM vectors WHERE kind = 'entity' AND item = ?", (found.seq,))
+        tx.execute("INSERT OR IGNORE INTO vector_todo (kind, item) VALUES ('entity', ?)", (found.seq,))
+    elif found.name in dropped:
+        dropped.remove(found.name)  # something must be shown
+    keys = [normal(name) for name in dropped]
+    tx.execute(f"DELETE FROM entity_names WHERE entity = ? AND key IN {_AMONG}", (entity, dumps(keys)))
+    gone.note(*dropped)
+    _drop_merged(tx, entity, gone)
+
+
+def _drop_merged(tx: Tx, entity: str, gone: Gone) -> None:
+    """What a merge could be taken back with holds the names."""
+    tx.execute("DELETE FROM merged WHERE kept = ?", (entity,))
+    gone.counts["merged"] += tx.changes()
+
+
+def _reopen(tx: Tx, doomed: Iterable[Record], ids: Collection[str]) -> None:
+    """Of a turn whose summary went, what is left is summed up again."""
+    turns = f"SELECT DISTINCT turn FROM events WHERE turn <> '' AND id IN {_AMONG}"
+    if any(record.record == "summary" for record in doomed):
+        tx.execute(
+            f"UPDATE events SET pass = '' WHERE pass <> '' AND turn IN ({turns}) AND id NOT IN {_AMONG}",
+            (dumps(sorted(ids)), dumps(sorted(ids))),
+        )
+
+
+# -- what was asked and answered ---------------------------------------------------------------------------------------
+
+
+def _unsay(tx: Tx, rows: Sequence[Row], gone: Gone) -> None:
+    """Inputs and outcomes keep no words of what is gone; a turn with nothing left keeps no record of what it saw."""
+    asked = [turn for _, _, turn, kind, *_ in rows if turn and kind == EventKind.USER]
+    answered = [turn for _, _, turn, kind, *_ in rows if turn and kind == EventKind.ASSISTANT]
+    for (text,) in tx.all(f"SELECT text FROM inputs WHERE turn IN {_AMONG}", (dumps(asked),)):
+        gone.note(text)
+    tx.execute(f"UPDATE inputs SET text = '' WHERE turn IN {_AMONG}", (dumps(asked),))
+    tx.execute(
+        f"UPDATE inputs SET outcome = json_set(outcome, '$.text', '') WHERE turn IN {_AMONG} AND outcome IS NOT NULL",
+        (dumps(answered),),
+    )
+    tx.execute(
+        f"UPDATE ledger SET data = json_remove(data, '$.query', '$.text') WHERE turn IN {_AMONG}"
+        " AND (data ->> 'query' IS NOT NULL OR data ->> 'text' IS NOT NULL)",
+        (dumps(asked),),
+    )
+    turns = sorted({turn for _, _, turn, *_ in rows if turn})
+    empty = "SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM events WHERE turn = value)"
+    tx.execute(f"DELETE FROM ledger WHERE turn IN ({empty})", (dumps(turns),))
+    gone.counts["ledger"] += tx.changes()
+    tx.execute(f"DELETE FROM accesses WHERE turn IN ({empty})", (dumps(turns),))

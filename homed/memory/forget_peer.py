@@ -1,0 +1,119 @@
+"""Forgetting somebody: what they said in groups, their own conversations, and every row that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from homed.memory import forget
+from homed.memory.forget import Gone
+from homed.store.rows import Tx, dumps
+
+ROWS = 200
+
+PAGE = 5000
+"""Events looked at by one read."""
+
+_AMONG = "(SELECT value FROM json_each(?))"
+_OWN = ("guest:", "trusted:")
+"""Scopes of one peer's alone begin so; the peer follows."""
+
+
+def known(tx: Tx, peer: str) -> bool:
+    """Whether there is anything of theirs."""
+    tables = ("peers WHERE id", "inputs WHERE peer", "events WHERE peer", "uploads WHERE peer")
+    return any(tx.value(f"SELECT EXISTS (SELECT 1 FROM {where} = ?)", (peer,)) for where in tables)
+
+
+def everybody(tx: Tx) -> list[str]:
+    """Everybody who is known, or said something."""
+    rows = tx.all("SELECT id FROM peers UNION SELECT DISTINCT peer FROM inputs")
+    return [str(peer) for (peer,) in rows]
+
+
+def threads(tx: Tx, peer: str) -> list[str]:
+    """Conversations of theirs alone: nobody else's words are in them."""
+    rows = tx.all("SELECT id FROM threads WHERE scope IN (?, ?) ORDER BY id", tuple(f"{begin}{peer}" for begin in _OWN))
+    return [str(thread) for (thread,) in rows]
+
+
+def events(tx: Tx, peer: str, *, after: int, upto: int) -> tuple[list[str], int]:
+    """Events of theirs, and of turns that answered them, among a page of all behind ``after``; and where it ends.
+
+    No index knows who said what: all are gone through, some at a time, by reading.  ``(…, 0)``: there are no more.
+    """
+    rows = tx.all(
+        "SELECT seq, id, peer, turn FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?", (after, upto, PAGE)
+    )
+    turns = dumps(sorted({row[3] for row in rows if row[3]}))
+    theirs = {turn for (turn,) in tx.all(f"SELECT turn FROM inputs WHERE turn IN {_AMONG} AND peer = ?", (turns, peer))}
+    found = [str(id_) for _, id_, said_by, turn in rows if said_by == peer or turn in theirs]
+    return found, int(rows[-1][0]) if len(rows) == PAGE else 0
+
+
+def records(tx: Tx, peer: str) -> list[str]:
+    """What was derived about them, or seen through their eyes."""
+    return [str(id_) for (id_,) in tx.all("SELECT id FROM records WHERE observer = ?1 OR observed = ?1", (peer,))]
+
+
+def names(tx: Tx, peer: str) -> list[str]:
+    """What they are called here: their id, its own part, the names they gave and were given."""
+    row = tx.one("SELECT name, called FROM peers WHERE id = ?", (peer,))
+    return [one for one in dict.fromkeys((peer, *(row or ()))) if one]
+
+
+def remove_inputs(tx: Tx, peer: str, *, until: float) -> Gone:
+    """Some of what they sent until then: inputs that have ended, with their turns; nothing when none is left.
+
+    Their events are gone before.
+    """
+    gone = Gone()
+    rows = tx.all(
+        "SELECT id, text, turn, outcome FROM inputs WHERE peer = ? AND outcome IS NOT NULL AND accepted_at <= ?"
+        " AND NOT EXISTS (SELECT 1 FROM events WHERE events.turn = inputs.turn AND inputs.turn <> '') LIMIT ?",
+        (peer, until, ROWS),
+    )
+    for _, text, _, outcome in rows:
+        gone.note(text, outcome)
+    ids, turns = dumps([row[0] for row in rows]), dumps([row[2] for row in rows if row[2]])
+    for table, column, among in (
+        ("ledger", "turn", turns), ("accesses", "turn", turns), ("uploads", "input", ids), ("turns", "input", ids),
+        ("inputs", "id", ids),
+    ):  # fmt: skip
+        tx.execute(f"DELETE FROM {table} WHERE {column} IN {_AMONG}", (among,))
+        gone.counts[table] += tx.changes()
+    return gone
+
+
+def remove_traces(tx: Tx, peer: str) -> Gone:
+    """Every other row that names them; the events, records and conversations are gone before."""
+    gone = Gone()
+    gone.note(*names(tx, peer))
+    for entity, scope in tx.all("SELECT entity, scope FROM entity_names WHERE key = ?", (f"@{peer}",)):
+        gone.add(forget.remove_entity(tx, entity))
+        gone.scopes.add(scope)
+    for table, column in _ROWS:
+        tx.execute(f"DELETE FROM {table} WHERE {column} = ?", (peer,))
+        gone.counts[table] += tx.changes()
+    tx.execute("UPDATE events SET peer = '' WHERE peer = ? AND kind <> 'user'", (peer,))
+    return gone
+
+
+_ROWS = (("uploads", "peer"), ("logins", "peer"), ("api_keys", "peer"), ("rules", "peer"), ("peers", "id"))
+
+
+def counts(tx: Tx, peer: str) -> tuple[float | None, float | None, dict[str, int]]:
+    """When they first and last spoke, and how much there is of theirs."""
+    own: Sequence[str] = threads(tx, peer)
+    among = dumps(list(own))
+    first, last, asked = tx.all(
+        "SELECT min(accepted_at), max(accepted_at), count(*) FROM inputs WHERE peer = ?", (peer,)
+    )[0]
+    said = tx.value(
+        f"SELECT count(*) FROM events WHERE thread IN {_AMONG} OR turn IN (SELECT turn FROM inputs WHERE peer = ? AND"
+        f" turn <> '' AND thread NOT IN {_AMONG})",
+        (among, peer, among),
+    )
+    found = {"threads": len(own), "events": int(said), "inputs": int(asked), "records": len(records(tx, peer))}
+    for table, column in _ROWS:
+        found[table] = int(tx.value(f"SELECT count(*) FROM {table} WHERE {column} = ?", (peer,)))
+    return first, last, found

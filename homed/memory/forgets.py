@@ -1,0 +1,212 @@
+"""What somebody wants forgotten, as rows: looked up, told beforehand, and known until it is done."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from homed.clock import new_id
+from homed.errors import Conflict, NotFound
+from homed.memory import forget, forget_peer
+from homed.memory.tombstones import _key
+from homed.store.rows import Row, Tx, dumps, loads
+
+KINDS = ("event", "fact", "entity", "peer", "thread")
+
+SHORTEST = 8
+"""Characters of an id's end that are enough to name it."""
+
+_AMONG = "(SELECT value FROM json_each(?))"
+_COLUMNS = "seq, id, kind, target, wide, upto, at, done_at, counts"
+_HASHED = "hash:"
+_IN = {"event": "events", "fact": "records", "entity": "entities", "thread": "threads"}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One wish.  ``wide``: of an event its whole turn, of a fact or an entity the messages it comes from too.
+
+    ``upto``: the newest event when it was asked for; what comes later is not meant.  ``target`` of a peer that is done
+    is a keyed hash: who was forgotten can not be read here.
+    """
+
+    seq: int
+    id: str
+    kind: str
+    target: str
+    wide: bool
+    upto: int
+    at: float
+    done_at: float | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What would go.  ``rechecked``: records that rest on other messages too, which are held against those.
+
+    ``stays``: how many messages say it and would stay (of a fact or an entity, unless ``wide``).
+    """
+
+    kind: str
+    target: str
+    wide: bool
+    scope: str
+    counts: Mapping[str, int]
+    rechecked: int = 0
+    stays: int = 0
+    busy: bool = False
+    first: float | None = None
+    last: float | None = None
+
+
+def resolve(tx: Tx, kind: str, given: str, scopes: Collection[str] | None = None) -> str:
+    """The whole id that an id, or the end of one, names; ``scopes``: only there (None: anywhere).
+
+    Raises NotFound, and Conflict with ``candidates`` when several end so.
+    """
+    given = given.strip().removeprefix("id:")
+    if kind == "peer":
+        if not forget_peer.known(tx, given):
+            raise NotFound(f"Nobody called {given[:80]} has spoken here.", hint="`homed peers list` names everybody.")
+        return given
+    table = _IN[kind]
+    seen = "" if scopes is None else f" AND scope IN {_AMONG}"
+    params = () if scopes is None else (dumps(sorted(scopes)),)
+    rows = tx.all(f"SELECT id FROM {table} WHERE id = ? AND scope <> ''{seen}", (given, *params))
+    if not rows and kind == "entity":
+        rows = tx.all(f"SELECT id FROM entities WHERE name = ?{seen}", (given, *params))
+    if not rows and len(given) >= SHORTEST:
+        end = f"substr(id, -{len(given)}) = ? AND scope <> ''{seen} LIMIT 9"
+        rows = tx.all(f"SELECT id FROM {table} WHERE {end}", (given.lower(), *params))
+    if not rows:
+        raise NotFound(f"There is no {kind} {given[:80]}.", hint="It may have been forgotten already.")
+    if len(rows) > 1:
+        raise Conflict(
+            f"Several are meant by {given[:80]}.", hint="Give the whole id.",
+            detail={"candidates": [row[0] for row in rows]},
+        )  # fmt: skip
+    return str(rows[0][0])
+
+
+def ask(tx: Tx, kind: str, target: str, *, wide: bool, at: float) -> Request:
+    """Store the wish; one that waits already is that one.  Raises Conflict while what it is about is being answered."""
+    if busy(tx, kind, target):
+        raise Conflict("A turn that it belongs to is being answered.", hint="Stop it, or wait for its end.")
+    waiting_ = f"SELECT {_COLUMNS} FROM forgets WHERE kind = ? AND target = ? AND wide >= ? AND done_at IS NULL"
+    row = tx.one(waiting_, (kind, target, int(wide)))
+    if row is None:
+        row = tx.one(
+            "INSERT INTO forgets (id, kind, target, wide, upto, at) VALUES (?, ?, ?, ?, (SELECT coalesce(max(seq), 0)"
+            f" FROM events), ?) RETURNING {_COLUMNS}",
+            (new_id("forget"), kind, target, int(wide), at),
+        )
+    assert row is not None
+    return _from_row(row)
+
+
+def waiting(tx: Tx) -> list[Request]:
+    """Those not done, oldest first."""
+    rows = tx.all(f"SELECT {_COLUMNS} FROM forgets WHERE done_at IS NULL ORDER BY seq")
+    return [_from_row(row) for row in rows]
+
+
+def list_(tx: Tx, limit: int = 100) -> list[Request]:
+    """The newest, newest first."""
+    return [_from_row(row) for row in tx.all(f"SELECT {_COLUMNS} FROM forgets ORDER BY seq DESC LIMIT ?", (limit,))]
+
+
+def count(tx: Tx, request: Request, counts: Mapping[str, int]) -> None:
+    """So much more was removed for it."""
+    before: dict[str, int] = loads(tx.value("SELECT counts FROM forgets WHERE id = ?", (request.id,))) or {}
+    total = {name: before.get(name, 0) + counts.get(name, 0) for name in {*before, *counts}}
+    tx.execute("UPDATE forgets SET counts = ? WHERE id = ?", (dumps(total), request.id))
+
+
+def done(tx: Tx, request: Request, *, at: float) -> None:
+    """All of it is gone; the row stays, so that a backup of before is made to forget it too."""
+    target = hashed(tx, request.target) if request.kind == "peer" else request.target
+    tx.execute("UPDATE forgets SET done_at = ?, target = ? WHERE id = ?", (at, target, request.id))
+
+
+def peer_of(tx: Tx, request: Request) -> str:
+    """Whom a request is about that came with a backup and names its peer by a hash; '' when nobody here is that."""
+    if not request.target.startswith(_HASHED):
+        return request.target
+    return next((peer for peer in forget_peer.everybody(tx) if hashed(tx, peer) == request.target), "")
+
+
+def hashed(tx: Tx, peer: str) -> str:
+    """What stands for a forgotten peer."""
+    return peer if peer.startswith(_HASHED) else _HASHED + hmac.new(_key(tx), peer.encode(), sha256).hexdigest()
+
+
+def busy(tx: Tx, kind: str, target: str) -> bool:
+    """Whether a turn is under way whose events would go."""
+    if kind == "event":
+        about = "i.turn <> '' AND i.turn = (SELECT turn FROM events WHERE id = ?)"
+    elif kind == "peer":
+        about = "i.peer = ? AND i.scope LIKE 'group:%'"  # elsewhere the whole conversation goes, and is stopped first
+    else:
+        return False
+    return bool(tx.value(f"SELECT EXISTS (SELECT 1 FROM inputs i WHERE i.outcome IS NULL AND {about})", (target,)))
+
+
+def preview(tx: Tx, kind: str, target: str, *, wide: bool) -> Preview:
+    """What would go; nothing is changed.  ``target``: as ``resolve`` gave it."""
+    if kind == "peer":
+        first, last, counts = forget_peer.counts(tx, target)
+        return Preview(kind, target, wide, "", counts, busy=busy(tx, kind, target), first=first, last=last)
+    scope = str(tx.value(f"SELECT scope FROM {_IN[kind]} WHERE id = ?", (target,)))
+    records = _records(tx, kind, target)
+    events = _events(tx, kind, target, wide, records)
+    among = dumps(events)
+    files = tx.value(f"SELECT count(DISTINCT hash) FROM blocks WHERE event IN {_AMONG}", (among,))
+    only, shared = _resting(tx, events)
+    first, last = tx.all(f"SELECT min(created_at), max(created_at) FROM events WHERE id IN {_AMONG}", (among,))[0]
+    stays = 0 if wide or kind in ("event", "thread") else len(forget.sources(tx, records))
+    counts = {
+        "events": len(events), "files": int(files), "records": len({*records, *only}),
+        "entities": int(kind == "entity"),
+    }  # fmt: skip
+    return Preview(
+        kind, target, wide, scope, counts, len(shared - set(records)), stays, busy(tx, kind, target), first, last
+    )
+
+
+def _records(tx: Tx, kind: str, target: str) -> list[str]:
+    if kind == "fact":
+        return [target]
+    return forget.records_of(tx, target) if kind == "entity" else []
+
+
+def _events(tx: Tx, kind: str, target: str, wide: bool, records: Sequence[str]) -> list[str]:
+    if kind == "event":
+        return events_of(tx, target, wide=wide)
+    if kind == "thread":
+        return [str(id_) for (id_,) in tx.all("SELECT id FROM events WHERE thread = ?", (target,))]
+    return sorted({one for event in forget.sources(tx, records) for one in forget.belonging(tx, event)} if wide else ())
+
+
+def events_of(tx: Tx, event: str, *, wide: bool) -> list[str]:
+    """The events that go with one."""
+    return forget.of_turn(tx, event) if wide else forget.belonging(tx, event)
+
+
+def _resting(tx: Tx, events: Sequence[str]) -> tuple[set[str], set[str]]:
+    """Records that rest on these events alone, and those that rest on others too."""
+    among = dumps(list(events))
+    rows = tx.all(
+        "SELECT v.record, r.origin, EXISTS (SELECT 1 FROM evidence o WHERE o.record = v.record AND o.event NOT IN"
+        f" {_AMONG}) FROM evidence v JOIN records r ON r.id = v.record WHERE v.event IN {_AMONG} GROUP BY v.record",
+        (among, among),
+    )
+    only = {str(record) for record, origin, others in rows if origin != "manual" and not others}
+    return only, {str(record) for record, _, _ in rows} - only
+
+
+def _from_row(row: Row) -> Request:
+    seq, id_, kind, target, wide, upto, at, done_at, counts = row
+    return Request(seq, id_, kind, target, bool(wide), upto, at, done_at, loads(counts) or {})
