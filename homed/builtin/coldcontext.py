@@ -1,16 +1,23 @@
-"""``coldcontext_query``: the model looks for what has left its window."""
+"""``coldcontext_query``: the model looks for what has left its window; ``coldcontext_commit``: it keeps a text there.
+
+What is kept is the stored result of the call, an event as every other: it sinks, is found and cools like them.
+``doc_query`` and ``doc_commit`` are what an earlier system called the two.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+
+import trio
 
 from homed.agent import notes, reading
 from homed.agent.ports import BuiltinTool, CallContext, FromOutside
-from homed.builtin.entries import entry
+from homed.builtin.entries import entry, string
 from homed.clock import WallClock, system_wall_clock
 from homed.failpoints import Failpoints, NoFailpoints
+from homed.identity.permissions import WRITE
 from homed.memory import cold, inputs, ledger
 from homed.memory.records import Event
 from homed.memory.shorten import ends
@@ -22,6 +29,9 @@ from homed.retrieval.words import cleaned, query_terms
 from homed.store.rows import Storage, Tx
 
 TOP, MOST = 3, 10
+
+MOST_KEPT = 24_000
+"""Characters of one text that is kept: what the index looks at whole."""
 
 TEXT = 4000
 """Characters of one text; of a longer one head and tail, and ``result_read`` gives the rest."""
@@ -86,6 +96,27 @@ def coldcontext_query(cold_query: ColdQuery) -> BuiltinTool:
         "top_k": {"type": "integer", "minimum": 1, "maximum": MOST, "description": f"How many to return; {TOP}."},
     }
     return BuiltinTool(entry("coldcontext_query", properties, ("query",), guest=True), run)
+
+
+def coldcontext_commit() -> BuiltinTool:
+    """The tool.  A text written while words of strangers were in view may hold them, and is marked so."""
+
+    async def run(context: CallContext, args: Mapping[str, object]) -> object:
+        await trio.lowlevel.checkpoint()
+        title = str(args.get("title", "")).strip()
+        kept = f"Kept: {title}\n\n{args['text']}" if title else f"Kept:\n\n{args['text']}"
+        return FromOutside(kept) if context.tainted else kept
+
+    properties = {"text": string(most=MOST_KEPT), "title": string(most=120)}
+    declared = entry(
+        "coldcontext_commit", properties, ("text",), guest=False, tool_class=WRITE, no_memory=False
+    )  # fmt: skip
+    return BuiltinTool(declared, run)
+
+
+def named(tool: BuiltinTool, name: str) -> BuiltinTool:
+    """The same tool by an older name: it is called by it, and no model is told of it."""
+    return replace(tool, entry=replace(tool.entry, name=name), offered=False)
 
 
 def _search(tx: Tx, ranker: Ranker, context: CallContext, query: Question, top: int) -> _Found:

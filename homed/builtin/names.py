@@ -4,5 +4,11 @@ from __future__ import annotations
 
 from homed.host.registry import OUTPUT_PREFIX, Reserved
 
-RESERVED = Reserved(frozenset({"result_read", "get_plugin_tools", "coldcontext_query"}), (OUTPUT_PREFIX,))
+MEMORY = (
+    "coldcontext_query", "coldcontext_commit", "doc_query", "doc_commit", "memory_commit", "memory_edit",
+    "memory_purge", "memory_delete_entity",
+)  # fmt: skip
+"""Those over memory."""
+
+RESERVED = Reserved(frozenset({"result_read", "get_plugin_tools", *MEMORY}), (OUTPUT_PREFIX,))
 """The names of the tools here and of those that outputs are: no plugin's tool may have one of them."""

@@ -8,14 +8,14 @@ import trio
 
 from homed.agent.attached import NoMedia
 from homed.agent.ports import BuiltinTool, CallContext, MediaPort, RegistryPort
-from homed.builtin.coldcontext import ColdQuery, coldcontext_query
 from homed.builtin.entries import entry
+from homed.builtin.memory import memory_tools
+from homed.builtin.ports import MemoryPorts
 from homed.clock import WallClock, system_wall_clock
 from homed.errors import NotFound
-from homed.failpoints import Failpoints
+from homed.failpoints import Failpoints, NoFailpoints
 from homed.memory.events import NOT_REMOVED
 from homed.memory.records import DRAFT
-from homed.retrieval.rank import Ranker
 from homed.store.rows import Storage
 
 FILES = "blk_"
@@ -31,14 +31,11 @@ def builtin_tools(
     wall: WallClock = system_wall_clock,
     failpoints: Failpoints | None = None,
     media: MediaPort | None = None,
-    ranker: Ranker | None = None,
+    memory: MemoryPorts | None = None,
 ) -> tuple[BuiltinTool, ...]:
-    """Every tool of the kernel's own."""
-    return (
-        _result_read(store, media or NoMedia()),
-        _get_plugin_tools(registry),
-        coldcontext_query(ColdQuery(store, wall, failpoints, ranker)),
-    )
+    """Every tool of the kernel's own.  Those over memory use ``memory``, by default words alone on this store."""
+    remembering = memory or MemoryPorts(store=store, wall=wall, failpoints=failpoints or NoFailpoints())
+    return (_result_read(store, media or NoMedia()), _get_plugin_tools(registry), *memory_tools(remembering))
 
 
 def _result_read(store: Storage, media: MediaPort) -> BuiltinTool:
