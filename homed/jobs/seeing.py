@@ -120,21 +120,3 @@ def _write(tx: Tx, file: Occurrence, words: str, *, picture: bool) -> bool:
     if words.strip() and now.remembered:
         index.reword(tx, now.seq, "\n".join(part for part in (media.words_of(tx, now.seq), words.strip()) if part))
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class Pictures:
-    """Gives embedders the pictures of events: small ones, that were decoded in safety once."""
-
-    store: Storage
-    files: MediaFiles
-
-    async def of(self, seq: int) -> list[tuple[int, bytes]]:
-        """Place and bytes (WebP) of each picture of an event; none of what is private, gone, or not yet looked into."""
-        found = await self.store.read(lambda tx: media.pictures(tx, seq))
-        read = [(place, await self.files.read_small(hash_)) for place, hash_ in found]
-        return [(place, data) for place, data in read if data is not None]
-
-    async def one(self, seq: int, place: int) -> bytes | None:
-        """The picture at this place of an event, as in ``of``."""
-        return dict(await self.of(seq)).get(place)

@@ -81,6 +81,11 @@ class MediaFiles:
         """The small picture of a file; None if there is none."""
         return await self._do(lambda: self._read_small(hash_))
 
+    async def read_picture(self, hash_: str) -> bytes:
+        """The small picture, or the file itself where there is none.  NotFound: neither is there whole."""
+        small = await self.read_small(hash_)
+        return await self.read(hash_) if small is None else small
+
     async def remove(self, hashes: Iterable[str]) -> int:
         """Remove files, and the small pictures made of them; how many files were there."""
         wanted = list(hashes)

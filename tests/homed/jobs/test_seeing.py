@@ -11,7 +11,6 @@ from homed.errors import Unavailable
 from homed.jobs import looking
 from homed.jobs.eyes import Look
 from homed.jobs.job import QUARANTINE
-from homed.jobs.seeing import Pictures
 from homed.memory import media
 from homed.retrieval.without import words_only
 from homed.store.rows import Tx
@@ -34,6 +33,10 @@ async def found(at: Bench, query: str) -> list[int]:
         return [hit.seq for hit in hits]
 
     return await at.store.read(search)
+
+
+async def pictures(at: Bench, seq: int) -> list[tuple[int, str]]:
+    return await at.store.read(lambda tx: media.pictures(tx, seq))
 
 
 async def test_a_message_is_found_by_the_words_of_its_files(at: Bench) -> None:
@@ -67,12 +70,11 @@ async def test_a_picture_gets_a_small_one_that_its_event_is_given_out_with_and_a
     at: Bench,
 ) -> None:
     seq = await at.say("two", ("a.txt", b"words"), ("cat.png", CAT))
-    pictures = Pictures(at.store, at.files)
-    assert await pictures.of(seq) == []
+    assert await pictures(at, seq) == []
     await at.see()
     assert at.small() == {hash_of(CAT)}
-    assert await pictures.of(seq) == [(1, b"small " + CAT[-8:])]
-    assert (await pictures.one(seq, 1), await pictures.one(seq, 0)) == (b"small " + CAT[-8:], None)
+    assert await pictures(at, seq) == [(1, hash_of(CAT))]
+    assert await at.files.read_picture(hash_of(CAT)) == b"small " + CAT[-8:]
     assert ("block", seq) in await at.rows("SELECT kind, item FROM vector_todo")
     assert await at.store.read(lambda tx: media.with_pictures(tx, 0, 10)) == [seq]
 
@@ -89,7 +91,7 @@ async def test_a_broken_picture_has_failed_and_is_not_tried_again(at: Bench) -> 
     seq = await at.say("see", ("cat.png", CAT))
     run = await at.see()
     assert (run.counts.drops, await at.states(), at.small()) == ({"broken": 1}, ["failed"], set())
-    assert await Pictures(at.store, at.files).of(seq) == []
+    assert await pictures(at, seq) == []
     await at.see()
     assert len(at.eyes.asked) == 1
 
@@ -112,8 +114,7 @@ async def test_what_is_private_or_was_withheld_is_shown_small_and_never_searched
     await at.see()
     assert await found(at, "secret words") == []
     assert (await at.words(withheld), at.small()) == ("", {hash_of(CAT), hash_of(MENU)})
-    pictures = Pictures(at.store, at.files)
-    assert [await pictures.of(seq) for seq in (private, withheld)] == [[], []]
+    assert [await pictures(at, seq) for seq in (private, withheld)] == [[], []]
     assert [row for row in await at.rows("SELECT kind, item FROM vector_todo") if row[0] == "block"] == []
 
 

@@ -170,10 +170,10 @@ async def test_a_disk_that_refuses_is_said_with_what_to_do(
 
 async def test_a_small_picture_lies_beside_its_file_and_goes_with_it(files: MediaFiles) -> None:
     await kept(files)
-    assert await files.read_small(HASH) is None
+    assert (await files.read_small(HASH), await files.read_picture(HASH)) == (None, DATA)
     await files.keep_small(HASH, b"a first one, long")
     await files.keep_small(HASH, b"small")
-    assert await files.read_small(HASH) == b"small"
+    assert (await files.read_small(HASH), await files.read_picture(HASH)) == (b"small", b"small")
     small = files.root / f"small-{HASH[:2]}" / HASH
     assert stat.S_IMODE(small.stat().st_mode) == 0o600
     assert list((files.root / "incoming").iterdir()) == []
