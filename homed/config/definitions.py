@@ -51,6 +51,7 @@ STAGE_TIMEOUT = "core.agent.stage_timeout"
 RECALL_PERCENT = "core.memory.recall_percent"
 RECALL_DEADLINE = "core.memory.recall_deadline"
 INJECT_MIN_SCORE = "core.memory.inject_min_score"
+FUSION = "core.memory.fusion"
 EMBEDDING = "core.memory.embedding"
 EMBEDDING_FOLDER = "core.memory.embedding_folder"
 EMBEDDING_BASE_URL = "core.memory.embedding_base_url"
@@ -135,6 +136,11 @@ CORE: tuple[Definition, ...] = (
         INJECT_MIN_SCORE, "float", 0.12, "How relevant, from 0 to 1, a cold memory must be to be shown to the model"
         " unasked.",
         "Relevance threshold", _MEMORY, minimum=0, maximum=1,
+    ),
+    Definition(
+        FUSION, "select", "sum", "How what words find and what vectors find is made one ranking: sum adds how relevant"
+        " each says a memory is, which measures best; rrf adds 1 / (60 + rank), as the original system did.",
+        "Fusion", _MEMORY, options=("sum", "rrf"),
     ),
     Definition(
         EMBEDDING, "select", "auto", "What makes the vectors that memories are found by: auto takes what is set up"

@@ -8,6 +8,12 @@ from typing import Literal
 
 Fusion = Literal["sum", "rrf"]
 
+
+def fusion_named(name: str) -> Fusion:
+    """By its name in the settings."""
+    return "rrf" if name == "rrf" else "sum"
+
+
 RRF_K = 60.0
 """The constant of reciprocal rank fusion, as everybody has it."""
 

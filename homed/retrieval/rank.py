@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import trio
 
 from homed.memory.ports import Dense, Embedder
 from homed.retrieval import around, fuse, lexical
@@ -20,6 +23,10 @@ from homed.retrieval.asking import LONGEST, Asker, Question
 from homed.retrieval.fuse import Fusion
 from homed.retrieval.words import Words
 from homed.store.rows import Tx
+
+Part = Literal["vectors", "neighbours", "questions", "speakers", "symbols"]
+PARTS: tuple[Part, ...] = get_args(Part)
+"""What can be left out, to see what it is worth."""
 
 POOL = 64
 """The best of each channel that are looked at closely, with what was said around them."""
@@ -52,6 +59,7 @@ class Ranker:
     """Ranks what is remembered.  All but ``ask`` run in a reading transaction, on any thread.
 
     ``embedder`` gives the current one, if there is one; ``fusion`` how the channels are made one, asked each time.
+    ``without``: parts to leave out.
     """
 
     def __init__(
@@ -59,16 +67,21 @@ class Ranker:
         embedder: Callable[[], Embedder | None],
         dense: Dense,
         fusion: Callable[[], Fusion] = lambda: "sum",
+        without: Collection[Part] = (),
     ) -> None:
         self._asker = Asker(embedder)
         self._dense = dense
         self._fusion = fusion
+        self._without = frozenset(without)
 
     async def ask(self, text: str, *, within: float = LONGEST) -> Question:
         """``text`` as a question, with its vector if that can be had within so many seconds.
 
         Raises nothing; a checkpoint.  Cancelled: nothing is left behind.
         """
+        if "vectors" in self._without:
+            await trio.lowlevel.checkpoint()
+            return Question(text)
         return await self._asker.ask(text, within=within)
 
     def question(self, text: str) -> Question:
@@ -114,17 +127,14 @@ class Ranker:
             found = around.enough(tx, scope, ranking, lambda place: place.layer in layers, most, most + POOL)
             best.update(found)
             places |= found
-        beside = around.sides(tx, best)
+        beside = {} if "neighbours" in self._without else around.sides(tx, best)
         near = {seq for sides in beside.values() for side in sides for seq in side}
         places |= around.places(tx, scope, near - places.keys())
         return _Pool(places, beside, asked, lexical.filled(tx, asked, matched, places))
 
     def _hits(self, tx: Tx, scope: str, question: Question, pool: _Pool) -> list[Hit]:
         tokens = {seq: place.tokens for seq, place in pool.places.items()}
-        named = _named(pool.asked.words, {place.speaker for place in pool.places.values()})
-        weight = {
-            seq: fuse.weighed(place.asking, place.speaker in named) for seq, place in pool.places.items()
-        }  # fmt: skip
+        weight = self._weights(pool)
         covered = lexical.coverage(pool.asked, pool.matched, tokens)
         channels = {"words": _of(pool, weight, covered)}
         near = self._cosines(tx, scope, question, pool.places)
@@ -132,7 +142,7 @@ class Ranker:
             channels["vectors"] = _of(pool, weight, covered | near)
         scores = self._scores(channels, pool.asked.sure)
         shares = lexical.exact_shares(pool.asked, pool.matched)
-        if shares:
+        if shares and "symbols" not in self._without:
             scores = fuse.exact_first(scores, shares)
             channels["exact"] = shares
         return [
@@ -140,6 +150,13 @@ class Ranker:
             for seq, score in scores.items()
             if score > 0
         ]
+
+    def _weights(self, pool: _Pool) -> dict[int, float]:
+        """What each event counts for who says it and how."""
+        speakers = set() if "speakers" in self._without else {place.speaker for place in pool.places.values()}
+        named = _named(pool.asked.words, speakers)
+        asking = 0.0 if "questions" in self._without else 1.0
+        return {seq: fuse.weighed(asking * place.asking, place.speaker in named) for seq, place in pool.places.items()}
 
     def _scores(self, channels: Mapping[str, Mapping[int, float]], sure: float) -> dict[int, float]:
         """Order by the fusion, and by how much the words of it are certain, how high the first stands."""
