@@ -5,21 +5,24 @@ Below ``wiring``, which enters it and hands its parts on; everything here ends b
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
 
 import trio
 
+from homed.agent.cleaning import cleaned
 from homed.agent.conversations import Conversations
 from homed.config.definitions import BACKUPS_KEPT, NIGHT_HOUR, TIME_ZONE
+from homed.config.environment import child_environment
 from homed.config.zone import system_zone, zone_named
 from homed.jobs import upkeep
 from homed.jobs.due import Nightly
 from homed.jobs.every import Jobs
 from homed.jobs.job import Job, JobPorts
 from homed.lifecycle import House
+from homed.retrieval.dense import DenseIndex, DensePorts, open_dense
 from homed.retrieval.embed.current import CurrentEmbedder, bring_up, embed_ports, open_embedder
 from homed.settings.registry import Settings
 from homed.store.backup import backup
@@ -32,6 +35,7 @@ class Engine:
 
     house: House
     embedder: CurrentEmbedder
+    dense: DenseIndex
 
     def jobs(self, conversations: Conversations) -> Jobs:
         """Scheduled work, which gives way to turns; ``Jobs.run`` does it."""
@@ -64,8 +68,23 @@ async def open_engine(house: House) -> AsyncIterator[Engine]:
     embedding = embed_ports(house.paths, house.settings, house.redactor.know, house.host.wait_started)
     async with open_embedder(embedding) as embedder, trio.open_nursery() as nursery:
         nursery.start_soon(bring_up, embedder, house.facilities)
-        yield Engine(house=house, embedder=embedder)
+        async with open_dense(dense_ports(house, embedder), house.facilities) as dense:
+            yield Engine(house=house, embedder=embedder, dense=dense)
         nursery.cancel_scope.cancel()
+
+
+def dense_ports(house: House, embedder: CurrentEmbedder) -> DensePorts:
+    """What the vectors need."""
+    paths = house.paths
+
+    async def clean(channel: str, texts: Sequence[str]) -> Sequence[str]:
+        return (await cleaned(house.host, channel, texts)).texts
+
+    return DensePorts(
+        store=house.store, folder=paths.vectors, family=paths.family, environment=child_environment(),
+        embedder=embedder, bus=house.bus, picture=MediaFiles(paths.media).read, clean=clean, wall=house.wall,
+        failpoints=house.failpoints, hold=house.host.wait_started,
+    )  # fmt: skip
 
 
 def zone_of(settings: Settings) -> tzinfo:

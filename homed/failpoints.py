@@ -68,6 +68,7 @@ NAMES = (
     "facility.window",
     "facility.cold",
     "facility.ledger",
+    "facility.index",
     "facility.llm",
     "facility.embedder",
     "facility.stages",

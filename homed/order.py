@@ -24,5 +24,6 @@ ORDER: tuple[Provider, ...] = (
     Provider("cold", "homed.memory.cold", ("window",)),
     Provider("ledger", "homed.memory.ledger", ("window",)),
     Provider("embedder", "homed.retrieval.embed.current", ("settings",), slow=True),
+    Provider("index", "homed.retrieval.dense", ("store", "settings"), slow=True),
     Provider("llm", "homed.providers.registry", ("settings",), slow=True),
 )

@@ -57,6 +57,7 @@ class Keeper:
         self._bases: dict[Part, Indexed] = {}
         self._again: dict[Part, float] = {}
         self._making: _Making | None = None
+        self._opening, self._opened = trio.Lock(), False
         self._wake = trio.Event()
 
     def wake(self) -> None:
@@ -68,7 +69,7 @@ class Keeper:
 
         Nothing that goes wrong here is an error: the search is exact without an index.
         """
-        await self._guarded(self._open_all)
+        await self._guarded(self.open)
         while True:
             self._wake = trio.Event()
             await self._guarded(self.look)
@@ -84,6 +85,7 @@ class Keeper:
 
     async def look(self) -> None:
         """Forget what was deleted, and bring every index up to date that is due."""
+        await self.open()
         await self._forget_dropped()
         places = await self._store.read(_places)
         for part in set(self._bases) - set(places):
@@ -102,10 +104,11 @@ class Keeper:
         When this returns, none does: also the one that is being made is given up.  They are made anew at once.
         Raises StorageError.  Cancelled: call it again.
         """
-        making, removed = self._making, 0
-        if making is not None and making.part.scope == scope:
-            making.scope.cancel()
-            await making.over.wait()
+        await self.open()
+        now, removed = self._making, 0
+        if now is not None and now.part.scope == scope:
+            now.scope.cancel()
+            await now.over.wait()
         for part, base in list(self._bases.items()):
             if part.scope == scope:
                 alive = await self._store.read(lambda tx, p=part, b=base: rows.ids_up_to(tx, p, b.mark))  # type: ignore[misc]
@@ -118,8 +121,14 @@ class Keeper:
 
     # -- opening ---------------------------------------------------------------------------------------------------
 
+    async def open(self) -> None:
+        """Take over the indexes of the last run; what is none of these, whole or in part, is removed.  Once."""
+        async with self._opening:
+            if not self._opened:
+                await self._open_all()
+                self._opened = True
+
     async def _open_all(self) -> None:
-        """Take over the indexes of the last run; what is none of these, whole or in part, is removed."""
         places = await self._store.read(_places)
         known = {indexed.whose(fingerprint, part): part for part, (fingerprint, _) in places.items()}
         kept = set()

@@ -94,7 +94,6 @@ async def test_a_restart_takes_it_over(tmp_path: Path) -> None:
         await house.keeper.look()
         await house.delete(1, 2, 3)
     async with opened(tmp_path, trees=none) as house:
-        await house.keeper._open_all()
         await house.keeper.look()
         assert (house.files(), house.keeper._bases[PART].dead) == (["1"], 3)
         assert await recalls(house) >= 0.95
@@ -156,7 +155,7 @@ async def test_a_damaged_file_is_made_anew_from_the_rows(tmp_path: Path, harm: C
         assert (house.index() / "tree").exists()
         harm(house.index())
     async with opened(tmp_path) as house:
-        await house.keeper._open_all()
+        await house.keeper.open()
         assert (house.files(), await agrees(house)) == ([], True), "the search is exact meanwhile"
         await house.keeper.look()
         assert (house.files(), await recalls(house) >= 0.95) == (["1"], True)
@@ -171,7 +170,7 @@ async def test_the_index_of_another_database_is_not_used(tmp_path: Path) -> None
     async with opened(tmp_path) as house:
         await house.put(clustered(1, 700))
         await house.put(clustered(2, 300), first=701)
-        await house.keeper._open_all()
+        await house.keeper.open()
         assert (house.files(), await agrees(house)) == ([], True)
 
 
@@ -192,7 +191,7 @@ async def test_a_row_that_the_index_does_not_know_is_not_lost(tmp_path: Path) ->
                 (QUERIES[0].tobytes(),),
             )
         )
-        await house.keeper._open_all()
+        await house.keeper.open()
         assert (await house.nearest(QUERIES[0], limit=1))[0].item == 500
 
 
@@ -323,7 +322,7 @@ async def test_what_is_no_index_is_removed_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "index" / f"{making.NEW}abc").mkdir(parents=True)
     (tmp_path / "index" / "stray").write_text("")
     async with opened(tmp_path) as house:
-        await house.keeper._open_all()
+        await house.keeper.open()
         assert list(house.folder.iterdir()) == []
 
 

@@ -1,0 +1,179 @@
+"""The vectors as the rest of the kernel has them: there from the start, empty until numpy is loaded.
+
+Apart from the room ``vectors``, whose import takes 0.1 s that no start has to wait for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import trio
+
+from homed.clock import WallClock, system_wall_clock
+from homed.events import Bus
+from homed.failpoints import Failpoints, NoFailpoints
+from homed.memory.ports import Near
+from homed.store.rows import Storage, Tx
+
+if TYPE_CHECKING:
+    from homed.memory.ports import Vectors as Matrix
+    from homed.retrieval.vectors import Counts, Vectors
+    from homed.retrieval.vectors.keeper import Keeper
+    from homed.retrieval.vectors.refill import Clean, Current, Refill
+
+PROVIDES = ("index",)
+NEEDS = ("store", "settings")
+SLOW = True
+
+INDEX = "index"
+
+
+class UpPort(Protocol):
+    """Who is told that a facility is up."""
+
+    def up(self, *names: str) -> None:
+        """They are up, for good."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DensePorts:
+    """What it needs.  ``folder``: of the indexes; ``family``: what the marks of all our processes begin with;
+    ``environment``: of the process that builds an index; ``hold``: returns when the start has time for this.
+
+    ``picture`` and ``clean``: see `homed.retrieval.vectors.refill.RefillPorts`.
+    """
+
+    store: Storage
+    folder: Path
+    family: str
+    environment: Mapping[str, str]
+    embedder: Current
+    bus: Bus
+    picture: Callable[[str], Awaitable[bytes]]
+    clean: Clean
+    wall: WallClock = system_wall_clock
+    failpoints: Failpoints = field(default_factory=NoFailpoints)
+    hold: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    vectors: Vectors
+    keeper: Keeper
+    refill: Refill
+
+
+class DenseIndex:
+    """A ``Dense``; made by ``open_dense`` only.  Searches run on any thread, all else on the Trio thread."""
+
+    def __init__(self, ports: DensePorts) -> None:
+        self._ports = ports
+        self._parts: _Parts | None = None
+        self._up = trio.Event()
+
+    def nearest(
+        self, tx: Tx, *, scope: str, vector: Matrix, space: str, kinds: Collection[str], limit: int
+    ) -> list[Near]:
+        """See ``Dense``."""
+        if self._parts is None:
+            return []
+        return self._parts.vectors.nearest(tx, scope=scope, vector=vector, space=space, kinds=kinds, limit=limit)
+
+    def cosines(
+        self, tx: Tx, *, scope: str, vector: Matrix, space: str, kind: str, items: Collection[int]
+    ) -> Mapping[int, float]:
+        """See ``Dense``."""
+        if self._parts is None:
+            return {}
+        return self._parts.vectors.cosines(tx, scope=scope, vector=vector, space=space, kind=kind, items=items)
+
+    def wake(self) -> None:
+        """Something was committed that has no vector yet, or vectors were deleted.  Never waits."""
+        if self._parts is not None:
+            self._parts.refill.wake()
+            self._parts.keeper.wake()
+
+    @property
+    def trouble(self) -> str:
+        """Why no vectors are made at the moment; '' when they are, or nothing is to be made."""
+        return "" if self._parts is None else self._parts.refill.trouble
+
+    async def counts(self) -> Counts:
+        """How many vectors there are in the space of the embedder in use, of other spaces, waiting, and given up."""
+        parts = await self._ready()
+        embedder = self._ports.embedder.current
+        space = "" if embedder is None else embedder.space.fingerprint
+        return await self._ports.store.read(lambda tx: parts.vectors.counts(tx, space))
+
+    async def retry(self) -> int:
+        """Try those again that were given up; how many."""
+        from homed.retrieval.vectors import todo
+
+        parts = await self._ready()
+        count = await self._ports.store.write(todo.retry)
+        parts.refill.wake()
+        return count
+
+    async def wait_done(self) -> None:
+        """Wait until all that was committed before has its vector; for ever where there is no embedder."""
+        await (await self._ready()).refill.wait_done()
+
+    async def forget_now(self, scope: str) -> int:
+        """See ``Keeper.forget_now``: after it no file holds a vector of this scope that was deleted before."""
+        return await (await self._ready()).keeper.forget_now(scope)
+
+    async def _ready(self) -> _Parts:
+        await self._up.wait()
+        assert self._parts is not None
+        return self._parts
+
+    async def run(self, facilities: UpPort | None) -> None:
+        """Load everything beside the rest, then keep and fill until cancelled."""
+        await self._ports.hold()
+        # numpy takes 0.1 s, which the loop cannot do without
+        await trio.to_thread.run_sync(importlib.import_module, "homed.retrieval.vectors.keeper")
+        self._parts = parts = _made(self._ports)
+        self._up.set()
+        if facilities is not None:
+            facilities.up(INDEX)
+        self._ports.bus.add(parts.refill)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(parts.keeper.keep)
+                nursery.start_soon(parts.refill.run)
+        finally:
+            self._ports.bus.remove(parts.refill)
+
+
+def _made(ports: DensePorts) -> _Parts:
+    from homed.retrieval.vectors import Vectors
+    from homed.retrieval.vectors.keeper import Keeper
+    from homed.retrieval.vectors.making import Bench, in_child
+    from homed.retrieval.vectors.refill import Refill, RefillPorts
+
+    vectors = Vectors()
+    trees = in_child(ports.environment, f"{ports.family}:index")
+    keeper = Keeper(vectors.parts, Bench(ports.store, ports.folder, trees, ports.failpoints))
+    refill = Refill(
+        RefillPorts(
+            ports.store, ports.embedder, ports.bus, ports.picture, keeper.wake, clean=ports.clean, wall=ports.wall,
+            failpoints=ports.failpoints,
+        )
+    )  # fmt: skip
+    return _Parts(vectors, keeper, refill)
+
+
+@asynccontextmanager
+async def open_dense(ports: DensePorts, facilities: UpPort | None = None) -> AsyncIterator[DenseIndex]:
+    """The vectors for the length of the block; no process of theirs is left then.  Returns at once."""
+    dense = DenseIndex(ports)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(dense.run, facilities)
+        yield dense
+        nursery.cancel_scope.cancel()
