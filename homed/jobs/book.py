@@ -161,9 +161,9 @@ def unit_done(tx: Tx, job: str, unit: str) -> None:
     tx.execute("DELETE FROM job_units WHERE job = ? AND unit = ?", (job, unit))
 
 
-def held(tx: Tx, job: str) -> set[str]:
-    """The units of a job that are in quarantine."""
-    return {row[0] for row in tx.all("SELECT unit FROM job_units WHERE job = ? AND held = 1", (job,))}
+def failing(tx: Tx, job: str) -> dict[str, bool]:
+    """The units of a job that failed the last time, and whether each is in quarantine."""
+    return {row[0]: bool(row[1]) for row in tx.all("SELECT unit, held FROM job_units WHERE job = ?", (job,))}
 
 
 def held_units(tx: Tx) -> list[HeldUnit]:

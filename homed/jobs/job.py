@@ -97,7 +97,7 @@ class Run:
         self.pausing = False
         self._ports = ports
         self._cursor = {key: value for key, value in cursor.items() if key != IN_HAND}
-        self._held: set[str] | None = None
+        self._failing: dict[str, bool] | None = None
         self._drops: Counter[str] = Counter()
         self._seen = self._made = self._errors = 0
         self._error = ""
@@ -159,9 +159,9 @@ class Run:
         It is noted as in hand before anything is done.  Its failure is counted, and no other's; ``Outage`` and a store
         that fails are the whole run's and go on up.
         """
-        if self._held is None:
-            self._held = await self._ports.store.read(lambda tx: book.held(tx, self.job.name))
-        if name in self._held:
+        if self._failing is None:
+            self._failing = await self._ports.store.read(lambda tx: book.failing(tx, self.job.name))
+        if self._failing.get(name):
             self.dropped("quarantine")
             return False
         await self.between()
@@ -178,7 +178,8 @@ class Run:
             log.error("%s failed on %s: %s\n%s", self.job.name, name, type(error).__name__, where)
             await self._unit_failed(name, type(error).__name__)
             return False
-        await self._ports.store.write(lambda tx: book.unit_done(tx, self.job.name, name))
+        if name in self._failing:
+            await self._ports.store.write(lambda tx: book.unit_done(tx, self.job.name, name))
         return True
 
     async def _quiet(self) -> None:

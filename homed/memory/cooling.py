@@ -12,7 +12,10 @@ from homed.memory.units import whole
 from homed.store.rows import Tx, dumps
 
 MODEL, RULES, NONE = "model", "rules", "none"
-"""Passes: what made records of an event; none: there was nothing to be made."""
+"""Passes: what made records of an event.  none: rules found nothing in it, and a model may still look."""
+
+OPEN = ("", NONE)
+"""What is no hindrance to another pass."""
 
 _COOL = (
     "e.layer = 'cold' AND e.no_memory = 0 AND e.sunk_at <= :cool AND e.created_at <= :cool"
@@ -49,7 +52,7 @@ class Piece:
     """A turn of which something has cooled.
 
     ``events``: what is remembered of it, in order, wherever it is now; ``cooled``: ids of those that are to leave the
-    cold layer; ``fresh``: ids that no pass has covered yet.  ``foreign``: its input is no person's, a plugin said it;
+    cold layer; ``fresh``: ids that no pass has made anything of yet.  ``foreign``: its input is no person's, a plugin said it;
     ``tainted``: words of strangers were in view when it was answered.
     """
 
@@ -63,6 +66,11 @@ class Piece:
     fresh: frozenset[str]
     foreign: bool
     tainted: bool
+
+    @property
+    def unread(self) -> bool:
+        """Whether no pass has read yet what was asked in it."""
+        return any(event.kind is EventKind.USER and event.id in self.fresh for event in self.events)
 
     @property
     def said(self) -> str:
@@ -100,7 +108,7 @@ def piece(tx: Tx, turn: str, rule: Rule) -> Piece | None:
     input_ = tx.one("SELECT untrusted, peer FROM inputs WHERE turn = ?", (turn,))
     if not ids or not kept or input_ is None:
         return None
-    fresh = tx.all("SELECT id FROM events WHERE turn = ? AND pass = ''", (turn,))
+    fresh = tx.all("SELECT id FROM events WHERE turn = ? AND pass IN ('', 'none')", (turn,))
     tainted = any(event.data.get("untrusted") or shows_files(event) for event in kept)
     first = kept[0]
     return Piece(
@@ -109,10 +117,32 @@ def piece(tx: Tx, turn: str, rule: Rule) -> Piece | None:
     )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A message that no pass has read; ``peer`` said it, or, if ``foreign``, a plugin did."""
+
+    event: Event
+    peer: str
+    foreign: bool
+
+
+def unread(tx: Tx, after: int, limit: int) -> list[Unread]:
+    """The next messages, by seq from behind ``after``, of turns that are over, wherever they are now."""
+    columns = ", ".join(f"e.{name}" for name in table.COLUMNS.split(", "))
+    rows = tx.all(
+        f"SELECT i.peer, i.untrusted, {columns} FROM events e INDEXED BY events_uncovered"
+        " JOIN turns t ON t.id = e.turn JOIN inputs i ON i.id = t.input"
+        " WHERE e.pass = '' AND e.no_memory = 0 AND e.kind = 'user' AND e.seq > ? AND t.ended_at IS NOT NULL"
+        " AND EXISTS (SELECT 1 FROM threads h WHERE h.id = e.thread AND h.scope <> '') ORDER BY e.seq LIMIT ?",
+        (after, limit),
+    )
+    return [Unread(table.from_row(row[2:]), str(row[0]), bool(row[1])) for row in rows]
+
+
 def cover(tx: Tx, ids: Collection[str], by: str) -> None:
     """These were in the transcript of a pass.  What an earlier one covered stays its."""
     tx.execute(
-        "UPDATE events SET pass = ? WHERE pass = '' AND id IN (SELECT value FROM json_each(?))",
+        "UPDATE events SET pass = ? WHERE pass IN ('', 'none') AND id IN (SELECT value FROM json_each(?))",
         (by, dumps(sorted(ids))),
     )
 
