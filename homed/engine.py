@@ -14,13 +14,16 @@ import trio
 
 from homed.agent.cleaning import cleaned
 from homed.agent.conversations import Conversations
+from homed.agent.uploads import Uploads
 from homed.config.definitions import BACKUPS_KEPT, NIGHT_HOUR, TIME_ZONE
 from homed.config.environment import child_environment
 from homed.config.zone import system_zone, zone_named
 from homed.jobs import upkeep
 from homed.jobs.due import Nightly
 from homed.jobs.every import Jobs
+from homed.jobs.eyes import Eyes
 from homed.jobs.job import Job, JobPorts
+from homed.jobs.seeing import SeeingPorts, seeing
 from homed.lifecycle import House
 from homed.retrieval.dense import DenseIndex, DensePorts, open_dense
 from homed.retrieval.embed.current import CurrentEmbedder, bring_up, embed_ports, open_embedder
@@ -37,14 +40,21 @@ class Engine:
     embedder: CurrentEmbedder
     dense: DenseIndex
 
-    def jobs(self, conversations: Conversations) -> Jobs:
+    def jobs(self, conversations: Conversations, uploads: Uploads) -> Jobs:
         """Scheduled work, which gives way to turns; ``Jobs.run`` does it."""
         house = self.house
         ports = JobPorts(
             store=house.store, wall=house.wall, zone=lambda: zone_of(house.settings), turns=conversations,
         )  # fmt: skip
-        made = [upkeep.prune(conversations.sinking), *self._nightly()]
+        made = [upkeep.prune(conversations.sinking), seeing(self._eyes(uploads)), *self._nightly()]
         return Jobs(ports, house.bus, made)
+
+    def _eyes(self, uploads: Uploads) -> SeeingPorts:
+        house, paths = self.house, self.house.paths
+        return SeeingPorts(
+            store=house.store, files=MediaFiles(paths.media), keeper=uploads, redact=house.redactor.redact,
+            eyes=Eyes(paths.run_dir, child_environment(), f"{paths.family}-see"), failpoints=house.failpoints,
+        )  # fmt: skip
 
     def _nightly(self) -> list[Job]:
         store, settings = self.house.store, self.house.settings
@@ -82,7 +92,7 @@ def dense_ports(house: House, embedder: CurrentEmbedder) -> DensePorts:
 
     return DensePorts(
         store=house.store, folder=paths.vectors, family=paths.family, environment=child_environment(),
-        embedder=embedder, bus=house.bus, picture=MediaFiles(paths.media).read, clean=clean, wall=house.wall,
+        embedder=embedder, bus=house.bus, picture=MediaFiles(paths.media).read_picture, clean=clean, wall=house.wall,
         failpoints=house.failpoints, hold=house.host.wait_started,
     )  # fmt: skip
 

@@ -74,7 +74,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             ),
             uploads,
         )  # fmt: skip
-        jobs = engine.jobs(conversations)
+        jobs = engine.jobs(conversations, uploads)
         slow.start_soon(jobs.run)
         overview = Overview(
             data=house.paths.data, safe=house.safe, started_at=wall(), host=house.host, sources=sources,
