@@ -53,7 +53,7 @@ class Engine:
         house, paths = self.house, self.house.paths
         return SeeingPorts(
             store=house.store, files=MediaFiles(paths.media), keeper=uploads, redact=house.redactor.redact,
-            eyes=Eyes(paths.run_dir, child_environment(), f"{paths.family}-see"), failpoints=house.failpoints,
+            eyes=Eyes(paths.run_dir, child_environment(), paths.family), failpoints=house.failpoints,
         )  # fmt: skip
 
     def _nightly(self) -> list[Job]:
