@@ -11,6 +11,9 @@ is near everything and nothing."""
 OVERLAP = 24
 """Weight that a piece repeats of the one before, so that what stands at a border is whole in one of them."""
 
+READ = 200_000
+"""Characters looked at, half of them from either end: what is between is found by its words."""
+
 MOST = 24
 """Pieces of one text: head and tail first, then evenly from between.  Its words are found all the same."""
 
@@ -31,6 +34,8 @@ def chunks(text: str) -> list[str]:
     text = text.strip()
     if not text:
         return []
+    if len(text) > READ:
+        text = f"{text[: READ // 2]}\n\n{text[-READ // 2 :]}"
     if weight(text) <= SIZE:
         return [text]
     return _chosen(_packed(_pieces(text)))

@@ -17,7 +17,7 @@ _ALWAYS = ("tokenizer.json", "vocab.txt")
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """``text``, and ``image`` where there is one, are ONNX files; a tower of both at once is ``text`` and ``image``."""
+    """``text``, and ``image`` where there is one of its own, are ONNX files."""
 
     folder: Path
     text: Path

@@ -128,11 +128,12 @@ def load(spec: Spec, busy: Busy) -> FolderEncoder:
     files = model_files(Path(spec["path"]))
     threads = int(spec.get("threads", 1))
     busy()
-    text = TextTower(files, open_tower(files.text, threads, media=False))
+    words = open_tower(files.text, threads, media=False)
+    text = TextTower(files, words)
     busy()
     image = None
-    if files.image is not None:
-        tower = open_tower(files.image, threads, media=True)
+    tower = words.twin() if files.image is None else open_tower(files.image, threads, media=True)
+    if tower is not None:
         image = ImageTower(tower, Preparing.of(_json(files.folder / "preprocessor_config.json"), tower.side))
     busy()
     return FolderEncoder(text, image)

@@ -44,6 +44,12 @@ class Tower:
         """Pixels of a side of an image, where the model takes no other number; else 0."""
         return next((_number(part.shape, 2) for role, part in self._inputs.values() if role == "pixels"), 0)
 
+    def twin(self) -> Tower | None:
+        """The same model asked for images, where it takes texts and images at once."""
+        if not any(role == "pixels" for role, _ in self._inputs.values()):
+            return None
+        return Tower(self._session, self._path, media=True)
+
     def texts(self, columns: Mapping[str, NDArray[Any]], *, first: bool) -> Vectors:
         """Shape (n, dims) of columns of shape (n, tokens).  ``first``: a text is its first token, not their mean."""
         import numpy as np
