@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from homed.memory import dedupe, stable
+from homed.memory.entities import is_self
 from homed.memory.evidence import Evidence, Span
 from homed.memory.newfact import NewFact
 from homed.memory.normal import bag, folded, jaccard, normal
@@ -35,8 +36,18 @@ class Judged:
 
 
 def completed(new: NewFact) -> NewFact:
-    """The statement with its relation by its one name."""
-    return replace(new, relation=canonical(new.relation)) if new.relation else new
+    """The statement with its relation by its one name; and with its triple where it has none and its words say it
+    plainly of whoever speaks ("The user's name is A")."""
+    if new.relation:
+        return replace(new, relation=canonical(new.relation))
+    if new.subject and not is_self(new.subject):
+        return new
+    from homed.memory.distil.rules import triple_of  # its patterns take as long to make as a whole room of ours
+
+    found = triple_of(new.text) if not new.observed else None
+    if found is None:
+        return new
+    return replace(new, subject=new.subject or "user", relation=found[0], object=new.object or found[1])
 
 
 def judge(
