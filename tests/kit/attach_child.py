@@ -1,13 +1,15 @@
 """A small process that uploads, sends, deletes, and is killed at it; driven as `turn_child` is.
 
-Each message of the order is a conversation of its own: two files are uploaded in pieces (the second one the same in
-every conversation), sent with the message, and once it is answered the conversation before it is deleted.  What is done
+Each message of the order is a conversation of its own: two files are uploaded in pieces (the second one, a picture, the
+same in every conversation), sent with the message, and once it is answered they are looked into, and the conversation
+before it is deleted.  What is done
 already, as the answers that were seen say (``done.log``), is not done again; an upload that a crash took is made again.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import UTC
 from pathlib import Path
 
 import trio
@@ -15,13 +17,19 @@ import trio
 from homed.agent.uploads import Piece
 from homed.errors import NotFound
 from homed.failpoints import Failpoints, NoFailpoints
+from homed.jobs.eyes import Look
+from homed.jobs.job import JobPorts, Run
+from homed.jobs.looking import PICTURE
+from homed.jobs.seeing import SeeingPorts, see, seeing
 from homed.memory.records import InputState
+from homed.store.files import MediaFiles
 from tests.kit.builders import OWNER, Agent, FakeModel, Setup, message, running_agent
 from tests.kit.failpoints import KillAt
 from tests.kit.turn_child import LIMIT, Order, note, serve
 
 PIECES = 3
-SHARED = b"the same in every conversation"
+SHARED = b"\x89PNG\r\n\x1a\nthe same in every conversation"
+SMALL = b"small and the same"
 
 
 def content(text: str) -> bytes:
@@ -42,13 +50,32 @@ async def upload(agent: Agent, name: str, data: bytes) -> str:
 
 async def send(agent: Agent, folder: Path, text: str) -> str:
     """Upload, send, wait; the thread."""
-    files = (await upload(agent, f"{text}.txt", content(text)), await upload(agent, "shared.txt", SHARED))
+    files = (await upload(agent, f"{text}.txt", content(text)), await upload(agent, "shared.png", SHARED))
     given = message(text, client_msg_id=text, attachments=files)
     receipt = await agent.conversations.inject(OWNER, given)
     note(folder, "accepted.log", text)
     done = await agent.conversations.wait(OWNER, receipt.input.id)
     assert done.state is InputState.ANSWERED
     return done.thread
+
+
+class Eyes:
+    """See the same in every picture."""
+
+    async def look(self, data: bytes, kind: str) -> Look:
+        assert (data, kind) == (SHARED, PICTURE)
+        await trio.lowlevel.checkpoint()
+        return Look(SMALL, "words of the picture")
+
+
+async def look_into(agent: Agent, folder: Path, failpoints: Failpoints) -> None:
+    """One run of the job that looks into files."""
+    ports = SeeingPorts(
+        store=agent.store, files=MediaFiles(folder / "media"), keeper=agent.uploads, eyes=Eyes(), redact=str,
+        failpoints=failpoints,
+    )  # fmt: skip
+    job_ports = JobPorts(store=agent.store, wall=lambda: 1.0, zone=lambda: UTC, turns=agent.conversations)
+    await see(Run(seeing(ports), job_ports, {}), ports)
 
 
 async def run(order: Order) -> None:
@@ -64,6 +91,7 @@ async def run(order: Order) -> None:
                 if f"deleted {text}" in seen:
                     continue
                 before, deleting = await send(agent, folder, text), before
+                await look_into(agent, folder, failpoints)
                 if deleting:
                     with suppress(NotFound):  # it was done when the crash came
                         await agent.conversations.delete(OWNER, deleting)
