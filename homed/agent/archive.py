@@ -18,7 +18,7 @@ from homed.errors import InvalidInput, NotFound, StorageError
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import blocks, events, inputs, threads
 from homed.memory.records import Event, Input, Thread, is_draft
-from homed.retrieval import index
+from homed.retrieval.terms import term
 from homed.retrieval.words import Words
 from homed.store.rows import Reader, Tx
 
@@ -150,7 +150,7 @@ def by_words(tx: Tx, scopes: Collection[str], query: str) -> set[str]:
     wanted = list(dict.fromkeys(Words().tokens(query)))[:MOST_WORDS] if until > 0 else []
     found: set[str] = set()
     for scope in scopes if wanted else ():
-        all_of_them = " AND ".join(f'"{index.term(scope, word)}"' for word in wanted if '"' not in word)
+        all_of_them = " AND ".join(f'"{term(scope, word)}"' for word in wanted if '"' not in word)
         rows = tx.all(
             "SELECT DISTINCT e.thread FROM (SELECT rowid FROM word_index WHERE word_index MATCH ? AND rowid <= ?"
             " ORDER BY rowid DESC LIMIT ?) w JOIN events e ON e.seq = w.rowid"

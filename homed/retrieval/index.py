@@ -1,4 +1,6 @@
-"""The index of words over events: kept in the same transactions, so that what is stored is found at once."""
+"""The index of words over events: kept in the same transactions, so that what is stored is found at once.
+
+That over records, `homed.retrieval.record_words`, is kept with it: one version of the terms, one mending."""
 
 from __future__ import annotations
 
@@ -10,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from homed.errors import StorageError
 from homed.memory import events
 from homed.memory.records import EventKind
+from homed.retrieval import record_words
+from homed.retrieval.terms import joined
 from homed.retrieval.words import Words
 from homed.store import wordtables
 from homed.store.rows import Row, Tx, dumps, loads
@@ -44,11 +48,12 @@ _INDEXED = "no_memory = 0 AND kind <> 'note'"
 
 
 def catch_up(tx: Tx) -> int:
-    """Index every event stored since the last time, and erase the words of those that were deleted or made private.
+    """Index every event stored since the last time, and erase the words of those that were deleted or made private; and
+    the same of records.
 
-    Belongs into every transaction that appends, deletes or ends (no_memory) events; what one left out the next one
-    does.  Returns how many events were looked at.  Of many deleted ones it erases some: whoever deletes them calls
-    ``erase`` and ``tidy`` until there is nothing left to do.
+    Belongs into every transaction that appends, deletes or ends (no_memory) events or writes records; what one left out
+    the next one does.  Returns how many were looked at.  Of many deleted ones it erases some: whoever deletes them
+    calls ``erase`` and ``tidy`` until there is nothing left to do.
 
     An index that is damaged keeps nobody from storing: it is left alone from then on, until ``backfill`` or ``tidy``
     makes it anew.
@@ -92,7 +97,7 @@ def _catch_up(tx: Tx) -> int:
     if rows:
         _add(tx, [row[:5] for row in rows if row[5]])
         tx.execute("UPDATE word_marks SET mark = ?", (rows[-1][0],))
-    return erased + len(rows)
+    return erased + len(rows) + record_words.work_off(tx)
 
 
 def backfill(tx: Tx, limit: int = 256) -> int:
@@ -118,22 +123,12 @@ def _backfill(tx: Tx, limit: int) -> int:
     _add(tx, [row[:5] for row in rows[:taken] if row[5]])
     events.count_tokens(tx, [row[0] for row in rows[:taken]])
     tx.execute("UPDATE word_marks SET backlog = ?", (rows[taken - 1][0] - 1 if rows else 0,))
-    return taken
+    return taken + record_words.work_off(tx)
 
 
 def waiting(tx: Tx) -> int:
     """How many events are not yet indexed."""
     return int(tx.value("SELECT count(*) FROM events, word_marks WHERE seq <= backlog OR seq > mark"))
-
-
-def term(scope: str, word: str) -> str:
-    """A word as it stands in the index: each scope has words of its own, so that none can be found from another."""
-    return f"{prefix(scope)}{word}"
-
-
-def prefix(scope: str) -> str:
-    """What the scope's terms begin with."""
-    return hashlib.blake2b(scope.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest() + ":"
 
 
 def document(kind: str, text: str, data: Mapping[str, object]) -> str:
@@ -162,7 +157,7 @@ def _reword(tx: Tx, seq: int, words: str) -> int:
     )
     if row is not None:
         _, scope, kind, text, data = row
-        terms = _terms(Words(), scope, document(kind, text, loads(data) or {}))
+        terms = joined(Words(), scope, document(kind, text, loads(data) or {}))
         tx.execute("INSERT INTO word_index (word_index, rowid, terms) VALUES ('delete', ?, ?)", (seq, terms))
         tx.execute("UPDATE word_counts SET documents = documents - 1 WHERE scope = ?", (scope,))
     tx.execute("UPDATE events SET words = ? WHERE seq = ?", (words, seq))
@@ -174,7 +169,7 @@ def _reword(tx: Tx, seq: int, words: str) -> int:
 def _add(tx: Tx, rows: Sequence[Row]) -> None:
     words = Words()
     for seq, scope, kind, text, data in rows:
-        terms = _terms(words, scope, document(kind, text, loads(data) or {}))
+        terms = joined(words, scope, document(kind, text, loads(data) or {}))
         tx.execute("INSERT INTO word_index (rowid, terms) VALUES (?, ?)", (seq, terms))
         tx.execute(
             "INSERT INTO word_counts (scope, documents) VALUES (?, 1)"
@@ -184,12 +179,12 @@ def _add(tx: Tx, rows: Sequence[Row]) -> None:
 
 
 def erase(tx: Tx) -> int:
-    """Take out some of what the triggers put on the list (about 100 ms of it); 0: nothing is left on it.
+    """Take out some of what the triggers put on the lists (about 100 ms of it); 0: nothing is left on them.
 
     The terms are made again from the text, so none of them stays.  Up to ``FEW`` are overwritten where they stand.
     More are only marked as gone, which is 40 times faster, and leave the file with ``tidy``.
     """
-    return _unless_broken(tx, _erase)
+    return _unless_broken(tx, lambda tx: _erase(tx) + record_words.work_off(tx))
 
 
 def _erase(tx: Tx) -> int:
@@ -201,7 +196,7 @@ def _erase(tx: Tx) -> int:
     if many:
         tx.execute("INSERT INTO word_index (word_index, rank) VALUES ('secure-delete', 0)")
     for seq, scope, kind, text, data in rows:
-        terms = _terms(words, scope, document(kind, text, loads(data) or {}))
+        terms = joined(words, scope, document(kind, text, loads(data) or {}))
         tx.execute("INSERT INTO word_index (word_index, rowid, terms) VALUES ('delete', ?, ?)", (seq, terms))
         tx.execute("UPDATE word_counts SET documents = documents - 1 WHERE scope = ?", (scope,))
         room, taken = room - len(text), taken + 1
@@ -236,11 +231,6 @@ def _tidy(tx: Tx) -> bool:
     going_on = int(tx.value("SELECT total_changes()")) - int(before) >= 2
     tx.execute("UPDATE word_marks SET untidy = ?", (2 if going_on else 0,))
     return going_on
-
-
-def _terms(words: Words, scope: str, text: str) -> str:
-    begin = prefix(scope)
-    return " ".join(begin + word for word in dict.fromkeys(words.tokens(text)))
 
 
 def _start_over_for_new_terms(tx: Tx) -> None:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from homed.retrieval import index
+from homed.retrieval.terms import term as stored
 from homed.retrieval.words import cleaned, is_exact, is_pair, query_terms, says_little
 from homed.store.rows import Tx, dumps
 
@@ -106,7 +106,7 @@ def ask(tx: Tx, *, scope: str, query: str, source: Source = EVENTS) -> Asked:
 def _weighed(tx: Tx, source: Source, scope: str, words: Sequence[str], documents: int) -> list[_Term]:
     found = []
     for word in words:
-        text = index.term(scope, word)
+        text = stored(scope, word)
         events = int(tx.value(f"SELECT doc FROM {source.terms} WHERE term = ?", (text,)) or 0)
         weight = math.log(1 + (max(documents, YOUNG) - events + 0.5) / (events + 0.5))
         if not events and is_pair(word):

@@ -12,6 +12,7 @@ from homed.memory import events as table
 from homed.memory.records import Event
 from homed.memory.units import whole
 from homed.retrieval import index
+from homed.retrieval.terms import term
 from homed.retrieval.words import tokens
 from homed.store.rows import dumps, loads
 
@@ -54,7 +55,7 @@ def _words(db: apsw.Connection, events: list[Event]) -> Iterator[str]:
     for seq, scope, kind, text, data in [*stored, *queued]:
         if kind != "note" and backlog < seq <= mark:
             said = index.document(kind, text, loads(data) or {})
-            wanted[seq] = {index.term(scope, word) for word in tokens(said)}
+            wanted[seq] = {term(scope, word) for word in tokens(said)}
             scopes[scope] += 1
     found = indexed(db)
     for seq in sorted(found.keys() | wanted.keys()):

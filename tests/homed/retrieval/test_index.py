@@ -12,6 +12,7 @@ import pytest
 from homed.memory import events, inputs
 from homed.memory.records import EventKind, InputState, NewEvent, Outcome
 from homed.retrieval import index, lexical
+from homed.retrieval.terms import prefix, term
 from homed.retrieval.without import words_only
 from homed.retrieval.words import Words
 from homed.store.rows import Tx
@@ -164,7 +165,7 @@ def test_what_was_indexed_by_other_rules_is_not_erased_by_ours(
     gone, kept = say("xyzzyplughs"), say("herons")
     with monkeypatch.context() as other:  # a stemmer of another release made these
         other.setattr(index, "VERSION", 7)
-        other.setattr(index, "_terms", lambda words, scope, text: index.prefix(scope) + text + "old")
+        other.setattr(index, "joined", lambda words, scope, text: prefix(scope) + text + "old")
         while index.backfill(tx):
             pass
     assert _on_disk_or_gathered(tx, "xyzzyplughsold")
@@ -177,7 +178,7 @@ def test_what_was_indexed_by_other_rules_is_not_erased_by_ours(
 
 
 def _on_disk_or_gathered(tx: Tx, word: str) -> bool:
-    return bool(tx.value("SELECT count(*) FROM word_terms WHERE term = ?", (index.term("owner", word),)))
+    return bool(tx.value("SELECT count(*) FROM word_terms WHERE term = ?", (term("owner", word),)))
 
 
 def test_the_version_of_the_terms_names_all_that_makes_them() -> None:

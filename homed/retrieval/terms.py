@@ -1,0 +1,23 @@
+"""Words as they stand in the indexes: each scope has its own, which are found from no other.  Pure."""
+
+from __future__ import annotations
+
+import hashlib
+
+from homed.retrieval.words import Words
+
+
+def term(scope: str, word: str) -> str:
+    """A word as it stands in an index."""
+    return f"{prefix(scope)}{word}"
+
+
+def prefix(scope: str) -> str:
+    """What the scope's terms begin with."""
+    return hashlib.blake2b(scope.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest() + ":"
+
+
+def joined(words: Words, scope: str, text: str) -> str:
+    """A text as an index takes it: each of its terms once."""
+    begin = prefix(scope)
+    return " ".join(begin + word for word in dict.fromkeys(words.tokens(text)))
