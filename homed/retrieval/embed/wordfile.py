@@ -203,7 +203,7 @@ def _mapped(path: Path, kind: Kind, home: Path) -> WordFile:
     try:
         parts = {name: np.load(home / f"{name}.npy", mmap_mode="r") for name in ("hashes", "vectors", "ranks")}
         common = np.load(home / "common.npy")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise Unfit(f"what was made of {path} cannot be read ({error}); remove {home}") from None
     return WordFile(path, kind, parts["hashes"], parts["vectors"], parts["ranks"], common)
 
@@ -276,7 +276,10 @@ def _lines(path: Path, kind: Kind) -> Iterator[tuple[str, NDArray[np.float32]]]:
                 key = _key(word, kind)
                 if not key or numbers.count(" ") < 2:  # the header has one number here
                     continue
-                row = np.fromstring(numbers, np.float32, sep=" ")
+                try:
+                    row = np.fromstring(numbers, np.float32, sep=" ")
+                except ValueError:  # words, not numbers
+                    continue
                 if len(row) == numbers.count(" ") + 1 and np.isfinite(row).all():
                     yield key, row
 
