@@ -21,6 +21,7 @@ from homed.jobs.storing import Extracted, Found, Stored, Summary, store
 from homed.jobs.transcript import Transcript, outline, transcript
 from homed.memory import cooling
 from homed.memory.cooling import NONE, RULES, Piece, Place, Rule
+from homed.memory.distil.sources import facts_of
 from homed.memory.records import Event, EventKind
 from homed.store.rows import Storage
 
@@ -63,8 +64,13 @@ class ReaderPort(Protocol):
         ...
 
 
-Rules = Callable[[Event, str], Sequence[Found]]
-"""What the rules find in a message of a person's, and in whose."""
+Rules = Callable[[Event], Sequence[Found]]
+"""What the rules find in a message of a person's."""
+
+
+def by_rules(event: Event) -> list[Found]:
+    """The rules of this release."""
+    return [Found(fact, (span,)) for fact, span in facts_of(event)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,14 +155,8 @@ class _Distilling:
     async def _by_rules(self, pieces: Sequence[Piece]) -> Extracted:
         """What rules find in what no pass has read, and of each turn that is more than small talk what it was."""
         least = self.ports.settings.int(EXTRACT_MIN_TURN)
-        said = [(event, piece.peer) for piece in pieces if not piece.foreign for event in piece.events]
-        fresh = {id_ for piece in pieces for id_ in piece.fresh}
-        found = [
-            one
-            for event, peer in said
-            if event.kind is EventKind.USER and event.id in fresh
-            for one in self.ports.rules(event, peer)
-        ]
+        said = [event for piece in pieces if not piece.foreign for event in piece.events if event.id in piece.fresh]
+        found = [one for event in said if event.kind is EventKind.USER for one in self.ports.rules(event)]
         summaries = [told(piece) for piece in pieces if _size(piece) >= least]
         return Extracted(RULES if found or summaries else NONE, tuple(found), tuple(summaries))
 

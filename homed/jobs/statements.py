@@ -56,7 +56,7 @@ async def _work(ports: StatementPorts, run: Run) -> None:
 
 
 async def _one(ports: StatementPorts, run: Run, message: Unread) -> None:
-    found = [] if message.foreign else ports.rules(message.event, message.peer)
+    found = [] if message.foreign else ports.rules(message.event)
     at = ports.wall()
 
     def write(tx: Tx) -> tuple[int, Counter[str]]:

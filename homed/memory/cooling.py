@@ -52,8 +52,8 @@ class Piece:
     """A turn of which something has cooled.
 
     ``events``: what is remembered of it, in order, wherever it is now; ``cooled``: ids of those that are to leave the
-    cold layer; ``fresh``: ids that no pass has made anything of yet.  ``foreign``: its input is no person's, a plugin said it;
-    ``tainted``: words of strangers were in view when it was answered.
+    cold layer; ``fresh``: ids that no pass has made anything of yet.  ``foreign``: its input is no person's,
+    a plugin said it; ``tainted``: words of strangers were in view when it was answered.
     """
 
     turn: str
@@ -119,10 +119,9 @@ def piece(tx: Tx, turn: str, rule: Rule) -> Piece | None:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A message that no pass has read; ``peer`` said it, or, if ``foreign``, a plugin did."""
+    """A message that no pass has read; ``foreign``: no person said it, a plugin did."""
 
     event: Event
-    peer: str
     foreign: bool
 
 
@@ -130,13 +129,13 @@ def unread(tx: Tx, after: int, limit: int) -> list[Unread]:
     """The next messages, by seq from behind ``after``, of turns that are over, wherever they are now."""
     columns = ", ".join(f"e.{name}" for name in table.COLUMNS.split(", "))
     rows = tx.all(
-        f"SELECT i.peer, i.untrusted, {columns} FROM events e INDEXED BY events_uncovered"
+        f"SELECT i.untrusted, {columns} FROM events e INDEXED BY events_uncovered"
         " JOIN turns t ON t.id = e.turn JOIN inputs i ON i.id = t.input"
         " WHERE e.pass = '' AND e.no_memory = 0 AND e.kind = 'user' AND e.seq > ? AND t.ended_at IS NOT NULL"
         " AND EXISTS (SELECT 1 FROM threads h WHERE h.id = e.thread AND h.scope <> '') ORDER BY e.seq LIMIT ?",
         (after, limit),
     )
-    return [Unread(table.from_row(row[2:]), str(row[0]), bool(row[1])) for row in rows]
+    return [Unread(table.from_row(row[1:]), bool(row[0])) for row in rows]
 
 
 def cover(tx: Tx, ids: Collection[str], by: str) -> None:

@@ -132,7 +132,7 @@ async def distilled(store: Store, folder: Path, failpoints: Failpoints, now: flo
     ports = JobPorts(store=store, wall=lambda: now, zone=lambda: UTC, turns=Turns())
     job = distil(
         DistilPorts(
-            store=store, settings=Settings(), wall=lambda: now, reader=Reader(folder), rules=lambda event, peer: (),
+            store=store, settings=Settings(), wall=lambda: now, reader=Reader(folder), rules=lambda event: (),
             failpoints=failpoints,
         )
     )  # fmt: skip

@@ -30,9 +30,9 @@ def fact(event: Event, text: str = "", quote: str = "I moved to Bern") -> Found:
     return Found(new, (Span(event.id, at, at + len(quote)),))
 
 
-def bern(event: Event, peer: str) -> Sequence[Found]:
+def bern(event: Event) -> Sequence[Found]:
     """Rules that know one sentence."""
-    assert peer == OWNER.peer
+    assert event.peer == OWNER.peer
     return [fact(event)] if "I moved to Bern" in event.text else []
 
 
