@@ -27,6 +27,7 @@ from homed.jobs.seeing import SeeingPorts, seeing
 from homed.lifecycle import House
 from homed.retrieval.dense import DenseIndex, DensePorts, open_dense
 from homed.retrieval.embed.current import CurrentEmbedder, bring_up, embed_ports, open_embedder
+from homed.retrieval.rank import Ranker
 from homed.settings.registry import Settings
 from homed.store.backup import backup
 from homed.store.files import MediaFiles
@@ -39,6 +40,7 @@ class Engine:
     house: House
     embedder: CurrentEmbedder
     dense: DenseIndex
+    ranker: Ranker
 
     def jobs(self, conversations: Conversations, uploads: Uploads) -> Jobs:
         """Scheduled work, which gives way to turns; ``Jobs.run`` does it."""
@@ -79,7 +81,8 @@ async def open_engine(house: House) -> AsyncIterator[Engine]:
     async with open_embedder(embedding) as embedder, trio.open_nursery() as nursery:
         nursery.start_soon(bring_up, embedder, house.facilities)
         async with open_dense(dense_ports(house, embedder), house.facilities) as dense:
-            yield Engine(house=house, embedder=embedder, dense=dense)
+            ranker = Ranker(lambda: embedder.current, dense)
+            yield Engine(house=house, embedder=embedder, dense=dense, ranker=ranker)
         nursery.cancel_scope.cancel()
 
 

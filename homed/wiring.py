@@ -25,6 +25,7 @@ from homed.api.dispatch import ApiDispatcher
 from homed.api.overview import Overview
 from homed.api.ports import ApiPorts
 from homed.builtin.coldcontext import ColdQuery
+from homed.builtin.ports import MemoryPorts
 from homed.builtin.tools import builtin_tools
 from homed.clock import WallClock
 from homed.config.definitions import PERSONA
@@ -66,11 +67,15 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
         directory, rules = Directory(store, wall), Rules(store, wall)
         media, uploads = Media(store, files, redactor), _uploads(house, files)
+        remembered = MemoryPorts(
+            store=store, wall=wall, failpoints=house.failpoints, ranker=engine.ranker, stored=engine.dense.wake
+        )
         conversations = Conversations(
             AgentPorts(
                 store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
                 rules=rules, tokens=tokens, redactor=redactor, wall=wall, failpoints=house.failpoints,
-                builtins=builtin_tools(store, house.host.registry, wall, house.failpoints, media), media=media,
+                builtins=builtin_tools(store, house.host.registry, wall, house.failpoints, media, remembered),
+                media=media, ranker=engine.ranker, explicit=remembered.explicit, stored=engine.dense.wake,
             ),
             uploads,
         )  # fmt: skip
@@ -88,7 +93,8 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             host=house.host, settings=house.settings, sources=sources, status=overview, doctor=look,
             archive=conversations.archive, memory=Explanations(store), uploads=uploads,
             keys=ApiKeys(store, redactor.know, wall), packages=_packages(house), calling=conversations.calling,
-            remembering=Remembering(store, redactor), cold=ColdQuery(store, wall, house.failpoints),
+            remembering=Remembering(store, redactor, engine.ranker),
+            cold=ColdQuery(store, wall, house.failpoints, engine.ranker),
             completions=Completions(sources, redactor), people=People(store), rules=rules,
             publisher=Publisher(house.bus, redactor), jobs=jobs,
         )  # fmt: skip

@@ -72,6 +72,7 @@ class Journal:
                 result = await self._ports.store.write(lambda tx: self._indexed(turn, tx, fn))
                 turn.ledger.clear()
                 after(result)
+                self._ports.stored()
                 return result
         raise StorageError("The database did not answer in time.", hint="Is the disk full or hanging?")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from homed.agent.attached import Attached, NoMedia
+from homed.agent.explicit import Explicit
 from homed.clock import WallClock, system_wall_clock
 from homed.events import Bus
 from homed.failpoints import Failpoints, NoFailpoints
@@ -210,3 +211,6 @@ class AgentPorts:
     builtins: tuple[BuiltinTool, ...] = ()
     media: MediaPort = field(default_factory=NoMedia)
     ranker: Ranker = field(default_factory=words_only)
+    explicit: Explicit = field(default_factory=Explicit)
+    stored: Callable[[], object] = lambda: None
+    """Called after each commit that may have stored what is to have a vector; never waits."""

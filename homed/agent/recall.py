@@ -12,6 +12,7 @@ import trio
 
 from homed import events as notices
 from homed.agent import notes
+from homed.agent.asking import asked
 from homed.agent.ports import AgentPorts
 from homed.agent.reading import WINDOW, Found, Wanted, choose, read
 from homed.agent.scopes import Scopes, Use
@@ -24,7 +25,7 @@ from homed.memory.records import Event
 from homed.memory.scope_window import counted
 from homed.memory.tokens import estimate_tokens
 from homed.prompts.loader import load
-from homed.retrieval.asking import VECTOR, Question
+from homed.retrieval.asking import Question
 
 log = logging.getLogger(__name__)
 
@@ -82,11 +83,7 @@ class Recall:
     async def _asked(self, turn: Turn, limit: float) -> Question:
         """What the turn is about, with its vector if that comes within ``limit`` seconds; asked for once a turn."""
         if turn.view.question is None:
-            try:
-                turn.view.question = await self._ports.ranker.ask(turn.input.text, within=limit)
-            except Exception:  # whatever an embedder does: words are enough (B13)
-                log.exception("turn %s goes on without its vector", turn.id)
-                turn.view.question = Question(turn.input.text, late=(VECTOR,))
+            turn.view.question = await asked(self._ports.ranker, turn.input.text, within=limit)
         return turn.view.question
 
     def _wanted(self, turn: Turn, budget: Budget, *, small: bool, spoken_for: int) -> Wanted:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from homed.agent import notes, reading
+from homed.agent.asking import asked
 from homed.agent.fitting import fitted, fitted_text, size
 from homed.agent.ports import RedactorPort
 from homed.errors import InvalidInput
@@ -53,7 +54,7 @@ class Remembering:
         ``turn``: the one that asks, whose own events are not told.  What is private to a conversation is not found, nor
         what was taken out of an answer.
         """
-        question = await self._ranker.ask(query)
+        question = await asked(self._ranker, query)
         return await self._store.read(lambda tx: self._found(tx, who, question, (limit, layer, turn)))
 
     def _found(self, tx: Tx, who: Identity, query: Question, asked: tuple[int, str, str]) -> Remembered:

@@ -13,6 +13,7 @@ from functools import partial
 
 import trio
 
+from homed.agent.asking import asked
 from homed.agent.ports import AgentPorts
 from homed.agent.reading import LIVE, LIVE_THREADS
 from homed.agent.scopes import Scopes, Use, ids
@@ -167,8 +168,7 @@ class Sinking:
         for text in texts:
             if text not in known:
                 left = end - trio.current_time()
-                ranker = self._ports.ranker
-                known[text] = await ranker.ask(text, within=left) if left > 0 else ranker.question(text)
+                known[text] = await asked(self._ports.ranker, text, within=left) if left > 0 else Question(text)
         return _Talk(tuple(active), tuple(known.values()), ids(uses))
 
     def _level(self, scope: str, uses: Sequence[Use], budget: Budget) -> _Level:

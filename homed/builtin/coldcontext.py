@@ -13,6 +13,7 @@ from datetime import datetime
 import trio
 
 from homed.agent import notes, reading
+from homed.agent.asking import asked
 from homed.agent.ports import BuiltinTool, CallContext, FromOutside
 from homed.builtin.entries import entry, string
 from homed.clock import WallClock, system_wall_clock
@@ -72,7 +73,7 @@ class ColdQuery:
     async def ask(self, context: CallContext, query: str, top: int) -> tuple[Mapping[str, object], bool]:
         """What was found, and whether words of strangers are in it.  When the turn is answered, what is cold comes back
         into the window."""
-        question = await self._ranker.ask(query)
+        question = await asked(self._ranker, query)
         found = await self._store.read(lambda tx: _search(tx, self._ranker, context, question, top))
         await self._store.write(lambda tx: _look(tx, context, found, self._wall()))
         self._points.reach("memory.peeked")

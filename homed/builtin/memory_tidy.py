@@ -23,6 +23,9 @@ from homed.store.rows import SqlValue, Tx
 MOST = 500
 """Facts of one purge."""
 
+MOST_HARD = 20
+"""The same for good: each is looked for in every file afterwards."""
+
 NAMED = 20
 """Of those that went, so many are named."""
 
@@ -54,11 +57,9 @@ def memory_purge(ports: MemoryPorts) -> BuiltinTool:
             raise InvalidInput("Give at least one filter: everything at once is never purged.")
         if args.get("mode") == HARD:
             found = await ports.store.read(lambda tx: _matching(tx, context, wanted, hidden=True, at=ports.wall()))
-            if ports.forgetting is None:
-                raise Unavailable("Nothing can be deleted for good here.", hint="`homed memory forget` does it.")
-            if found:
-                await ports.forgetting.facts(context.scope, [one.id for one in found])
-            return _gone("deleted", found)
+            if len(found) > MOST_HARD:
+                raise InvalidInput(f"More than {MOST_HARD} facts match.", hint="Narrow it down, or purge softly.")
+            return await _forgotten(ports, context.scope, found)
 
         def write(tx: Tx) -> list[Record]:
             found = _matching(tx, context, wanted, hidden=False, at=ports.wall())
@@ -105,6 +106,16 @@ def hide(tx: Tx, scope: str, found: list[Record], *, at: float) -> None:
         form = entities.form(tx, record.subject) if record.subject else ""
         triples = [(form, record.relation, record.object)] if form and record.relation else []
         tombstones.bury(tx, scope, texts=[record.text], triples=triples, at=at)
+
+
+async def _forgotten(ports: MemoryPorts, scope: str, found: list[Record]) -> dict[str, object]:
+    """Take these out of everything there is, one after the other."""
+    forgetting = ports.forgetting()
+    if forgetting is None:
+        raise Unavailable("Nothing can be deleted for good here.", hint="`homed memory forget` does it.")
+    for record in found:
+        await forgetting.forget("fact", record.id, scopes=[scope])
+    return _gone("deleted", found)
 
 
 def _filter(args: Mapping[str, object]) -> _Filter:

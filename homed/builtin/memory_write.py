@@ -68,6 +68,7 @@ def memory_commit(ports: MemoryPorts) -> BuiltinTool:
             return made
 
         made = await ports.store.write(write)
+        ports.stored()
         return {"stored": made}
 
     one = {
@@ -109,7 +110,9 @@ def memory_edit(ports: MemoryPorts) -> BuiltinTool:
             index.catch_up(tx)
             return made
 
-        return await ports.store.write(write)
+        made = await ports.store.write(write)
+        ports.stored()
+        return made
 
     properties = {
         "subject": string(most=NAME),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,20 +15,24 @@ from homed.store.rows import Storage
 
 
 class ForgettingPort(Protocol):
-    """Takes memories out of everything there is: see ``homed.memory.forget``."""
+    """``homed.jobs.forget.Forgetting``."""
 
-    async def facts(self, scope: str, ids: Collection[str]) -> None:
-        """Forget these facts of the scope for good."""
+    async def forget(
+        self, kind: str, target: str, *, wide: bool = False, scopes: Collection[str] | None = None
+    ) -> object:
+        """Take something out of everything there is; ``kind`` "fact" of any record."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPorts:
-    """Built once by the app.  Without ``forgetting`` nothing can be forgotten for good, and that is said."""
+    """Built once by the app.  Without ``forgetting`` nothing can be forgotten for good, and that is said.  ``stored``:
+    called after each commit of what is to have a vector; never waits."""
 
     store: Storage
     wall: WallClock = system_wall_clock
     failpoints: Failpoints = field(default_factory=NoFailpoints)
     ranker: Ranker = field(default_factory=words_only)
     explicit: Explicit = field(default_factory=Explicit)
-    forgetting: ForgettingPort | None = None
+    forgetting: Callable[[], ForgettingPort | None] = lambda: None
+    stored: Callable[[], object] = lambda: None

@@ -27,18 +27,23 @@ class Forgetting:
     """Keeps what was to be forgotten for good."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, list[str]]] = []
+        self.asked: list[tuple[str, str, list[str]]] = []
 
-    async def facts(self, scope: str, ids: Collection[str]) -> None:
+    async def forget(
+        self, kind: str, target: str, *, wide: bool = False, scopes: Collection[str] | None = None
+    ) -> object:
         await trio.lowlevel.checkpoint()
-        self.asked.append((scope, list(ids)))
+        assert not wide, "what was said stays"
+        self.asked.append((kind, target, list(scopes or ())))
+        return None
 
 
 def setup(forgetting: Forgetting | None, *script: Answer) -> Setup:
     return Setup(
         model=FakeModel(*script),
         builtins=lambda store, _: tuple(
-            tool(MemoryPorts(store=store, forgetting=forgetting)) for tool in (memory_purge, memory_delete_entity)
+            tool(MemoryPorts(store=store, forgetting=lambda: forgetting))
+            for tool in (memory_purge, memory_delete_entity)
         ),
     )
 
@@ -146,10 +151,9 @@ async def test_what_cannot_come_back_is_asked_each_time_whatever_was_allowed(tmp
         await known(agent)
         (asked,) = await ask(agent, allow=allow)
         assert "cannot be undone" in asked["reason"]
-        assert len(forgetting.asked) == allow
+        assert len(forgetting.asked) == (2 if allow else 0)
         if allow:
-            ((scope, ids),) = forgetting.asked
-            assert (scope, len(ids)) == ("owner", 2)
+            assert {(kind, *scopes) for kind, _, scopes in forgetting.asked} == {("fact", "owner")}
             assert json.loads(result(agent).text) == {"deleted": 2}, "what it said is not said again"
 
 
