@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from homed.retrieval.saying import NAME, SEEN, asking, speaker
@@ -75,20 +75,6 @@ def sides_within(found: Mapping[int, Place]) -> dict[int, Sides]:
         for line in threads.values()
         for at, seq in enumerate(line)
     }
-
-
-def enough(
-    tx: Tx, scope: str, ranked: Sequence[int], wanted: Callable[[Place], bool], count: int, step: int
-) -> dict[int, Place]:
-    """The places of the first of these, so many that ``count`` of them are wanted; read ``step`` at a time."""
-    found: dict[int, Place] = {}
-    inside = at = 0
-    while inside < count and at < len(ranked):
-        more = places(tx, scope, ranked[at : at + step])
-        inside += sum(map(wanted, more.values()))
-        found |= more
-        at += step
-    return found
 
 
 def lent(own: Mapping[int, float], beside: Mapping[int, Sides]) -> dict[int, float]:

@@ -18,8 +18,9 @@ from typing import Literal, get_args
 import trio
 
 from homed.memory.ports import Dense, Embedder
-from homed.retrieval import around, fuse, lexical
+from homed.retrieval import around, channels, fuse, lexical, stable, symbols
 from homed.retrieval.asking import LONGEST, Asker, Question
+from homed.retrieval.channels import POOL
 from homed.retrieval.fuse import Fusion
 from homed.retrieval.words import Words
 from homed.store.rows import Tx
@@ -27,9 +28,6 @@ from homed.store.rows import Tx
 Part = Literal["vectors", "neighbours", "questions", "speakers", "symbols"]
 PARTS: tuple[Part, ...] = get_args(Part)
 """What can be left out, to see what it is worth."""
-
-POOL = 64
-"""The best of each channel that are looked at closely, with what was said around them."""
 
 KINDS = ("event", "block")
 """What has vectors and belongs to an event."""
@@ -113,18 +111,50 @@ class Ranker:
             found |= {hit.seq: hit.score for hit in self._hits(tx, scope, question, pool)}
         return found
 
+    def records(
+        self,
+        tx: Tx,
+        *,
+        scope: str,
+        query: str | Question,
+        limit: int,
+        now: float,
+        records: Collection[str] = stable.KINDS,
+        project: str = "",
+    ) -> list[Hit]:
+        """The summaries, facts and capsules of one scope that hold and that ``query`` is about, best first.
+
+        Of those that belong to a project only those of ``project``.  Scores as of ``search``.
+        """
+        wanted = stable.Wanted(scope, frozenset(records), now, project)
+        found = stable.records(tx, self._dense, _question(query), wanted, limit=limit, fusion=self._fusion())
+        return [Hit(one.seq, one.id, one.score, one.parts) for one in found]
+
+    def entities(self, tx: Tx, *, scope: str, query: str | Question, limit: int) -> list[Hit]:
+        """The entities of one scope whose names are nearest to ``query``; the score is the calibrated cosine."""
+        found = stable.entities(tx, self._dense, _question(query), scope, limit=limit)
+        return [Hit(one.seq, one.id, one.score, one.parts) for one in found]
+
+    def absent(self, tx: Tx, *, scope: str, query: str) -> list[str]:
+        """The exact symbols of ``query`` that stand in nothing this scope remembers; most often none.
+
+        Where there are some, memory has no record of them, whatever else is found.  See `homed.retrieval.symbols`.
+        """
+        return symbols.absent(tx, scope, query)
+
     def _pool(self, tx: Tx, scope: str, question: Question, layers: Collection[str], most: int) -> _Pool:
         """The best ``most`` of each channel that are in the layers, and what is beside them in any layer."""
         asked = lexical.ask(tx, scope=scope, query=question.text)
         matched = lexical.candidates(tx, asked)
-        own = lexical.weights(matched)
         places: dict[int, around.Place] = {}
         best: set[int] = set()
         for ranking in (
-            sorted(own, key=lambda seq: (-own[seq], -seq)),
-            self._nearest(tx, scope, question, most + POOL),
+            channels.best(lexical.weights(matched)),
+            channels.nearest(tx, self._dense, question, scope, KINDS, most + POOL),
         ):
-            found = around.enough(tx, scope, ranking, lambda place: place.layer in layers, most, most + POOL)
+            found = channels.enough(
+                lambda seqs: around.places(tx, scope, seqs), ranking, lambda place: place.layer in layers, most
+            )
             best.update(found)
             places |= found
         beside = {} if "neighbours" in self._without else around.sides(tx, best)
@@ -136,17 +166,17 @@ class Ranker:
         tokens = {seq: place.tokens for seq, place in pool.places.items()}
         weight = self._weights(pool)
         covered = lexical.coverage(pool.asked, pool.matched, tokens)
-        channels = {"words": _of(pool, weight, covered)}
-        near = self._cosines(tx, scope, question, pool.places)
+        parts = {"words": _of(pool, weight, covered)}
+        near = channels.closeness(tx, self._dense, question, scope, KINDS, pool.places)
         if near:  # what has no vector yet is judged by its words alone
-            channels["vectors"] = _of(pool, weight, covered | near)
-        scores = self._scores(channels, pool.asked.sure)
+            parts["vectors"] = _of(pool, weight, covered | near)
+        scores = channels.scores(parts, self._fusion(), pool.asked.sure)
         shares = lexical.exact_shares(pool.asked, pool.matched)
         if shares and "symbols" not in self._without:
             scores = fuse.exact_first(scores, shares)
-            channels["exact"] = shares
+            parts["symbols"] = shares
         return [
-            Hit(seq, pool.places[seq].id, score, {name: values.get(seq, 0.0) for name, values in channels.items()})
+            Hit(seq, pool.places[seq].id, score, {name: values.get(seq, 0.0) for name, values in parts.items()})
             for seq, score in scores.items()
             if score > 0
         ]
@@ -157,39 +187,6 @@ class Ranker:
         named = _named(pool.asked.words, speakers)
         asking = 0.0 if "questions" in self._without else 1.0
         return {seq: fuse.weighed(asking * place.asking, place.speaker in named) for seq, place in pool.places.items()}
-
-    def _scores(self, channels: Mapping[str, Mapping[int, float]], sure: float) -> dict[int, float]:
-        """Order by the fusion, and by how much the words of it are certain, how high the first stands."""
-        words = {seq: value / sure for seq, value in channels["words"].items()}
-        means = fuse.summed([words, channels.get("vectors", {})])
-        means = {seq: value / len(channels) for seq, value in means.items()}
-        if self._fusion() == "rrf":
-            ranks = fuse.by_ranks(list(channels.values()))
-            means = fuse.descending(sorted(ranks, key=lambda seq: (-ranks[seq], -seq)), means)
-        elif sure < 1:
-            means = fuse.scaled(fuse.summed(list(channels.values())), max(means.values(), default=0.0))
-        return {seq: fuse.relevance(mean) for seq, mean in means.items()}
-
-    def _nearest(self, tx: Tx, scope: str, question: Question, limit: int) -> list[int]:
-        if question.vector is None or question.space is None:
-            return []
-        near = self._dense.nearest(
-            tx, scope=scope, vector=question.vector, space=question.space.fingerprint, kinds=KINDS, limit=limit
-        )
-        return list(dict.fromkeys(one.item for one in near))
-
-    def _cosines(self, tx: Tx, scope: str, question: Question, seqs: Collection[int]) -> dict[int, float]:
-        """The calibrated cosine of each, of its own text or of the best of its files."""
-        if question.vector is None or question.space is None:
-            return {}
-        best: dict[int, float] = {}
-        for kind in KINDS:
-            found = self._dense.cosines(
-                tx, scope=scope, vector=question.vector, space=question.space.fingerprint, kind=kind, items=seqs
-            )
-            for seq, cosine in found.items():
-                best[seq] = max(best.get(seq, 0.0), fuse.calibrated(cosine, question.space.baseline))
-        return best
 
 
 def _question(query: str | Question) -> Question:

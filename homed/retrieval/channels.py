@@ -1,0 +1,78 @@
+"""What the ranking of events and that of records share: who is looked at closely, and how channels become a score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
+
+from homed.memory.ports import Dense
+from homed.retrieval import fuse
+from homed.retrieval.asking import Question
+from homed.retrieval.fuse import Fusion
+from homed.store.rows import Tx
+
+POOL = 64
+"""The best of each channel that are looked at closely."""
+
+T = TypeVar("T")
+
+
+def enough(
+    read: Callable[[Sequence[int]], Mapping[int, T]], ranked: Sequence[int], wanted: Callable[[T], bool], count: int
+) -> dict[int, T]:
+    """What is read of the first of a ranking, so many that ``count`` of them are wanted, or all."""
+    found: dict[int, T] = {}
+    inside = at = 0
+    step = count + POOL
+    while inside < count and at < len(ranked):
+        more = read(ranked[at : at + step])
+        inside += sum(map(wanted, more.values()))
+        found |= more
+        at += step
+    return found
+
+
+def best(weights: Mapping[int, float]) -> list[int]:
+    """The heaviest first; of equal ones the newest."""
+    return sorted(weights, key=lambda seq: (-weights[seq], -seq))
+
+
+def nearest(tx: Tx, dense: Dense, question: Question, scope: str, kinds: Collection[str], limit: int) -> list[int]:
+    """The nearest of these kinds, each once; nothing where the question has no vector."""
+    if question.vector is None or question.space is None:
+        return []
+    near = dense.nearest(
+        tx, scope=scope, vector=question.vector, space=question.space.fingerprint, kinds=kinds, limit=limit
+    )
+    return list(dict.fromkeys(one.item for one in near))
+
+
+def closeness(
+    tx: Tx, dense: Dense, question: Question, scope: str, kinds: Collection[str], seqs: Collection[int]
+) -> dict[int, float]:
+    """The calibrated cosine of each of these that has a vector, the best of its kinds."""
+    if question.vector is None or question.space is None:
+        return {}
+    found: dict[int, float] = {}
+    for kind in kinds:
+        cosines = dense.cosines(
+            tx, scope=scope, vector=question.vector, space=question.space.fingerprint, kind=kind, items=seqs
+        )
+        for seq, cosine in cosines.items():
+            found[seq] = max(found.get(seq, 0.0), fuse.calibrated(cosine, question.space.baseline))
+    return found
+
+
+def scores(channels: Mapping[str, Mapping[int, float]], fusion: Fusion, sure: float) -> dict[int, float]:
+    """The relevance of each: in the order of the fusion, and the first as high as the channels are certain.
+
+    ``channels`` holds "words", and perhaps "vectors"; ``sure`` see `homed.retrieval.lexical.Asked`.
+    """
+    words = {seq: value / sure for seq, value in channels["words"].items()}
+    means = fuse.summed([words, channels.get("vectors", {})])
+    means = {seq: value / len(channels) for seq, value in means.items()}
+    if fusion == "rrf":
+        means = fuse.descending(best(fuse.by_ranks(list(channels.values()))), means)
+    elif sure < 1:
+        means = fuse.scaled(fuse.summed(list(channels.values())), max(means.values(), default=0.0))
+    return {seq: fuse.relevance(mean) for seq, mean in means.items()}

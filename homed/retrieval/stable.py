@@ -1,0 +1,121 @@
+"""Ranking of the stable layer: facts, summaries and capsules by words and vectors, entities by vectors alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from homed.memory.ports import Dense
+from homed.retrieval import channels, fuse, lexical
+from homed.retrieval.asking import Question
+from homed.retrieval.channels import POOL
+from homed.retrieval.fuse import Fusion
+from homed.store.rows import Tx, dumps
+
+KINDS = ("summary", "fact", "capsule")
+
+CHARACTERS = 4
+"""Of a token, about."""
+
+DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which records: ``kinds`` of summary, fact and capsule; of the ``project``'s own only this one's."""
+
+    scope: str
+    kinds: frozenset[str]
+    now: float
+    project: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A record or an entity and its relevance, 0..1; ``parts`` what each channel gave to it."""
+
+    seq: int
+    id: str
+    score: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """What of a record counts beside its words."""
+
+    id: str
+    tokens: int
+    importance: int
+    cited: int
+    updated_at: float
+
+
+def records(tx: Tx, dense: Dense, question: Question, wanted: Wanted, *, limit: int, fusion: Fusion) -> list[Ranked]:
+    """The records that hold and that the question is about, best first; of equal ones the newest.
+
+    What was superseded, archived, hidden or put in quarantine is no longer one that holds.  How important a record is,
+    how often it was cited and how new it is weigh a little, but never more than an exact symbol does.
+    """
+
+    def read(seqs: Sequence[int]) -> dict[int, _Standing]:
+        return _standing(tx, wanted, seqs)
+
+    asked = lexical.ask(tx, scope=wanted.scope, query=question.text, source=lexical.RECORDS)
+    matched = lexical.candidates(tx, asked)
+    most = max(POOL, limit)
+    pool: dict[int, _Standing] = {}
+    for ranking in (
+        channels.best(lexical.weights(matched)),
+        channels.nearest(tx, dense, question, wanted.scope, ("record",), most + POOL),
+    ):
+        pool |= channels.enough(read, ranking, lambda _: True, most)
+    filled = lexical.filled(tx, asked, matched, pool)
+    parts = {"words": lexical.coverage(asked, filled, {seq: one.tokens for seq, one in pool.items()})}
+    near = channels.closeness(tx, dense, question, wanted.scope, ("record",), pool)
+    if near:
+        parts["vectors"] = parts["words"] | near
+    weighed = {
+        name: {seq: value * _prior(pool[seq], wanted.now) for seq, value in values.items()}
+        for name, values in parts.items()
+    }
+    found = channels.scores(weighed, fusion, asked.sure)
+    shares = lexical.exact_shares(asked, filled)
+    found = fuse.exact_first(found, shares) if shares else found
+    ranked = sorted(found, key=lambda seq: (-found[seq], -pool[seq].updated_at, pool[seq].id))
+    return [
+        Ranked(seq, pool[seq].id, found[seq], {name: values.get(seq, 0.0) for name, values in parts.items()})
+        for seq in ranked[:limit]
+        if found[seq] > 0
+    ]
+
+
+def entities(tx: Tx, dense: Dense, question: Question, scope: str, *, limit: int) -> list[Ranked]:
+    """The entities whose names are nearest to the question, with their calibrated cosines."""
+    near = channels.nearest(tx, dense, question, scope, ("entity",), limit)
+    close = channels.closeness(tx, dense, question, scope, ("entity",), near)
+    ids: dict[int, str] = dict(
+        tx.all(
+            "SELECT seq, id FROM entities WHERE seq IN (SELECT value FROM json_each(?)) AND +scope = ?",
+            (dumps(near), scope),
+        )
+    )
+    return [Ranked(seq, ids[seq], close[seq], {"vectors": close[seq]}) for seq in near if seq in ids and seq in close]
+
+
+def _standing(tx: Tx, wanted: Wanted, seqs: Collection[int]) -> dict[int, _Standing]:
+    rows = tx.all(
+        "SELECT seq, id, length(title) + length(text), importance, cited, updated_at FROM records"
+        " WHERE seq IN (SELECT value FROM json_each(?1)) AND +scope = ?2 AND +status = 'active'"
+        " AND +record IN (SELECT value FROM json_each(?3)) AND (+reach = 'user' OR project = ?4)",
+        (dumps(list(seqs)), wanted.scope, dumps(sorted(wanted.kinds)), wanted.project),
+    )
+    return {seq: _Standing(id_, length // CHARACTERS, *more) for seq, id_, length, *more in rows}
+
+
+def _prior(one: _Standing, now: float) -> float:
+    """As the evidence memory has it: 3 % a step of importance, 5 % a doubling of citations, 10 % for what is new."""
+    age = max(0.0, now - one.updated_at) / DAY
+    cited = 1 + min(0.15, 0.05 * math.log2(1 + one.cited))
+    return (1 + 0.03 * (one.importance - 5)) * cited * (1 + 0.10 * 2 ** (-age / 30))
