@@ -83,6 +83,8 @@ class DistilPorts:
     reader: ReaderPort
     rules: Rules
     failpoints: Failpoints
+    stored: Callable[[], None] = lambda: None
+    """Called when something was made: it has no vector yet."""
 
 
 def distil(ports: DistilPorts) -> Job:
@@ -163,10 +165,12 @@ class _Distilling:
     # -- keeping ---------------------------------------------------------------------------------------------------
 
     async def _keep(self, pieces: Sequence[Piece], extracted: Extracted) -> None:
-        rule, points = self._rule(), self.ports.failpoints
+        ports, rule, points = self.ports, self._rule(), self.ports.failpoints
         stored: Stored = await self.ports.store.write(lambda tx: store(tx, pieces, extracted, rule, points))
         points.reach("distil.done")
         self.run.made(stored.made)
+        if stored.made:
+            ports.stored()
         for gate, count in stored.drops.items():
             self.run.dropped(gate, count)
         if "changed" in stored.drops:

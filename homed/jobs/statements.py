@@ -6,6 +6,7 @@ Soon after it was said, also while it is still in the window: it costs next to n
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from homed.clock import WallClock
@@ -33,6 +34,8 @@ class StatementPorts:
     reader: ReaderPort
     rules: Rules
     wall: WallClock
+    stored: Callable[[], None] = lambda: None
+    """Called when something was made: it has no vector yet."""
 
 
 def statements(ports: StatementPorts) -> Job:
@@ -68,5 +71,7 @@ async def _one(ports: StatementPorts, run: Run, message: Unread) -> None:
 
     made, drops = await ports.store.write(write)
     run.made(made)
+    if made:
+        ports.stored()
     for gate, count in drops.items():
         run.dropped(gate, count)

@@ -18,6 +18,7 @@ from homed.memory.evidence import Evidence, Pointer
 from homed.memory.facts import Put
 from homed.memory.newfact import NewFact
 from homed.memory.records import EventKind
+from homed.retrieval import index
 from homed.store.rows import Tx, dumps
 
 
@@ -79,6 +80,8 @@ def store(tx: Tx, pieces: Sequence[Piece], extracted: Extracted, rule: Rule, fai
         made += not why
         drops[why] += bool(why)
     drops.pop("", None)
+    if extracted.summaries:
+        index.catch_up(tx)
     for piece in pieces:
         cooling.cover(tx, piece.fresh, extracted.by)
     failpoints.reach("distil.writing")
@@ -89,6 +92,7 @@ def store(tx: Tx, pieces: Sequence[Piece], extracted: Extracted, rule: Rule, fai
 def put_all(tx: Tx, found: Sequence[Found], at: float) -> tuple[int, Counter[str]]:
     """Have these statements stored; how many are facts now, and at which gates the others stayed."""
     drops = Counter(_gate(facts.put(tx, one.fact, one.evidence, at=at)) for one in found)
+    index.catch_up(tx)
     return drops.pop("", 0), drops
 
 
