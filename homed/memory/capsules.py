@@ -1,0 +1,143 @@
+"""Capsules in their table: one of each matter, continued rather than written again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from homed.memory import dedupe, evidence, stable, tombstones
+from homed.memory.blocked import secret_in
+from homed.memory.evidence import Evidence
+from homed.memory.facts import Put
+from homed.memory.normal import normal
+from homed.memory.stable import KINDS, LONGEST, Record
+from homed.store.rows import SqlValue, Tx, dumps
+
+SAME_TITLE = 0.6
+"""Jaccard index of the words of two titles from which on they name one matter."""
+
+LONGEST_TITLE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class NewCapsule:
+    """A whole that has parts: a profile, a project's state, a thread, open loops.
+
+    ``id``: of the capsule it continues, where that is known; ``members``: ids of records it is made of.
+    """
+
+    scope: str
+    kind: str
+    title: str
+    text: str
+    id: str = ""
+    reach: str = "user"
+    project: str = ""
+    observer: str = ""
+    observed: str = ""
+    importance: int = 5
+    tags: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    untrusted: bool = False
+    origin: str = "auto"
+    extractor: str = "model"
+
+
+def put_capsule(tx: Tx, new: NewCapsule, evidence_: Sequence[Evidence] = (), *, at: float) -> Put:
+    """Store a capsule, or continue the one that is of the same matter: the id, the title, or nearly the title.
+
+    Refused as facts are: ``invalid``, ``evidence``, ``forgotten``, ``secret:KIND``.
+    """
+    title, text = " ".join(new.title.split())[:LONGEST_TITLE], new.text.strip()
+    if new.kind not in KINDS["capsule"] or not text or not title or len(text) > LONGEST["capsule"]:
+        return Put("", "refused", "invalid")
+    if secret := secret_in(text) or secret_in(title):
+        return Put("", "refused", f"secret:{secret}")
+    pieces, drops = evidence.usable(tx, new.scope, evidence_)
+    if new.origin == "auto" and not pieces:
+        return Put("", "refused", "forgotten" if drops.get("forgotten") else "evidence", drops=drops)
+    if new.origin == "manual":
+        tombstones.lift(tx, new.scope, text)
+    elif tombstones.buried(tx, new.scope, text):
+        return Put("", "refused", "forgotten", drops=drops)
+    known = _same_matter(tx, new, title)
+    if known is None:
+        record, outcome, evicted = (
+            _insert(tx, new, title, text, at),
+            "new",
+            stable.evict(tx, new.scope, "capsule", at=at),
+        )
+    else:
+        record, outcome, evicted = known.id, _continue(tx, known, new, (title, text), at), []
+    evidence.add(tx, record, pieces, at=at)
+    tx.many(
+        "INSERT OR IGNORE INTO members (capsule, record) SELECT ?, id FROM records WHERE id = ? AND scope = ?",
+        [(record, member, new.scope) for member in new.members],
+    )
+    if outcome == "new":
+        return Put(record, "new", drops=drops, evicted=tuple(evicted))
+    return Put(record, "improved" if outcome == "improved" else "same", drops=drops)
+
+
+def near(tx: Tx, scope: str, *, limit: int = 8) -> list[Record]:
+    """Capsules to show a model that may continue them: the last changed."""
+    return stable.select(
+        tx,
+        "scope = ? AND record = 'capsule' AND status = 'active' ORDER BY updated_at DESC, seq DESC LIMIT ?",
+        (scope, limit),
+    )
+
+
+def _same_matter(tx: Tx, new: NewCapsule, title: str) -> Record | None:
+    pool = stable.select(
+        tx,
+        "scope = ? AND record = 'capsule' AND status = 'active' AND reach = ? AND project = ? AND observer = ?"
+        " AND observed = ? ORDER BY updated_at DESC, seq DESC",
+        (new.scope, new.reach, new.project, new.observer, new.observed),
+    )
+    named = next((record for record in pool if new.id and new.id in (record.id, record.shown_id)), None)
+    if named is not None:
+        return named
+    alike = [record for record in pool if record.kind == new.kind]
+    equal = next((record for record in alike if normal(record.title) == normal(title)), None)
+    if equal is not None:
+        return equal
+    best = max(alike, key=lambda record: dedupe.similarity(record.title, title), default=None)
+    if best is None or dedupe.similarity(best.title, title) < SAME_TITLE:
+        return None
+    return None if dedupe.differing(best.title, title) in ("number", "date", "name") else best
+
+
+def _insert(tx: Tx, new: NewCapsule, title: str, text: str, at: float) -> str:
+    return stable.insert(
+        tx,
+        {
+            "scope": new.scope, "record": "capsule", "kind": new.kind, "title": title, "text": text,
+            "key": dedupe.key(text), "reach": new.reach, "project": new.project, "observer": new.observer,
+            "observed": new.observed, "tags": dumps(list(new.tags)[: stable.TAGS]),
+            "importance": _bounded(new.importance),
+            "untrusted": int(new.untrusted), "origin": new.origin, "extractor": new.extractor,
+        },
+        at=at,
+    )  # fmt: skip
+
+
+def _continue(tx: Tx, known: Record, new: NewCapsule, said: tuple[str, str], at: float) -> str:
+    title, text = said
+    if new.untrusted and not known.untrusted:
+        return "same"
+    if known.origin == "manual" and new.origin == "auto":
+        return "same"  # what a person wrote is theirs to change
+    if known.text == text:
+        stable.update(tx, known.id, {"importance": max(known.importance, _bounded(new.importance))}, at=at)
+        return "same"
+    values: dict[str, SqlValue] = {
+        "title": title, "text": text, "key": dedupe.key(text), "importance": _bounded(new.importance), "recheck": 0,
+        "untrusted": int(known.untrusted or new.untrusted),
+    }  # fmt: skip
+    stable.revise(tx, known, values, why=new.extractor, at=at)
+    return "improved"
+
+
+def _bounded(importance: int) -> int:
+    return min(10, max(1, importance))
