@@ -145,6 +145,8 @@ class RemoteEmbedder:
 
     async def _exchange(self, texts: Sequence[str]) -> tuple[int, Mapping[str, str], bytes]:
         endpoint = self._endpoint
+        if not urlsplit(endpoint.base_url).hostname or urlsplit(endpoint.base_url).scheme not in ("http", "https"):
+            raise httpx2.UnsupportedProtocol("http or https is wanted")
         if not (endpoint.key.isascii() and endpoint.key.isprintable()) or " " in endpoint.key:
             raise EmbedFailed("The embedding API key holds characters that no key has.", hint=_KEY_HINT, lasting=True)
         asked: dict[str, object] = {

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 DIMS = 1024
 """Places.  A message has some 60 features: with fewer, strangers meet in them; with more, rows grow for nothing."""
 
-BASELINE = 0.02
-"""Median cosine of a question and a text that has nothing to do with it: chance and shared endings."""
+BASELINE = 0.01
+"""Median cosine of a question and a text that has nothing to do with it: chance and shared letters."""
 
 RELEASE = 1
 """Of the features and their weights; another number is another space."""
 
-GRAM = 4
+GRAM = 3
 GRAM_SHARE = 0.35
 """Weight of one of a word's character n-grams against the word itself: enough to find it misspelt or inflected in a
 way that stems do not know, too little to make two words with one ending alike."""
@@ -88,7 +88,7 @@ def _features(terms: Counter[str]) -> Iterator[tuple[str, float]]:
     for term, times in terms.items():
         weight = (1 + math.log(times)) * _says(term)
         yield term, weight
-        if len(term) > GRAM and term.isalpha():
+        if len(term) > GRAM and term.isalpha() and not words.is_pair(term):
             marked = f"^{term}$"
             grams = [marked[at : at + GRAM] for at in range(len(marked) - GRAM + 1)]
             share = weight * GRAM_SHARE / math.sqrt(len(grams))

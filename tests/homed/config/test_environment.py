@@ -78,3 +78,11 @@ def test_a_child_inherits_no_secret() -> None:
         "PYTHONPATH": "/evil", "SSH_AUTH_SOCK": "/a",
     }  # fmt: skip
     assert set(child_environment(env)) == {"PATH", "HOME", "LANG", "LC_ALL", "TZ", "XDG_RUNTIME_DIR", "TERM"}
+
+
+def test_the_key_of_another_memory_is_taken_over_unless_ours_is_set(tmp_path: Path) -> None:
+    key, name = "core.memory.embedding_api_key", "HOMED__CORE__MEMORY__EMBEDDING_API_KEY"
+    env = {"DSH_HOLO_EMBEDDING_API_KEY": "theirs"}
+    found = read_environment(tmp_path / "none", env=env).overrides[key]
+    assert (found.value, found.place) == ("theirs", "environment variable DSH_HOLO_EMBEDDING_API_KEY")
+    assert read_environment(tmp_path / "none", env={**env, name: "ours"}).overrides[key].value == "ours"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from homed.config.secrets import Secrets
+from homed.config.secrets import Secrets, key_of
 from homed.errors import ConfigError, Conflict, StorageError
 
 
@@ -75,3 +75,26 @@ def test_a_repr_shows_no_value(tmp_path: Path) -> None:
     secrets = Secrets(tmp_path / "secrets.json", {"a": "sk-1"})
     assert "sk-1" not in repr(secrets)
     assert secrets.known() == ["sk-1"]
+
+
+def test_a_key_file_is_its_first_line_and_must_be_private(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("  sk-first \nsecond\n")
+    file.chmod(0o640)
+    with pytest.raises(ConfigError, match="can be read by others") as caught:
+        key_of(str(file))
+    assert f"chmod 600 {file}" in caught.value.hint
+    assert "sk-first" not in str(caught.value)
+    file.chmod(0o600)
+    assert key_of(str(file)) == "sk-first"
+    assert key_of("") == ""
+
+
+def test_a_key_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        key_of(str(tmp_path / "nothing"))
+    file = tmp_path / "key"
+    file.write_bytes(b"\xff\xfe\x00")
+    file.chmod(0o600)
+    with pytest.raises(ConfigError, match="holds no text"):
+        key_of(str(file))
