@@ -195,9 +195,9 @@ class Forgetting:
         names = await self._remove(request, gone)
         ports.failpoints.reach("forget.removed")
         await self.wipe(gone)
+        await self._close(request)
         ports.failpoints.reach("forget.wiped")
-        everything = resumed and not request.target.startswith("hash:")
-        emptied = await proof.emptied(ports.store, None if everything else ())
+        emptied = await proof.emptied(ports.store, None if resumed else ())
         sought = needles.of_texts(gone.texts, names=names)
         self._tell(request, "searching", gone)
         found, scrubbed, lines, said, problem = await proof.look(ports.search, ports.store, ports.data, sought)
@@ -212,7 +212,7 @@ class Forgetting:
             id=request.id, kind=request.kind, removed=counts, sentences=len(sought.sentences), short=sought.short,
             left_out=sought.left_out + (not gone.whole), files=found.files, bytes=found.bytes,
             scrubbed=scrubbed + (emptied or 0), log_lines=lines, found=found.by_file, said=said, unread=found.unread,
-            copies=await trio.to_thread.run_sync(proof.copies, ports.data), resumed=everything, problem=problem,
+            copies=await trio.to_thread.run_sync(proof.copies, ports.data), resumed=resumed, problem=problem,
             ms=round(1000 * (trio.current_time() - begun)),
         )  # fmt: skip
 
@@ -291,7 +291,7 @@ class Forgetting:
 
     async def _peer(self, request: Request, gone: Gone) -> list[str]:
         store = self._ports.store
-        peer = await store.read(lambda tx: forgets.peer_of(tx, request))
+        peer = await store.write(lambda tx: forgets.peer_of(tx, request))
         if not peer:
             return []
         names = await store.read(lambda tx: forget_peer.names(tx, peer))
@@ -308,6 +308,17 @@ class Forgetting:
             pass
         await self._piece(request, gone, lambda tx: forget_peer.remove_traces(tx, peer))
         return names
+
+    async def _close(self, request: Request) -> None:
+        """Once the indexes are done: what is named by a peer's own scope, and the name in the wish."""
+
+        def write(tx: Tx) -> None:
+            if peer := forgets.peer_of(tx, request):
+                forget_peer.remove_scopes(tx, peer)
+                forgets.disguise(tx, request)
+
+        if request.kind == "peer":
+            await self._ports.store.write(write)
 
     async def _thread(self, request: Request, gone: Gone) -> list[str]:
         await self._whole_thread(request, gone, request.target)

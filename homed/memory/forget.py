@@ -7,7 +7,7 @@ files, the log, free places of pages) is the job's, ``homed.jobs.forget``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from homed.memory import entities, rests, stable, tombstones
@@ -88,7 +88,8 @@ def remove_events(tx: Tx, ids: Collection[str], *, at: float, buried: bool = Tru
     What was asked and answered loses their words; a turn none of whose events are left loses its records.
     """
     gone = Gone()
-    rows = tx.all(f"SELECT id, scope, turn, kind, text, data, words FROM events WHERE id IN {_AMONG}", (dumps(sorted(ids)),))
+    columns = "id, scope, turn, kind, text, data, words"
+    rows = tx.all(f"SELECT {columns} FROM events WHERE id IN {_AMONG}", (dumps(sorted(ids)),))
     if not rows:
         return gone
     among = dumps([row[0] for row in rows])
@@ -169,8 +170,11 @@ def _unrest(tx: Tx, ids: Sequence[str], gone: Gone, at: float) -> None:
         lost.setdefault(record, []).append(excerpt or text)
     found = stable.select(tx, f"id IN {_AMONG}", (dumps(sorted(lost)),))
     doomed = [record for record in found if not _stands(tx, record, lost[record.id], ids)]
-    _remove_records(tx, doomed, gone, at, buried=True)
-    _reopen(tx, doomed, ids)
+    resting = {record.id: left for record in doomed if (left := _others(tx, record.id, ids))}
+    _remove_records(tx, [record for record in doomed if record.id not in resting], gone, at, buried=True)
+    # what is left may say some of it all the same: it is gone through again
+    _remove_records(tx, [record for record in doomed if record.id in resting], gone, at, buried=False)
+    _reopen(tx, {event for left in resting.values() for event in left})
     tx.execute(f"DELETE FROM evidence WHERE event IN {_AMONG}", (among,))  # its trigger: what they said before goes
     gone.counts["evidence"] += tx.changes()
     tx.execute(
@@ -179,6 +183,14 @@ def _unrest(tx: Tx, ids: Sequence[str], gone: Gone, at: float) -> None:
         (dumps(sorted(lost)),),
     )
     gone.counts["rechecked"] += tx.changes()
+
+
+def _others(tx: Tx, record: str, ids: Collection[str]) -> list[str]:
+    """Events that a record rests on besides these."""
+    rows = tx.all(
+        f"SELECT DISTINCT event FROM evidence WHERE record = ? AND event NOT IN {_AMONG}", (record, dumps(sorted(ids)))
+    )
+    return [str(event) for (event,) in rows]
 
 
 def _stands(tx: Tx, record: Record, lost: Sequence[str], ids: Collection[str]) -> bool:
@@ -284,14 +296,9 @@ def _drop_merged(tx: Tx, entity: str, gone: Gone) -> None:
     gone.counts["merged"] += tx.changes()
 
 
-def _reopen(tx: Tx, doomed: Iterable[Record], ids: Collection[str]) -> None:
-    """Of a turn whose summary went, what is left is summed up again."""
-    turns = f"SELECT DISTINCT turn FROM events WHERE turn <> '' AND id IN {_AMONG}"
-    if any(record.record == "summary" for record in doomed):
-        tx.execute(
-            f"UPDATE events SET pass = '' WHERE pass <> '' AND turn IN ({turns}) AND id NOT IN {_AMONG}",
-            (dumps(sorted(ids)), dumps(sorted(ids))),
-        )
+def _reopen(tx: Tx, events: Collection[str]) -> None:
+    """Something is to be made of these anew."""
+    tx.execute(f"UPDATE events SET pass = '' WHERE pass <> '' AND id IN {_AMONG}", (dumps(sorted(events)),))
 
 
 # -- what was asked and answered ---------------------------------------------------------------------------------------

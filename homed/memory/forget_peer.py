@@ -14,8 +14,6 @@ PAGE = 5000
 """Events looked at by one read."""
 
 _AMONG = "(SELECT value FROM json_each(?))"
-_OWN = ("guest:", "trusted:")
-"""Scopes of one peer's alone begin so; the peer follows."""
 
 
 def known(tx: Tx, peer: str) -> bool:
@@ -32,7 +30,7 @@ def everybody(tx: Tx) -> list[str]:
 
 def threads(tx: Tx, peer: str) -> list[str]:
     """Conversations of theirs alone: nobody else's words are in them."""
-    rows = tx.all("SELECT id FROM threads WHERE scope IN (?, ?) ORDER BY id", tuple(f"{begin}{peer}" for begin in _OWN))
+    rows = tx.all("SELECT id FROM threads WHERE scope IN (?, ?) ORDER BY id", _scopes(peer))
     return [str(thread) for (thread,) in rows]
 
 
@@ -51,8 +49,11 @@ def events(tx: Tx, peer: str, *, after: int, upto: int) -> tuple[list[str], int]
 
 
 def records(tx: Tx, peer: str) -> list[str]:
-    """What was derived about them, or seen through their eyes."""
-    return [str(id_) for (id_,) in tx.all("SELECT id FROM records WHERE observer = ?1 OR observed = ?1", (peer,))]
+    """What was derived about them, or seen through their eyes, and all of scopes of theirs alone."""
+    rows = tx.all(
+        "SELECT id FROM records WHERE observer = ?1 OR observed = ?1 OR scope IN (?2, ?3)", (peer, *_scopes(peer))
+    )
+    return [str(id_) for (id_,) in rows]
 
 
 def names(tx: Tx, peer: str) -> list[str]:
@@ -88,14 +89,24 @@ def remove_traces(tx: Tx, peer: str) -> Gone:
     """Every other row that names them; the events, records and conversations are gone before."""
     gone = Gone()
     gone.note(*names(tx, peer))
-    for entity, scope in tx.all("SELECT entity, scope FROM entity_names WHERE key = ?", (f"@{peer}",)):
+    mine = "SELECT entity FROM entity_names WHERE key = ? UNION SELECT id FROM entities WHERE scope IN (?, ?)"
+    for (entity,) in tx.all(mine, (f"@{peer}", *_scopes(peer))):
         gone.add(forget.remove_entity(tx, entity))
-        gone.scopes.add(scope)
     for table, column in _ROWS:
         tx.execute(f"DELETE FROM {table} WHERE {column} = ?", (peer,))
         gone.counts[table] += tx.changes()
     tx.execute("UPDATE events SET peer = '' WHERE peer = ? AND kind <> 'user'", (peer,))
     return gone
+
+
+def remove_scopes(tx: Tx, peer: str) -> None:
+    """What is kept by scope, since one of theirs alone is named by them.  Last, once the indexes are done."""
+    for table in ("word_counts", "record_counts", "tombstones", "vector_drops", "merges", "merged"):
+        tx.execute(f"DELETE FROM {table} WHERE scope IN (?, ?)", _scopes(peer))
+
+
+def _scopes(peer: str) -> tuple[str, str]:
+    return f"guest:{peer}", f"trusted:{peer}"
 
 
 _ROWS = (("uploads", "peer"), ("logins", "peer"), ("api_keys", "peer"), ("rules", "peer"), ("peers", "id"))

@@ -125,14 +125,21 @@ def count(tx: Tx, request: Request, counts: Mapping[str, int]) -> None:
     tx.execute("UPDATE forgets SET counts = ? WHERE id = ?", (dumps(total), request.id))
 
 
+def disguise(tx: Tx, request: Request) -> None:
+    """Of a peer who is gone nothing but a hash stays here."""
+    tx.execute("UPDATE forgets SET target = ? WHERE id = ?", (hashed(tx, request.target), request.id))
+
+
 def done(tx: Tx, request: Request, *, at: float) -> None:
     """All of it is gone; the row stays, so that a backup of before is made to forget it too."""
-    target = hashed(tx, request.target) if request.kind == "peer" else request.target
-    tx.execute("UPDATE forgets SET done_at = ?, target = ? WHERE id = ?", (at, target, request.id))
+    tx.execute("UPDATE forgets SET done_at = ? WHERE id = ?", (at, request.id))
 
 
 def peer_of(tx: Tx, request: Request) -> str:
-    """Whom a request is about that came with a backup and names its peer by a hash; '' when nobody here is that."""
+    """Whom a request is about that came with a backup and names its peer by a hash; '' when nobody here is that.
+
+    In a writing transaction: the key of the hashes may have to be made.
+    """
     if not request.target.startswith(_HASHED):
         return request.target
     return next((peer for peer in forget_peer.everybody(tx) if hashed(tx, peer) == request.target), "")
