@@ -87,10 +87,18 @@ def test_without_a_kill_every_turn_is_asked_about_once(tmp_path: Path, children:
 
 @pytest.mark.kill
 @pytest.mark.parametrize(
-    "name", ["memory.before_sink", "memory.peeked", "distil.asked", "distil.writing", "distil.done"]
+    ("name", "nth"),
+    [
+        ("memory.before_sink", 1),
+        ("memory.peeked", 1),
+        ("distil.asked", 1),
+        ("distil.writing", 1),
+        ("distil.writing", 3),
+        ("distil.done", 3),
+    ],
 )
-def test_killed_at_each_point_it_goes_on(tmp_path: Path, children: Zygote, name: str) -> None:
-    assert children.run(order(tmp_path, name, 1)) == Zygote.KILLED
+def test_killed_at_each_point_it_goes_on(tmp_path: Path, children: Zygote, name: str, nth: int) -> None:
+    assert children.run(order(tmp_path, name, nth)) == Zygote.KILLED
     sound(tmp_path)
     assert children.run(order(tmp_path)) == 0
     whole(tmp_path)
