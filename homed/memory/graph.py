@@ -33,7 +33,7 @@ _HOLDS = "record = 'fact' AND status = 'active'"
 
 @dataclass(frozen=True, slots=True)
 class BlockNode:
-    """A piece of media that an event brought which is evidence of a fact; ``words``: found in it or said of it."""
+    """A piece of media that an event brought which is evidence of a fact; ``words``: found in the files of its message."""
 
     id: str
     event: str
@@ -109,7 +109,7 @@ def facts_of(tx: Tx, scope: str, ids: Collection[str], *, limit: int = MOST_FACT
 def blocks_of(tx: Tx, scope: str, records: Collection[str], *, limit: int = MOST_BLOCKS) -> tuple[BlockNode, ...]:
     """Media of the events that these records rest on, newest first."""
     rows = tx.all(
-        "SELECT b.id, b.event, b.name, b.media_type, b.words FROM blocks b JOIN events e ON e.id = b.event"
+        "SELECT b.id, b.event, b.name, b.media_type, e.words FROM blocks b JOIN events e ON e.id = b.event"
         " WHERE e.scope = ? AND e.no_memory = 0 AND b.event IN (SELECT event FROM evidence WHERE record IN"
         " (SELECT value FROM json_each(?))) ORDER BY e.seq DESC, b.place LIMIT ?",
         (scope, dumps(sorted(records)), limit),
