@@ -15,16 +15,20 @@ import trio
 from homed.agent.cleaning import cleaned
 from homed.agent.conversations import Conversations
 from homed.agent.uploads import Uploads
-from homed.config.definitions import BACKUPS_KEPT, NIGHT_HOUR, TIME_ZONE
+from homed.config.definitions import BACKUPS_KEPT, FUSION, NIGHT_HOUR, TIME_ZONE
 from homed.config.environment import child_environment
 from homed.config.zone import system_zone, zone_named
 from homed.jobs import upkeep
 from homed.jobs.due import Nightly
 from homed.jobs.every import Jobs
 from homed.jobs.eyes import Eyes
+from homed.jobs.forget import ForgetPorts, Forgetting
 from homed.jobs.job import Job, JobPorts
+from homed.jobs.searching import InChild
 from homed.jobs.seeing import SeeingPorts, seeing
 from homed.lifecycle import House
+from homed.memory.forgets import dropped_scopes
+from homed.retrieval import fuse
 from homed.retrieval.dense import DenseIndex, DensePorts, open_dense
 from homed.retrieval.embed.current import CurrentEmbedder, bring_up, embed_ports, open_embedder
 from homed.retrieval.rank import Ranker
@@ -50,6 +54,22 @@ class Engine:
         )  # fmt: skip
         made = [upkeep.prune(conversations.sinking), seeing(self._eyes(uploads)), *self._nightly()]
         return Jobs(ports, house.bus, made)
+
+    def forgetting(self, conversations: Conversations, uploads: Uploads) -> Forgetting:
+        """Forgets on a person's wish; works while its ``run`` does."""
+        house, paths = self.house, self.house.paths
+        return Forgetting(
+            ForgetPorts(
+                store=house.store, data=paths.data, collect=uploads.collect, delete_thread=conversations.forget,
+                search=InChild(paths.data, child_environment(), f"{paths.family}:search"), bus=house.bus,
+                forget_vectors=self.forget_vectors, wall=house.wall, failpoints=house.failpoints,
+            )
+        )  # fmt: skip
+
+    async def forget_vectors(self) -> None:
+        """Returns once no file beside the database holds a vector any more that was deleted before."""
+        for scope in await self.house.store.read(dropped_scopes):
+            await self.dense.forget_now(scope)
 
     def _eyes(self, uploads: Uploads) -> SeeingPorts:
         house, paths = self.house, self.house.paths
@@ -81,7 +101,7 @@ async def open_engine(house: House) -> AsyncIterator[Engine]:
     async with open_embedder(embedding) as embedder, trio.open_nursery() as nursery:
         nursery.start_soon(bring_up, embedder, house.facilities)
         async with open_dense(dense_ports(house, embedder), house.facilities) as dense:
-            ranker = Ranker(lambda: embedder.current, dense)
+            ranker = Ranker(lambda: embedder.current, dense, lambda: fuse.fusion_named(house.settings.str(FUSION)))
             yield Engine(house=house, embedder=embedder, dense=dense, ranker=ranker)
         nursery.cancel_scope.cancel()
 

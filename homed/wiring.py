@@ -76,11 +76,14 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
                 rules=rules, tokens=tokens, redactor=redactor, wall=wall, failpoints=house.failpoints,
                 builtins=builtin_tools(store, house.host.registry, wall, house.failpoints, media, remembered),
                 media=media, ranker=engine.ranker, explicit=remembered.explicit, stored=engine.dense.wake,
+                erased=engine.forget_vectors,
             ),
             uploads,
         )  # fmt: skip
         jobs = engine.jobs(conversations, uploads)
         slow.start_soon(jobs.run)
+        forgetting = engine.forgetting(conversations, uploads)
+        slow.start_soon(forgetting.run)
         overview = Overview(
             data=house.paths.data, safe=house.safe, started_at=wall(), host=house.host, sources=sources,
             conversations=conversations, store=store,

@@ -320,6 +320,10 @@ class Conversations:
         await self._intake()
         return await self._deletion.delete(who, thread)
 
+    async def forget(self, thread: str) -> None:
+        """Remove any thread, as ``delete`` does: for ``homed.jobs.forget``."""
+        await self._deletion.delete(None, thread)
+
     # -- questions -------------------------------------------------------------------------------------------------
 
     def approvals(self, who: Identity) -> list[dict[str, object]]:

@@ -19,9 +19,9 @@ from homed.agent.archive import visible
 from homed.agent.lanes import Lanes
 from homed.agent.ports import AgentPorts
 from homed.agent.views import ending_view
-from homed.errors import HomedError, StorageError, Unavailable
+from homed.errors import HomedError, NotFound, StorageError, Unavailable
 from homed.identity.roles import Identity
-from homed.memory import removal
+from homed.memory import removal, threads
 from homed.memory.records import Input, InputState, Outcome, Thread
 from homed.retrieval import index
 from homed.store.rows import Tx
@@ -87,14 +87,16 @@ class Deletion:
                 wait.error = wait.error or self._stopping()
                 wait.done.set()
 
-    async def delete(self, who: Identity, thread: str) -> dict[str, object]:
+    async def delete(self, who: Identity | None, thread: str) -> dict[str, object]:
         """Remove a thread with everything that was said in it; ``{events, files}``, how many of each are gone.
+
+        ``who``: only one that this peer may see; None: any, for whoever forgets on this machine's owner's behalf.
 
         Raises NotFound, Unavailable when its turn does not end in time (then nothing is deleted), StorageError.
         Cancelled before it is hidden: nothing is deleted, but its turn is stopped.  Cancelled later: it is removed all
         the same.
         """
-        await self._ports.store.read(lambda tx: visible(tx, who, thread))
+        await self._ports.store.read(lambda tx: _found(tx, who, thread))
         with ExitStack() as stack:
             with self._lanes.shut(thread) as quiet:
                 with trio.move_on_after(STOP_LIMIT) as limit:
@@ -131,9 +133,9 @@ class Deletion:
         finally:
             del self._waits[thread]
 
-    async def _hide(self, who: Identity, thread: str) -> None:
+    async def _hide(self, who: Identity | None, thread: str) -> None:
         def write(tx: Tx) -> Thread:
-            found = visible(tx, who, thread)
+            found = _found(tx, who, thread)
             removal.hide(tx, thread)
             return found
 
@@ -178,6 +180,7 @@ class Deletion:
                 pass  # with each piece: its text is kept until then
         while await store.write(index.erase) or await store.write(index.tidy):
             pass
+        await self._ports.erased()
         if not await store.empty_log():
             log.warning("a deleted conversation may stand in the database's log until the next checkpoint")
         await self._collect()
@@ -191,3 +194,10 @@ class Deletion:
         data = {"phase": "end", "input": input_.id, **ending_view(outcome)}
         self._ports.bus.post(notices.TURN, thread=input_.thread, turn=input_.turn, scope=input_.scope, data=data)
         self._waiters.wake(input_.id, replace(input_, state=InputState.STOPPED, outcome=outcome))
+
+
+def _found(tx: Tx, who: Identity | None, thread: str) -> Thread:
+    found = visible(tx, who, thread) if who is not None else threads.get(tx, thread)
+    if found is None or not found.scope:
+        raise NotFound(f"There is no thread {thread}.", hint="It may have been removed.")
+    return found

@@ -7,6 +7,8 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import trio
+
 from homed.agent.attached import Attached, NoMedia
 from homed.agent.explicit import Explicit
 from homed.clock import WallClock, system_wall_clock
@@ -214,3 +216,5 @@ class AgentPorts:
     explicit: Explicit = field(default_factory=Explicit)
     stored: Callable[[], object] = lambda: None
     """Called after each commit that may have stored what is to have a vector; never waits."""
+    erased: Callable[[], Awaitable[object]] = trio.lowlevel.checkpoint
+    """Called once events are deleted: what was made of them leaves files beside the database, too."""

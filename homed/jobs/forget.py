@@ -66,8 +66,8 @@ class ForgetPorts:
     """What it works with.
 
     ``erasers``: each takes some of what is left of deleted rows out of an index (``index.erase``, …); called with one
-    transaction each until it returns nothing.  ``forget_vectors``: makes the index files of a scope anew without what
-    is gone.  ``collect``: removes files that no row names.
+    transaction each until it returns nothing.  ``forget_vectors``: no file holds a vector any more that was deleted.
+    ``collect``: removes files that no row names.
     """
 
     store: ScrubbingStore
@@ -76,7 +76,7 @@ class ForgetPorts:
     collect: Callable[[], Awaitable[object]]
     delete_thread: DeleteThread
     erasers: Sequence[Callable[[Tx], object]] = (index.erase, index.tidy)
-    forget_vectors: Callable[[str], Awaitable[object]] | None = None
+    forget_vectors: Callable[[], Awaitable[object]] = trio.lowlevel.checkpoint
     bus: Bus | None = None
     wall: WallClock = system_wall_clock
     failpoints: Failpoints = field(default_factory=NoFailpoints)
@@ -222,9 +222,7 @@ class Forgetting:
         for eraser in ports.erasers:
             while await ports.store.write(eraser):
                 await trio.lowlevel.checkpoint()
-        if ports.forget_vectors is not None:
-            for scope in sorted(gone.scopes):
-                await ports.forget_vectors(scope)
+        await ports.forget_vectors()
         await ports.store.write(partial(_crash_reports, texts=gone.texts[:200]))
         await ports.collect()
 

@@ -161,6 +161,11 @@ def busy(tx: Tx, kind: str, target: str) -> bool:
     return bool(tx.value(f"SELECT EXISTS (SELECT 1 FROM inputs i WHERE i.outcome IS NULL AND {about})", (target,)))
 
 
+def dropped_scopes(tx: Tx) -> list[str]:
+    """Scopes in which vectors were deleted that the file of an index may hold still."""
+    return [str(scope) for (scope,) in tx.all("SELECT DISTINCT scope FROM vector_drops ORDER BY scope")]
+
+
 def preview(tx: Tx, kind: str, target: str, *, wide: bool) -> Preview:
     """What would go; nothing is changed.  ``target``: as ``resolve`` gave it."""
     if kind == "peer":
