@@ -108,9 +108,11 @@ def facts_of(tx: Tx, scope: str, ids: Collection[str], *, limit: int = MOST_FACT
 
 def blocks_of(tx: Tx, scope: str, records: Collection[str], *, limit: int = MOST_BLOCKS) -> tuple[BlockNode, ...]:
     """Media of the events that these records rest on, newest first."""
-    rows = tx.all(
+    if not records:
+        return ()
+    rows = tx.all(  # from the evidence on: by its scope every event would be looked at
         "SELECT b.id, b.event, b.name, b.media_type, e.words FROM blocks b JOIN events e ON e.id = b.event"
-        " WHERE e.scope = ? AND e.no_memory = 0 AND b.event IN (SELECT event FROM evidence WHERE record IN"
+        " WHERE +e.scope = ? AND +e.no_memory = 0 AND b.event IN (SELECT event FROM evidence WHERE record IN"
         " (SELECT value FROM json_each(?))) ORDER BY e.seq DESC, b.place LIMIT ?",
         (scope, dumps(sorted(records)), limit),
     )
