@@ -74,7 +74,7 @@ def embed_ports(
 ) -> EmbedPorts:
     """Of a data folder."""
     worker = WorkerPorts(paths.run_dir / "embed", f"{paths.family}-embed", child_environment())
-    return EmbedPorts(settings, paths.data / "models", paths.data / "models" / "words", worker, know, hold=hold)
+    return EmbedPorts(settings, paths.data / "models", paths.data / "models" / "made", worker, know, hold=hold)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def load(spec: Spec, busy: Busy) -> Encoder:
 
     match spec["kind"]:
         case "bundled":
-            return bundled.load()
+            return bundled.load(spec)
         case "folder":
             return folder.load(spec, busy)
         case "static":

@@ -133,7 +133,7 @@ def _model(source: Bundled | Folder | Static, ports: MakePorts) -> LocalModel:
         case Bundled():
             name = fingerprint("bundled", str(bundled.PREPARATION), files=bundled.files())
             known = Opened(bundled.DIMS, False, bundled.BASELINE)
-            return LocalModel({"kind": "bundled"}, name, known, ports.baseline)
+            return LocalModel({"kind": "bundled", "made": str(ports.made), "name": name}, name, known, ports.baseline)
         case Folder(path):
             files = model_files(path)
             name = fingerprint("folder", FOLDER_PREPARATION, files=files.all())

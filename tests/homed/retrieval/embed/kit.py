@@ -12,12 +12,14 @@ import trio
 
 from homed.config.definitions import CORE
 from homed.config.environment import child_environment
+from homed.retrieval.embed import bundled
 from homed.retrieval.embed.encoders import Spec
 from homed.retrieval.embed.local import LocalEmbedder, LocalModel
 from homed.retrieval.embed.worker import Opened, Worker, WorkerPorts
 from homed.settings.watch import Watch
 
 ROOT = Path(__file__).parents[4]
+BUNDLED_OPENED = Opened(bundled.DIMS, False, bundled.BASELINE)
 STAND_IN = (sys.executable, "-m", "tests.kit.children.fake_embedding")
 
 # the methods named after the types hide these names in the signatures of the class
@@ -58,6 +60,11 @@ class FixedSettings:
             self._values[key] = value
             for watch in self._watches:
                 watch.offer(key, value)
+
+
+def bundled_spec(folder: Path) -> Spec:
+    """The bundled model, kept in ``folder`` once it was loaded."""
+    return {"kind": "bundled", "made": str(folder / "made"), "name": "bundled-test"}
 
 
 def worker_ports(folder: Path, argv: tuple[str, ...] | None = None, **changes: Any) -> WorkerPorts:

@@ -17,12 +17,8 @@ import trio
 from homed.retrieval.embed import bundled, frames
 from homed.retrieval.embed.child import NICENESS, unit_rows
 from homed.retrieval.embed.frames import Frame
-from homed.retrieval.embed.worker import Opened
-from tests.homed.retrieval.embed.kit import ROOT, local_in
+from tests.homed.retrieval.embed.kit import BUNDLED_OPENED, ROOT, bundled_spec, local_in
 from tests.kit.processes import alive, until_gone, until_written
-
-KNOWN = Opened(bundled.DIMS, False, bundled.BASELINE)
-BUNDLED = {"kind": "bundled"}
 
 pytestmark = pytest.mark.slow
 
@@ -48,6 +44,12 @@ class Talk:
         raise AssertionError("it has ended")
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the model is kept once one child has loaded it."""
+    return tmp_path_factory.mktemp("kept")
+
+
 @pytest.fixture
 def talk() -> Iterator[Talk]:
     argv = [sys.executable, "-m", "homed.retrieval.embed.child", "--bulk"]
@@ -57,8 +59,8 @@ def talk() -> Iterator[Talk]:
         process.kill()
 
 
-async def test_meaning_is_near_in_two_languages_and_nothing_is_near_a_blank(tmp_path: Path) -> None:
-    async with local_in(tmp_path, BUNDLED, known=KNOWN, real=True) as embedder:
+async def test_meaning_is_near_in_two_languages_and_nothing_is_near_a_blank(tmp_path: Path, kept: Path) -> None:
+    async with local_in(tmp_path, bundled_spec(kept), known=BUNDLED_OPENED, real=True) as embedder:
         texts = [
             "My cat sleeps on the sofa.",
             "我的猫在沙发上睡觉。",
@@ -91,41 +93,41 @@ def _open_files(pid: int) -> list[str]:
     return [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
 
 
-async def test_a_vector_does_not_depend_on_what_is_asked_beside_it(tmp_path: Path) -> None:
+async def test_a_vector_does_not_depend_on_what_is_asked_beside_it(tmp_path: Path, kept: Path) -> None:
     texts = [f"Sentence number {number} about a topic." for number in range(70)]
-    async with local_in(tmp_path, BUNDLED, known=KNOWN, real=True) as embedder:
+    async with local_in(tmp_path, bundled_spec(kept), known=BUNDLED_OPENED, real=True) as embedder:
         together = await embedder.embed(texts)
         alone = np.concatenate([await embedder.embed([text]) for text in texts[::9]])
     assert np.allclose(together[::9], alone, atol=1e-5)
 
 
-def test_it_ends_with_homed_in_the_middle_of_its_work(talk: Talk) -> None:
-    assert talk.ask("open", spec=BUNDLED).do == "opened"
+def test_it_ends_with_homed_in_the_middle_of_its_work(talk: Talk, kept: Path) -> None:
+    assert talk.ask("open", spec=bundled_spec(kept)).do == "opened"
     talk.say("texts", texts=["a long story about nothing " * 40] * 20_000, query=False)
     assert talk.process.stdin is not None
     talk.process.stdin.close()
     assert talk.process.wait(5) == 0
 
 
-def test_what_it_cannot_open_it_says_and_can_be_asked_again(talk: Talk) -> None:
+def test_what_it_cannot_open_it_says_and_can_be_asked_again(talk: Talk, kept: Path) -> None:
     refused = talk.ask("open", spec={"kind": "folder", "path": "/nowhere"})
     assert (refused.do, refused.said["lasting"]) == ("failed", True)
     assert "/nowhere" in refused.said["why"]
     assert talk.ask("open", spec={"kind": "magic"}).do == "failed"
-    assert talk.ask("open", spec=BUNDLED).said == {"dims": 512, "media": False, "baseline": bundled.BASELINE}
+    assert talk.ask("open", spec=bundled_spec(kept)).said == {"dims": 512, "media": False, "baseline": bundled.BASELINE}
     assert talk.ask("images", sizes=[0]).said["why"] == "the bundled embedder reads no pictures"
 
 
 PARENT = """
 import sys, trio
 from pathlib import Path
-from tests.homed.retrieval.embed.kit import local_in
-from tests.homed.retrieval.embed.test_child import BUNDLED, KNOWN
+from tests.homed.retrieval.embed.kit import BUNDLED_OPENED, bundled_spec, local_in
 async def main():
-    async with local_in(Path(sys.argv[1]), BUNDLED, known=KNOWN, real=True) as embedder:
+    folder = Path(sys.argv[1])
+    async with local_in(folder, bundled_spec(folder), known=BUNDLED_OPENED, real=True) as embedder:
         await embedder.embed(["a"])
         await embedder.embed(["a"], query=True)
-        (Path(sys.argv[1]) / "pids").write_text("%d\\n%d\\n" % embedder.pids)
+        (folder / "pids").write_text("%d\\n%d\\n" % embedder.pids)
         await trio.sleep_forever()
 trio.run(main)
 """
