@@ -52,7 +52,7 @@ _VETO = re.compile(
     "|(?<![小传演解学述])说(?!话|明|法|服|实话|起来|真的)|告诉|问|写道|写着|回答|认为|觉得|以为|引用|这句话|这段话|歌词|诗里|台词|原文|造句|翻译成|怎么翻"
 )
 _MESSAGE = re.compile(
-    "翻译(?!$|[。，！、]|工作)|改写|润色|扮演|写一[篇个段首封]|编一个|讲一个|故事|小说里|作文|剧本|角色|例句|造句|歌词|台词|总结一下|概括|朗读|模板|测试数据|假装"
+    "[问说道答写喊][：:]|翻译(?!$|[。，！、]|工作)|改写|润色|扮演|写一[篇个段首封]|编一个|讲一个|故事|小说里|作文|剧本|角色|例句|造句|歌词|台词|总结一下|概括|朗读|模板|测试数据|假装"
 )
 _QUESTION = re.compile(
     "吗|什么|谁|哪[里儿个些年]|怎么|怎样|为什么|为何|几岁|多大|多少|是不是|有没有|对不对|好不好|能不能|可不可以|猜|呢$|是否|还记得"
@@ -81,8 +81,8 @@ _NO_NAME = re.compile(
 )
 _NOT_SAID_NAME = frozenset("生员师者家手工匠友控党族迷粉民众单大学新老人妈爸哥姐弟妹男女客主孩子年业级辈")
 _PLACE_BAD = re.compile(
-    "^(?:这|那|一|哪|某|自己|同)|我|你|他|她|它|的|宿舍|酒店|宾馆|旅馆|学校|家里|家$|乡下|城里|郊区|里$|上$|边$|附近|公司|医院|楼|房|屋|国外|外地|老家|隔壁|对面|网上|山上"
-    "|过去|当下|一起"
+    "^(?:这|那|一|哪|某|几|自己|同|和|跟)|我|你|他|她|它|的|宿舍|酒店|宾馆|旅馆|学校|家里|家$|乡下|城里|郊区|里$|上$|边$|附近|公司|医院|楼|房|屋|国外|外地|老家|隔壁|对面|网上|山上"
+    "|过去|当下|一起|农村|朋友|父母|宿舍"
 )
 _THING_BAD = re.compile(
     "^(?:你|您|他|她|它|我|这|那|的|过|上了|到|了|不|什么|怎么|如何|哪|谁|自己|被|把|在这|一个人$|一直|人家|听你|跟你|和你|看到你|问)|的时候|[吗呢吧么]$|^.{0,6}的$"
@@ -142,7 +142,8 @@ def _organisation(value: str) -> str:
 
 def _thing(value: str) -> str:
     plain = re.sub("(?:了|啦|哦|呀|啊|哈|噢|呦|的说)$", "", value.strip()).strip()
-    return "" if not plain or _THING_BAD.search(plain) or len(plain) > 25 else plain
+    bare = len(plain) == 1 and plain in "吃喝玩看听打读跑唱画养旅"
+    return "" if not plain or bare or _THING_BAD.search(plain) or len(plain) > 25 else plain
 
 
 def _date(value: str) -> str:
@@ -181,7 +182,9 @@ _RULES = (
     _rule("name", rf"{_I}的?名字不是{_VALUE}{{1,8}}?[，,](?:而)?(?:是|叫){_NAME}{_PARTICLE}{_END}", _name),
     Rule("name", re.compile(rf"^(?:你好|您好|大家好|嗨|哈喽)[，,！!\s]*我是{_NAME}{_END}"), _said_name),
     _rule(
-        "home", rf"{_I}{_ADVERB}(?:住在|居住在|定居在|生活在|家住|住)(?P<v>{_VALUE}{{2,16}}?){_PARTICLE}{_END}", _place
+        "home",
+        rf"{_I}{_ADVERB}(?:住在|居住在|定居在|生活在|家住|住(?!院|校|宿))(?P<v>{_VALUE}{{2,16}}?){_PARTICLE}{_END}",
+        _place,
     ),
     _rule("home", rf"{_I}(?:的)?家(?:就)?在(?P<v>{_VALUE}{{2,16}}?){_PARTICLE}{_END}", _place),
     _rule(
@@ -245,8 +248,16 @@ def silent(message: str) -> bool:
     return _MESSAGE.search(message) is not None
 
 
+_SIMPLE = str.maketrans(
+    "現個歲這說嗎歡討厭愛養隻職業師醫護學員設計貓陳張劉黃吳趙葉許鄭馮蔣韓楊馬盧鄧蕭羅龍過還從來時後話問寫當臺嗨為電視歷史經濟數據練導編輯開發農單產項項總譯聽讀歌樂體會記級",
+    "现个岁这说吗欢讨厌爱养只职业师医护学员设计猫陈张刘黄吴赵叶许郑冯蒋韩杨马卢邓萧罗龙过还从来时后话问写当台嗨为电视历史经济数据练导编辑开发农单产项项总译听读歌乐体会记级",
+)
+"""Traditional signs of the words that are looked for, each as its simplified one."""
+
+
 def find(sentence: str, end: str) -> Iterator[Hit]:
     """As ``english.find``; "我是" gives a name or a job, never both."""
+    sentence = sentence.translate(_SIMPLE)
     if "？" in end or "?" in end or _QUESTION.search(sentence) or _VETO.search(sentence):
         return
     yield from hits(_RULES, sentence)

@@ -40,8 +40,9 @@ _MESSAGE = re.compile(
     r"\b(?:translat\w+|proofread\w*|rewrit\w+|rephras\w+|paraphras\w+|summari[sz]e|role-?play\w*|act as|pretend|"
     r"(?:write|draft|compose|generate|create|make up|invent) (?:a|an|me|the|some|this)|fix (?:the|my"
     r"|this) (?:grammar|text|sentence)"
+    r"|you are (?:a|an|the|now) |the prompt|(?:said|asked|replied|answered|wrote)\s*[:\"]"
     r"|correct (?:the|this|my) (?:text|sentence|grammar|english)|story|poem|lyrics|essay|cover letter|"
-    r"example sentences?|fictional|novel|screenplay|test data|sample (?:text|data))\b",
+    r"example sentences?|fictional|novel|screenplay|test data|sample (?:text|data))(?!\w)",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(
@@ -59,7 +60,8 @@ _START = (
     r"(?: there)?[,!:]?\s+){0,3}"
 )
 _ENDING = (
-    r"\s*(?:[,;:!?().—–\0]|$)|\s+(?:and|but|because|so|since|which|who|where|though|although|as|now|currently|btw|too"
+    r"\s*(?:[,;:!?()—–\0]|\.(?!\d)|$)|\s+(?:and|but|because|so|since|which|who|where|though|although|as|now"
+    r"|currently|btw|too"
     r"|please|with|right|at the moment|these days|for|near)\b"
 )
 _STOP = rf"(?={_ENDING})"
@@ -68,7 +70,7 @@ _AM = r"I(?:\s+am|\s*['’]?m)"
 _HAVE = r"I(?:\s+have|['’]ve)?"
 _ADVERB = (
     r"(?:(?:really|also|just|absolutely|truly|still|always|especially|particularly|very much|mostly"
-    r"|generally|now|quite)\s+){0,2}"
+    r"|generally|now|currently|quite)\s+){0,2}"
 )
 _NUMBER = (
     r"(?P<v>\d{1,3}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ](?:one|two|three|four"
@@ -101,7 +103,8 @@ _NO_THING = re.compile(
     r"|the fact|the fact|to (?:think|know|see|hear|say|ask|understand|get|be|believe|admit|do|use it)|not"
     r"|being told|both"
     r"|all of|one|ones|nothing|everything|anything|something|everyone|people who|seeing that|where|most of|some of|mine"
-    r"|neither|either|the same|the first|the second|the other|option|more|better|doing (?:it|this|that))\b"
+    r"|neither|either|up|still|down|out|by|here|there|the same|the first|the second|the other|option|more"
+    r"|better|doing (?:it|this|that))\b"
     r"|an? (?:lot|bit)\b",
     re.IGNORECASE,
 )
@@ -111,7 +114,8 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 _GREETED = re.compile(
-    r"(?:ese|ish|ian|ean|ist|an|sick|french|dutch|greek|thai|czech|swiss|polish|back|here|new|done|sorry|ok"
+    r"(?:ese|ish|ian|ean|ist|an|sick|french|dutch|greek|thai|czech|swiss|polish|back|here|new|done|dad|mom|mum|lost"
+    r"|bored|ready|tired|busy|late|confused|curious|happy|sad|glad|sorry|ok"
     r"|fine|good)$",
     re.IGNORECASE,
 )
@@ -153,10 +157,25 @@ _WHEN = re.compile(
 )
 
 
+_NO_PLACE_WORDS = """
+linux windows mac macos ubuntu debian fedora arch python rust go java javascript typescript kotlin swift kubernetes
+docker postgres postgresql mysql sqlite redis neovim vim emacs vscode firefox chrome safari gmail outlook slack
+discord teams telegram signal github gitlab jira notion obsidian aws azure gcp react vue angular svelte django flask
+android ios iphone monday tuesday wednesday thursday friday saturday sunday plan chapter version part step option
+"""
+_NO_PLACES = frozenset(_NO_PLACE_WORDS.split())
+"""What people move to as well: "I moved to Linux"."""
+
+
 def _place(value: str) -> str:
     plain = _WHEN.sub("", value.strip().rstrip("."))
+    town, comma, region = plain.partition(",")
+    if comma:  # "Springfield, Illinois", but not "Berlin, and that is far"
+        plain = plain if all(word[:1].isupper() for word in region.split()) and len(region.split()) <= 2 else town
     words = plain.split()
     if not words or len(words) > 6 or not any(word[:1].isupper() for word in words[:2]) or len(plain) > 50:
+        return ""
+    if re.search(r"['’]s\s", plain) or words[0].lower() in _NO_PLACES:
         return ""
     small = words[0][:1].islower() and words[0] not in (
         "the",
@@ -176,17 +195,28 @@ def _place(value: str) -> str:
     return "" if small or words[0] in ("I", "My", "A", "An") else plain
 
 
+_NO_COMPANY = _NO_PLACES | {
+    "fun",
+    "night",
+    "nights",
+    "weekends",
+    "pleasure",
+    "peanuts",
+    "free",
+    "me",
+    "myself",
+    "money",
+}
+
+
 def _company(value: str) -> str:
+    """Words with capitals: "Bank of America"."""
     plain = _WHEN.sub("", value.strip().rstrip("."))
     words = plain.split()
-    if (
-        not words
-        or len(words) > 5
-        or not words[0][:1].isupper()
-        or words[0] in ("I", "My", "A", "An", "Home", "Monday")
-    ):
+    named = [word[:1].isupper() or word[:1].isdigit() or word in ("of", "and", "for", "the", "&") for word in words]
+    if not words or len(words) > 5 or not all(named) or words[0] in ("I", "My", "A", "An", "Home", "The"):
         return ""
-    return plain
+    return "" if any(word.lower() in _NO_COMPANY for word in words) else plain
 
 
 def _job(value: str) -> str:
@@ -216,7 +246,10 @@ def _work(value: str) -> str:
 
 
 def _thing(value: str) -> str:
+    """What is liked, by itself: "the poses" are those that were spoken of, and say nothing later."""
     plain = _TAIL.sub("", _CUT.sub("", value.strip().rstrip("."))).strip()
+    if plain.lower() in ("to", "too", "doing") or re.match(r"(?:all )?the [a-z]", plain):
+        return ""
     if not 2 <= len(plain) <= 50 or len(plain.split()) > 7 or _NO_THING.match(plain):
         return ""
     return plain
@@ -238,6 +271,7 @@ _FAVOURITES = (
     r"(?P<what>colou?r|food|dish|book|film|movie|song|band|drink|fruit|animal|sport|season|author"
     r"|writer|game|city|programming language)"
 )
+_TOWN = rf"(?P<v>{_OVER}{{2,50}}?(?:,\s+[^\W\d_]\w+(?:\s[^\W\d_]\w+)?(?=\s*(?:[.!]|$)))?)"
 _NOT_BUT = rf"(?:not\s+{_OVER}{{1,40}}?(?:\s*,)?\s+but\s+)?"
 
 _RULES = (
@@ -271,18 +305,16 @@ _RULES = (
     _rule(
         "nickname", rf"(?:you\s+can\s+|please\s+|just\s+)*call\s+me\s+(?P<v>[^\W\d_]{_OVER}{{0,20}}?){_STOP}", _greeted
     ),
-    _rule(
-        "home", rf"I\s+{_ADVERB}(?:live|reside)\s+in\s+{_NOT_BUT}(?P<v>{_OVER}{{2,50}}?)(?:{_SINCE}|{_STOP})", _place
-    ),
+    _rule("home", rf"I\s+{_ADVERB}(?:live|reside)\s+in\s+{_NOT_BUT}{_TOWN}(?:{_SINCE}|{_STOP})", _place),
     _rule(
         "home",
-        rf"{_AM}\s+(?:now\s+|currently\s+)?(?:living|based)\s+in\s+(?P<v>{_OVER}{{2,50}}?)(?:{_SINCE}|{_STOP})",
+        rf"{_AM}\s+(?:now\s+|currently\s+)?(?:living|based)\s+in\s+{_TOWN}(?:{_SINCE}|{_STOP})",
         _place,
     ),
     _rule(
         "home",
-        rf"{_HAVE}\s+(?:just\s+|recently\s+)?(?:moved|relocated)\s+(?:back\s+)?(?:from\s+{_OVER}{{1,30}}?\s+)?t"
-        rf"o\s+(?P<v>{_OVER}{{2,50}}?){_STOP}(?!\s+(?:in\s+(?:19|20)|for\s+a))",
+        rf"{_HAVE}\s+(?:just\s+|recently\s+)?(?:moved|relocated)\s+(?:back\s+)?(?:from\s+{_OVER}{{1,30}}?\s+)?"
+        rf"to\s+{_TOWN}{_STOP}(?!\s+(?:in\s+(?:19|20)|for\s+a))",
         _place,
     ),
     _rule("home", rf"{_HAVE}\s+(?:been\s+living|lived)\s+in\s+(?P<v>{_OVER}{{2,50}}?){_YEARS}", _place),
@@ -290,7 +322,7 @@ _RULES = (
     _rule(
         "age",
         rf"{_AM}\s+(?:now\s+|already\s+|currently\s+)?{_NUMBER}(?:[\s-]*years?[\s-]*old|\s*y/?o"
-        rf"|\s+years\s+of\s+age)\b(?!\s+when)",
+        rf"|\s+years\s+of\s+age)\b(?!\s+(?:when|at heart|in spirit))",
         age,
     ),
     _rule(
@@ -332,14 +364,14 @@ _RULES = (
     _rule("employer", rf"{_HAVE}\s+worked\s+(?:at|for)\s+(?P<v>{_OVER}{{2,40}}?){_YEARS}", _company),
     _rule(
         "likes",
-        rf"I\s+{_ADVERB}(?:like|love|enjoy|adore|prefer)\s+(?P<v>{_OVER}{{2,60}}?)(?=\s*(?:[,;:!?().—–\0]|$)"
+        rf"I\s+{_ADVERB}(?:like|love|enjoy|adore|prefer)\s+(?P<v>{_OVER}{{2,60}}?)(?=\s*(?:[,;:!?()—–\0]|\.(?!\d)|$)"
         rf"|\s+(?:but|because|so|since|which|and\s+(?:I|my|he|she|we|hate|dislike|don))\b)",
         _thing,
     ),
     _rule(
         "dislikes",
         rf"I\s+{_ADVERB}(?:hate|dislike|detest|loathe|can(?:['’]?t|not)\s+stand|(?:do\s+not"
-        rf"|don['’]?t)\s+(?:really\s+)?(?:like|enjoy))\s+(?P<v>{_OVER}{{2,60}}?)(?=\s*(?:[,;:!?().—–\0]|$)"
+        rf"|don['’]?t)\s+(?:really\s+)?(?:like|enjoy))\s+(?P<v>{_OVER}{{2,60}}?)(?=\s*(?:[,;:!?()—–\0]|\.(?!\d)|$)"
         rf"|\s+(?:but|because|so|since|which|and\s+(?:I|my|he|she|we|love|like))\b)",
         _thing,
     ),

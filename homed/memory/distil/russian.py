@@ -69,7 +69,7 @@ _NUMBER = rf"(?P<v>\d{{1,3}}|{_WORD}{{3,12}}(?:\s+{_WORD}{{3,10}})?)"
 _YEARS = r"\s+(?:с\s+)?(?P<since>(?:19|20)\d\d)\s*(?:по|до|-|–|—)\s*(?P<until>(?:19|20)\d\d)"
 _NO_THING = re.compile(
     r"(?:тебя|вас|его|её|ее|их|это|этот|эту|эти|то|тот|те|когда|как|что|чтобы|себя|всех|всё|все|ничего|никого"
-    r"|тем|так|одного|одну|нас|него|неё)\b",
+    r"|тем|так|одного|одну|нас|него|неё|тво[йяёеи]\w*|ваш\w*)\b",
     re.IGNORECASE,
 )
 _NO_WORDS = """
@@ -83,12 +83,15 @@ def _name(value: str) -> str:
     words: list[str] = []
     for word in value.split():
         plain = word.strip(".'’-")
-        if not plain[:1].isupper():
-            break
+        if not plain[:1].isupper():  # "Иваном все друзья"
+            return ""
         words.append(plain)
     if words and len(words) <= 3:
         return value[value.find(words[0]) : value.find(words[-1]) + len(words[-1])]
     return ""
+
+
+_NO_PLACES = frozenset({"Я", "Мой", "Моей", "Доме", "Квартире", "Общежитии", "Этом", "Linux", "Windows"})
 
 
 def _place(value: str) -> str:
@@ -99,7 +102,7 @@ def _place(value: str) -> str:
         return ""
     if words[0].lower() in kinds and len(words) > 1:
         return plain if words[1][:1].isupper() else ""
-    return plain if words[0][:1].isupper() and words[0] not in ("Я", "Мой", "Моей") else ""
+    return plain if words[0][:1].isupper() and words[0] not in _NO_PLACES else ""
 
 
 def _job(value: str) -> str:
@@ -177,8 +180,8 @@ _RULES = (
     _rule("home", rf"я\s+жила?\s+во?\s+(?P<v>{_OVER}{{2,50}}?){_YEARS}", _place),
     _rule(
         "age",
-        rf"мне\s+(?:сейчас\s+|уже\s+|всего\s+|исполнилось\s+|недавно исполнилось\s+)?{_NUMBER}\s+(?:лет|год"
-        rf"|года)(?!\s+(?:назад|было|с|тому))\b",
+        rf"мне\s+(?:сейчас\s+|уже\s+|всего\s+|исполнилось\s+|недавно исполнилось\s+)?{_NUMBER}\s+"
+        r"(?:лет|год|года)(?=\s*(?:[,;:!?.)]|$)|\s+(?:и|а|но)\b)",
         age,
     ),
     _rule("age", r"мне\s+(?:сейчас\s+|уже\s+|исполнилось\s+)?(?P<v>1[3-9]|[2-9]\d)(?=\s*(?:[,!]|$))", age),
