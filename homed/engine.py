@@ -13,21 +13,28 @@ from datetime import tzinfo
 import trio
 
 from homed.agent.cleaning import cleaned
+from homed.agent.complete import Completions
 from homed.agent.conversations import Conversations
 from homed.agent.uploads import Uploads
 from homed.config.definitions import BACKUPS_KEPT, FUSION, NIGHT_HOUR, TIME_ZONE
 from homed.config.environment import child_environment
 from homed.config.zone import system_zone, zone_named
 from homed.jobs import upkeep
+from homed.jobs.distil import DistilPorts, by_rules, distil
 from homed.jobs.due import Nightly
 from homed.jobs.every import Jobs
+from homed.jobs.extract import Extractor
 from homed.jobs.eyes import Eyes
 from homed.jobs.forget import ForgetPorts, Forgetting
 from homed.jobs.job import Job, JobPorts
+from homed.jobs.judging import JudgingPorts, judging
+from homed.jobs.model import Background
 from homed.jobs.searching import InChild
 from homed.jobs.seeing import SeeingPorts, seeing
+from homed.jobs.statements import StatementPorts, statements
 from homed.lifecycle import House
 from homed.memory.forgets import dropped_scopes
+from homed.providers.registry import Sources
 from homed.retrieval import fuse
 from homed.retrieval.dense import DenseIndex, DensePorts, open_dense
 from homed.retrieval.embed.current import CurrentEmbedder, bring_up, embed_ports, open_embedder
@@ -46,14 +53,33 @@ class Engine:
     dense: DenseIndex
     ranker: Ranker
 
-    def jobs(self, conversations: Conversations, uploads: Uploads) -> Jobs:
+    def jobs(self, conversations: Conversations, uploads: Uploads, sources: Sources) -> Jobs:
         """Scheduled work, which gives way to turns; ``Jobs.run`` does it."""
         house = self.house
         ports = JobPorts(
             store=house.store, wall=house.wall, zone=lambda: zone_of(house.settings), turns=conversations,
         )  # fmt: skip
-        made = [upkeep.prune(conversations.sinking), seeing(self._eyes(uploads)), *self._nightly()]
+        made = [
+            upkeep.prune(conversations.sinking), *self._distilling(sources), seeing(self._eyes(uploads)),
+            upkeep.reindex(self.dense), *self._nightly(),
+        ]  # fmt: skip
         return Jobs(ports, house.bus, made)
+
+    def _distilling(self, sources: Sources) -> list[Job]:
+        house, settings, stored = self.house, self.house.settings, self.dense.wake
+        store, wall, points = house.store, house.wall, house.failpoints
+        background = Background(sources, Completions(sources, house.redactor), settings, store, wall)
+        reader = Extractor(background, store, settings)
+        return [
+            distil(
+                DistilPorts(
+                    store=store, settings=settings, wall=wall, reader=reader, rules=by_rules, failpoints=points,
+                    stored=stored,
+                )
+            ),
+            statements(StatementPorts(store=store, reader=reader, rules=by_rules, wall=wall, stored=stored)),
+            judging(JudgingPorts(store=store, wall=wall, background=background, failpoints=points)),
+        ]  # fmt: skip
 
     def forgetting(self, conversations: Conversations, uploads: Uploads) -> Forgetting:
         """Forgets on a person's wish; works while its ``run`` does."""

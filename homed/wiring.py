@@ -80,7 +80,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             ),
             uploads,
         )  # fmt: skip
-        jobs = engine.jobs(conversations, uploads)
+        jobs = engine.jobs(conversations, uploads, sources)
         slow.start_soon(jobs.run)
         forgetting = engine.forgetting(conversations, uploads)
         slow.start_soon(forgetting.run)

@@ -12,16 +12,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
+import trio
+
 from homed.clock import WallClock
 from homed.config.definitions import DISTIL_ACCESSES, DISTIL_IDLE, EXTRACT_MAX_TRANSCRIPT, EXTRACT_MIN_TURN
 from homed.failpoints import Failpoints
 from homed.jobs.due import Interval
 from homed.jobs.job import Job, Run
-from homed.jobs.storing import Extracted, Found, Stored, Summary, store
-from homed.jobs.transcript import Transcript, outline, transcript
+from homed.jobs.storing import Extracted, Found, Stored, store, told
+from homed.jobs.transcript import Transcript, transcript
 from homed.memory import cooling
 from homed.memory.cooling import NONE, RULES, Piece, Place, Rule
-from homed.memory.distil.sources import facts_of
 from homed.memory.records import Event, EventKind
 from homed.store.rows import Storage
 
@@ -36,8 +37,6 @@ BATCH = 100
 
 GATHERED = 2
 """Part of a transcript's room from which on the small talk of a conversation is read without waiting for more of it."""
-
-FALLBACK_IMPORTANCE = 3
 
 
 class SettingsPort(Protocol):
@@ -65,11 +64,13 @@ class ReaderPort(Protocol):
 
 
 Rules = Callable[[Event], Sequence[Found]]
-"""What the rules find in a message of a person's."""
+"""What the rules find in a message of a person's; called in a thread."""
 
 
 def by_rules(event: Event) -> list[Found]:
-    """The rules of this release."""
+    """The rules of this release.  Blocks, the first time for a while: so many patterns are no matter of a start."""
+    from homed.memory.distil.sources import facts_of
+
     return [Found(fact, (span,)) for fact, span in facts_of(event)]
 
 
@@ -157,8 +158,11 @@ class _Distilling:
     async def _by_rules(self, pieces: Sequence[Piece]) -> Extracted:
         """What rules find in what no pass has read, and of each turn that is more than small talk what it was."""
         least = self.ports.settings.int(EXTRACT_MIN_TURN)
-        said = [event for piece in pieces if not piece.foreign for event in piece.events if event.id in piece.fresh]
-        found = [one for event in said if event.kind is EventKind.USER for one in self.ports.rules(event)]
+        found: list[Found] = []
+        for piece in pieces:
+            for event in () if piece.foreign else piece.events:
+                if event.kind is EventKind.USER and event.id in piece.fresh:
+                    found += await trio.to_thread.run_sync(self.ports.rules, event)
         summaries = [told(piece) for piece in pieces if _size(piece) >= least]
         return Extracted(RULES if found or summaries else NONE, tuple(found), tuple(summaries))
 
@@ -179,12 +183,6 @@ class _Distilling:
 
 _LEAST = 12
 """Characters of what a person said below which no model is asked, also of several turns: "ok", "thanks"."""
-
-
-def told(piece: Piece) -> Summary:
-    """The summary of a turn that nobody wrote."""
-    found = outline(piece)
-    return Summary(found.request, found.actions, found.outcome, FALLBACK_IMPORTANCE, (), "fallback", (piece,))
 
 
 def _size(piece: Piece) -> int:

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import trio
+
 from homed.clock import WallClock
 from homed.jobs.distil import ReaderPort, Rules
 from homed.jobs.due import Interval
@@ -59,7 +61,7 @@ async def _work(ports: StatementPorts, run: Run) -> None:
 
 
 async def _one(ports: StatementPorts, run: Run, message: Unread) -> None:
-    found = [] if message.foreign else ports.rules(message.event)
+    found = [] if message.foreign else await trio.to_thread.run_sync(ports.rules, message.event)
     at = ports.wall()
 
     def write(tx: Tx) -> tuple[int, Counter[str]]:

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from homed.failpoints import Failpoints
-from homed.memory import cooling, dedupe, evidence, facts, stable
+from homed.jobs.transcript import outline
+from homed.memory import capsules, cooling, dedupe, evidence, facts, stable, tombstones
 from homed.memory.blocked import secret_in
+from homed.memory.capsules import NewCapsule
 from homed.memory.cooling import Piece, Rule
 from homed.memory.evidence import Evidence, Pointer
 from homed.memory.facts import Put
@@ -48,6 +50,23 @@ class Summary:
         return "\n".join(" ".join(part.split()) for part in (self.request, self.actions, self.outcome))
 
 
+FALLBACK_IMPORTANCE = 3
+
+
+def told(piece: Piece) -> Summary:
+    """The summary of a turn that nobody wrote."""
+    found = outline(piece)
+    return Summary(found.request, found.actions, found.outcome, FALLBACK_IMPORTANCE, (), "fallback", (piece,))
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """A capsule, and what it rests on."""
+
+    capsule: NewCapsule
+    evidence: tuple[Evidence, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Extracted:
     """What a pass made of some turns; ``by`` is the mark that their events get."""
@@ -55,6 +74,7 @@ class Extracted:
     by: str
     facts: tuple[Found, ...] = ()
     summaries: tuple[Summary, ...] = ()
+    matters: tuple[Matter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +99,12 @@ def store(tx: Tx, pieces: Sequence[Piece], extracted: Extracted, rule: Rule, fai
         why = _summarise(tx, summary, rule.now)
         made += not why
         drops[why] += bool(why)
+    for matter in extracted.matters:
+        gate = _gate(capsules.put_capsule(tx, matter.capsule, matter.evidence, at=rule.now))
+        made += not gate
+        drops[gate] += bool(gate)
     drops.pop("", None)
-    if extracted.summaries:
+    if extracted.summaries or extracted.matters:
         index.catch_up(tx)
     for piece in pieces:
         cooling.cover(tx, piece.fresh, extracted.by)
@@ -136,6 +160,8 @@ def _summarise(tx: Tx, summary: Summary, at: float) -> str:
         return "empty"
     if secret_in(text):
         return "secret"
+    if tombstones.buried(tx, scope, text):
+        return "forgotten"
     if any(summarised(tx, piece) for piece in summary.pieces):
         return "known"
     pointers = [Pointer(event.id) for piece in summary.pieces for event in piece.events if _spoken(event.kind)]

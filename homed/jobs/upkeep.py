@@ -18,6 +18,10 @@ PRUNE = 1800.0
 """Seconds between two heartbeats: a turn brings its own window down, so this is for what kept it from doing so."""
 
 
+REINDEX = 6 * 3600.0
+"""Seconds: an endpoint that was down is mostly up again then."""
+
+
 class SinkingPort(Protocol):
     """``homed.agent.sinking.Sinking``."""
 
@@ -27,6 +31,18 @@ class SinkingPort(Protocol):
 
     async def tidy(self, scope: str) -> Sequence[str]:
         """Sink what is least relevant of it; the ids."""
+        ...
+
+
+class IndexPort(Protocol):
+    """``homed.retrieval.dense.DenseIndex``."""
+
+    def wake(self) -> None:
+        """Look for what is to be done."""
+        ...
+
+    async def retry(self) -> int:
+        """Try again what failed; how many."""
         ...
 
 
@@ -48,6 +64,17 @@ def prune(sinking: SinkingPort) -> Job:
             run.made(len(await sinking.tidy(scope)))
 
     return Job("prune", lambda: Interval(PRUNE), work)
+
+
+def reindex(index: IndexPort) -> Job:
+    """The vectors look after their index by themselves, whenever something is stored; this is for what nobody stores:
+    texts whose vector failed to be made are tried again, and the index is looked at."""
+
+    async def work(run: Run) -> None:
+        run.seen(await index.retry())
+        index.wake()
+
+    return Job("reindex", lambda: Interval(REINDEX), work)
 
 
 def maintenance(store: StorePort, night: Callable[[], Nightly], *, local: bool) -> Job:

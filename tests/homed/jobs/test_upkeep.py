@@ -121,3 +121,19 @@ async def test_a_backup_is_made_as_long_as_any_are_kept() -> None:
     assert (made, counts.made) == ([3], 1)
     kept[0] = 0
     assert job.schedule() is None
+
+
+async def test_vectors_that_failed_are_tried_again() -> None:
+    class Index:
+        woken = 0
+
+        def wake(self) -> None:
+            self.woken += 1
+
+        async def retry(self) -> int:
+            await trio.lowlevel.checkpoint()
+            return 4
+
+    index = Index()
+    counts = await done(upkeep.reindex(index), Desk().store)
+    assert (counts.seen, index.woken) == (4, 1)
