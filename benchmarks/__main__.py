@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import areas, client, launch, memory, needles, ring, stages, start, stop, storm, turn, wire
+from benchmarks import areas, client, embedders, launch, memory, needles, ring, stages, start, stop, storm, turn, wire
 from benchmarks.figures import Figure
 
 ROOT = Path(__file__).parent.parent
@@ -21,6 +21,7 @@ SUITES = {
     "turn": turn.measure,
     "memory": memory.measure,
     "needles": needles.measure,
+    "embedders": embedders.measure,
     "start": start.measure,
     "launch": launch.measure,
     "client": client.measure,
