@@ -11,19 +11,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from homed.clock import WallClock
 from homed.errors import Conflict
 from homed.failpoints import Failpoints
 from homed.jobs.due import Interval
 from homed.jobs.job import Job, Run
-from homed.jobs.model import Background
 from homed.memory import entities, merges, review, stable
 from homed.memory.entities import Entity
 from homed.memory.merges import Proposal
 from homed.memory.stable import Record
 from homed.prompts.loader import load
+from homed.providers.base import Source
 from homed.store.rows import Storage, Tx
 
 NAME = "merge"
@@ -42,13 +42,25 @@ UNSURE_ROUNDS = 6
 _FENCE = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
+class AskPort(Protocol):
+    """``homed.jobs.model.Background``."""
+
+    def source(self) -> Source | None:
+        """Whom it asks; None: nobody."""
+        ...
+
+    async def ask(self, job: str, said: Sequence[tuple[str, str]], max_tokens: int) -> str:
+        """The answer's text."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingPorts:
     """What the job touches."""
 
     store: Storage
     wall: WallClock
-    background: Background
+    background: AskPort
     failpoints: Failpoints
 
 

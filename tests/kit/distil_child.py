@@ -7,7 +7,7 @@ asked "the model" stands in ``asked.log``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC
 from pathlib import Path
 
@@ -17,12 +17,14 @@ from homed.events import Bus
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.jobs.distil import DistilPorts, distil
 from homed.jobs.every import Jobs
-from homed.jobs.job import JobPorts, Run
+from homed.jobs.job import Job, JobPorts, Run
+from homed.jobs.judging import JudgingPorts, judging
 from homed.jobs.storing import Extracted, Found, Summary
 from homed.jobs.transcript import Transcript, outline
 from homed.memory import cold, inputs
 from homed.memory.newfact import NewFact
 from homed.memory.records import EventKind, InputState, NewEvent, NewInput, Outcome
+from homed.providers.base import Source
 from homed.retrieval import index
 from homed.store.db import Store, open_store
 from homed.store.rows import Tx
@@ -33,6 +35,9 @@ from tests.kit.turn_child import Order, note, serve
 
 TURNS = 8
 PLACES = ("Bern", "Rome", "Oslo", "Riga", "Lima", "Cairo", "Tunis", "Quito")
+FRIENDS = ("Alexander Petrov", "Alexander Petrow")
+"""Two that are one: half of the facts are of each."""
+
 LOOKED_AT = 2
 """Events that a turn looks at and takes back into the window; they are distilled once they have sunk again."""
 
@@ -58,10 +63,23 @@ class Reader:
         for piece in script.pieces:
             quote = script.find(piece.said)
             assert quote.span is not None
-            found.append(Found(NewFact(piece.scope, piece.said, peer=piece.peer), (quote.span,)))
+            who = FRIENDS[int(piece.said.split()[3]) % 2] if piece.said.startswith("In the year") else ""
+            new = NewFact(piece.scope, piece.said, subject=who, peer=piece.peer)
+            found.append(Found(new, (quote.span,)))
         told = outline(script.pieces[0])
         summary = Summary(told.request, told.actions, told.outcome, 5, (), "model", script.pieces)
         return Extracted("model", tuple(found), (summary,))
+
+
+class Judge:
+    """Says that the first pair is one."""
+
+    def source(self) -> Source | None:
+        return Source("cloud", "http://c", "m")
+
+    async def ask(self, job: str, said: Sequence[tuple[str, str]], max_tokens: int) -> str:
+        await trio.lowlevel.checkpoint()
+        return '{"pairs": [{"pair": 1, "decision": "merge"}]}'
 
 
 class Turns:
@@ -125,17 +143,26 @@ async def run(order: Order) -> None:
             await distilled(store, folder, failpoints, SAID + 5 * DAY)
             await store.write(lambda tx: sink(tx, failpoints, SAID + 6 * DAY))
             await distilled(store, folder, failpoints, SAID + 40 * DAY)
+            judge = judging(
+                JudgingPorts(store=store, wall=lambda: SAID + 41 * DAY, background=Judge(), failpoints=failpoints)
+            )
+            await done(store, judge, SAID + 41 * DAY)
 
 
 async def distilled(store: Store, folder: Path, failpoints: Failpoints, now: float) -> None:
-    """Have the jobs do one run each at this time, by the real runner."""
-    ports = JobPorts(store=store, wall=lambda: now, zone=lambda: UTC, turns=Turns())
+    """Have what has cooled distilled."""
     job = distil(
         DistilPorts(
             store=store, settings=Settings(), wall=lambda: now, reader=Reader(folder), rules=lambda event: (),
             failpoints=failpoints,
         )
     )  # fmt: skip
+    await done(store, job, now)
+
+
+async def done(store: Store, job: Job, now: float) -> None:
+    """Have a job do one run at this time, by the real runner."""
+    ports = JobPorts(store=store, wall=lambda: now, zone=lambda: UTC, turns=Turns())
     bus = Bus()
     with bus.subscribe() as news:
         async with trio.open_nursery() as nursery:

@@ -19,7 +19,7 @@ SEED = int(os.environ.get("HOMED_TEST_SEED", "5"))
 
 POINTS = {
     "memory.before_sink": 2, "memory.peeked": 1, "distil.asked": TURNS, "distil.writing": TURNS + 2,
-    "distil.done": TURNS + 2, "store.before_commit": 30, "store.after_commit": 30,
+    "distil.done": TURNS + 2, "merge.writing": 1, "store.before_commit": 30, "store.after_commit": 30,
 }  # fmt: skip
 """Where, and how often each is reached at the most."""
 
@@ -54,6 +54,7 @@ def sound(folder: Path) -> None:
             " WHERE v.event = e.id AND r.record = 'fact')"
         )
         assert rows(db, lost) == [], "nothing is archived before its fact is there"
+        assert rows(db, "PRAGMA foreign_key_check") == [], "no fact of somebody who is not there"
     finally:
         db.close()
 
@@ -70,6 +71,9 @@ def whole(folder: Path) -> None:
         assert summaries == [(TURNS,)]
         assert rows(db, "SELECT 1 FROM job_runs WHERE state = 'running'") == []
         assert rows(db, "SELECT DISTINCT holder_layer FROM blocks") == [("stable",)]
+        of_each = "SELECT count(r.id) FROM entities e LEFT JOIN records r ON r.subject = e.id GROUP BY e.id"
+        assert rows(db, f"{of_each} HAVING e.name LIKE 'Alex%'") == [(TURNS,)], "two are one, with the facts of both"
+        assert rows(db, "SELECT count(*) FROM merged") == [(1,)], "merged once"
     finally:
         db.close()
 
@@ -95,6 +99,7 @@ def test_without_a_kill_every_turn_is_asked_about_once(tmp_path: Path, children:
         ("distil.writing", 1),
         ("distil.writing", 3),
         ("distil.done", 3),
+        ("merge.writing", 1),
     ],
 )
 def test_killed_at_each_point_it_goes_on(tmp_path: Path, children: Zygote, name: str, nth: int) -> None:
