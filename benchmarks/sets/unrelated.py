@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.sets.banks import CHINESE, ENGLISH
 from benchmarks.sets.dialogue import Dialogue, Shape
-from benchmarks.sets.rows import History, Set, joined
+from benchmarks.sets.rows import Set, joined
 
 SHAPE = Shape(each=4, changes=20, turns=260, questions=40)
 
@@ -57,11 +57,10 @@ def unrelated() -> Set:
         Dialogue(ENGLISH, "unrelated en").history("unrelated-en", SHAPE),
     ]
     for history in histories:
-        _only_plain(history)
+        plain = [query for query in history.queries if query.kind == "same words"]
+        history.queries.clear()
+        for query in plain:
+            history.ask(query.text, query.kind, query.gold)
         for text in [*IN_CHINESE.split(), *IN_ENGLISH.strip().splitlines()]:
             history.ask(text, "unrelated")
     return joined(histories)
-
-
-def _only_plain(history: History) -> None:
-    history.queries = [query for query in history.queries if query.kind == "same words"]

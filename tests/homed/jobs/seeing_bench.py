@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC
@@ -51,6 +51,8 @@ class Bench:
     uploads: Uploads
     eyes: FakeEyes
     ports: SeeingPorts
+    settled: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
+    """Wait until all vectors are made, where any are."""
 
     async def say(
         self, text: str, *files: tuple[str, bytes], caption: str = "", no_memory: bool = False, withheld: bool = False
