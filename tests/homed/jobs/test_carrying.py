@@ -1,0 +1,263 @@
+"""Export and import: what went out comes in the same; what is none of ours is put aside and never half taken in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homed.errors import Conflict, InvalidInput, StorageError
+from homed.jobs.exporting import Exported, ExportPorts, export
+from homed.jobs.importing import Imported, Importing, ImportPorts
+from homed.memory import portable, stable, tombstones
+from homed.memory.portable import TABLES, BadLine
+from homed.redact import Redactor
+from homed.store.rows import Tx
+from tests.kit.failpoints import RaiseAt
+from tests.kit.forgetting import World, world
+
+PICTURE = b"the bytes of a picture"
+HASH = hashlib.sha256(PICTURE).hexdigest()
+
+
+@asynccontextmanager
+async def filled(folder: Path) -> AsyncIterator[World]:
+    async with world(folder) as here:
+        one, _ = await here.say("My cat is called Mirabelle. 我的猫叫米拉。", file=PICTURE)
+        two, _ = await here.say("Mirabelle sleeps all day.", scope="guest:telegram:7", peer="telegram:7")
+        await here.learn("The user has a cat called Mirabelle.", (one, "My cat is called Mirabelle"), subject="user",
+                         relation="has", object="Mirabelle", object_type="thing")  # fmt: skip
+        await here.learn("Mirabelle sleeps.", two)
+        await here.learn("The user's name is Anna.", one, subject="user", relation="name", object="Anna")
+        await here.learn("The user's name is Berta.", one, subject="user", relation="name", object="Berta")
+
+        def more(tx: Tx) -> None:
+            found = stable.list_(tx, "owner")[0]
+            stable.revise(tx, found, {"text": "The user is called Berta."}, why="test", at=70.0)
+            tombstones.bury(tx, "owner", texts=["Something forgotten."], at=80.0)
+
+        await here.store.write(more)
+        yield here
+
+
+async def out(here: World, target: Path, **more: Any) -> Exported:
+    ports = ExportPorts(store=here.store, media=here.folder / "media", redact=Redactor().redact, wall=lambda: 5.0)
+    return await export(ports, target, **more)
+
+
+def importing(here: World, **more: Any) -> Importing:
+    return Importing(
+        ImportPorts(
+            store=here.store, data=here.folder, media=here.folder / "media", redact=Redactor().redact,
+            wall=lambda: 200.0, **more,
+        )
+    )  # fmt: skip
+
+
+async def into(here: World, source: Path) -> Imported:
+    return await importing(here).import_(source)
+
+
+async def content(here: World) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row that is carried, without what is given anew."""
+
+    def read(tx: Tx) -> dict[str, list[tuple[Any, ...]]]:
+        found = {}
+        for table in TABLES:
+            columns = [c for c in table.columns if c != "seq" and (table.name, c) != ("evidence", "id")]
+            quoted = ", ".join(f'"{column}"' for column in columns)
+            found[table.name] = sorted(tx.all(f"SELECT {quoted} FROM {table.name}"), key=repr)
+        return found
+
+    return await here.store.read(read)
+
+
+def edit(folder: Path, name: str, number: int, **changed: Any) -> None:
+    lines = (folder / name).read_text("utf-8").splitlines()
+    lines[number] = json.dumps({**json.loads(lines[number]), **changed}, ensure_ascii=False)
+    (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
+
+
+async def test_what_went_out_comes_in_the_same(tmp_path: Path) -> None:
+    async with filled(tmp_path / "one") as here:
+        done = await out(here, tmp_path / "out")
+        before = await content(here)
+        assert done.counts == {table.name: len(before[table.name]) for table in TABLES}
+        assert min(done.counts[name] for name in ("events", "blocks", "records", "evidence", "entities", "revisions",
+                                                  "tombstones", "entity_names")) > 0  # fmt: skip
+    async with world(tmp_path / "two") as here:
+        taken = await into(here, tmp_path / "out")
+        after = await content(here)
+        # tombstones are hashes with a key that is told to nobody: they say something only where they were made
+        assert after.pop("tombstones") == []
+        assert after == {name: rows for name, rows in before.items() if name != "tombstones"}
+        assert (taken.refused, taken.known, taken.forgotten, taken.aside) == ({}, 0, 0, "")
+        assert (here.folder / "media" / HASH[:2] / HASH).read_bytes() == PICTURE
+        assert await here.value("SELECT count(*) FROM vector_todo WHERE kind = 'event'") == 4
+        assert await here.value("SELECT count(*) FROM records WHERE superseded_by IS NOT NULL") == 1
+        again = await into(here, tmp_path / "out")
+        assert (again.taken, again.revised) == ({}, 0)
+        second = await out(here, tmp_path / "again")
+        assert second.counts["events"] == done.counts["events"]
+    for name in (f"{table}.jsonl" for table in ("events", "records", "evidence", "entities", "blocks")):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes(), name
+
+
+async def test_back_into_the_same_memory_tombstones_count_and_what_was_forgotten_stays_so(tmp_path: Path) -> None:
+    async with filled(tmp_path / "one") as here:
+        await out(here, tmp_path / "out")
+        event = str(await here.value("SELECT id FROM events WHERE text LIKE '%Mirabelle%' AND scope = 'owner'"))
+        await here.forgetting.forget("event", event)
+        await here.forgetting.forget("peer", "telegram:7")
+        await here.store.write(lambda tx: tx.execute("DELETE FROM tombstones WHERE at = 80.0"))
+        before = await content(here)
+        taken = await into(here, tmp_path / "out")
+        after = await content(here)
+        assert await here.value("SELECT count(*) FROM events WHERE text LIKE '%Mirabelle%'") == 0
+        assert await here.value("SELECT count(*) FROM records") == 0
+        assert set(taken.taken) <= {"tombstones", "entity_names", "threads"}
+        assert taken.taken["tombstones"] > 0
+        assert taken.forgotten > 0
+        after["tombstones"] = before["tombstones"] = []
+        assert after == before
+
+
+async def test_into_another_memory_what_comes_is_older_and_cold(tmp_path: Path) -> None:
+    async with filled(tmp_path / "one") as here:
+        await out(here, tmp_path / "out", scopes=["owner"])
+    assert "telegram:7" not in (tmp_path / "out" / "events.jsonl").read_text("utf-8")
+    async with world(tmp_path / "two") as here:
+        await here.say("Something of my own was here before.")
+        await into(here, tmp_path / "out")
+        layers = await here.store.read(lambda tx: tx.all("SELECT layer, count(*) FROM events GROUP BY layer"))
+        assert layers == [("cold", 2), ("context", 2)]
+        assert await here.value("SELECT holder_layer FROM blocks") == "cold"
+        assert await here.value("SELECT count(*) FROM word_index WHERE word_index MATCH '\"x\"'") == 0
+
+
+def put_aside(done: Imported) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(done.aside).read_text().splitlines()]
+
+
+HOSTILE: dict[str, tuple[str, dict[str, Any], str]] = {
+    "another hash": ("blocks.jsonl", {"hash": "0" * 64}, "its file is missing"),
+    "a path": ("blocks.jsonl", {"hash": "../../../../etc/passwd"}, "a hash that is none"),
+    "a wrong type": ("events.jsonl", {"created_at": "yesterday"}, "a value of a wrong kind"),
+    "a wrong layer": ("events.jsonl", {"layer": "nowhere"}, "a value of a wrong kind"),
+    "no scope": ("events.jsonl", {"scope": ""}, "no scope"),
+    "a list": ("events.jsonl", {"text": ["x"]}, "text has a wrong type"),
+    "too large": ("events.jsonl", {"seq": 1 << 70}, "seq is too large"),
+    "an excerpt": ("evidence.jsonl", {"excerpt": "Never said."}, "an excerpt that is not its hash's"),
+    "another's scope": ("records.jsonl", {"scope": "guest:other"}, "it names what is not there"),
+    "a zero": ("events.jsonl", {"text": "a\0b"}, "text holds a zero character"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+async def test_a_hostile_line_is_put_aside_with_its_number_and_the_rest_is_taken_in(tmp_path: Path, case: str) -> None:
+    file, change, why = HOSTILE[case]
+    async with filled(tmp_path / "one") as here:
+        await out(here, tmp_path / "out")
+    edit(tmp_path / "out", file, 0, **change)
+    async with world(tmp_path / "two") as here:
+        done = await into(here, tmp_path / "out")
+        assert why in done.refused
+        aside = put_aside(done)
+        assert aside[0]["file"] in (file, "evidence.jsonl")
+        assert aside[0]["line"] in (0, 1)
+        assert "Mirabelle" not in str(aside)
+        assert await here.value("SELECT count(*) FROM threads") == 2
+        bare = "SELECT count(*) FROM records WHERE id NOT IN (SELECT record FROM evidence)"
+        assert await here.value(bare) == 0
+        assert not await here.store.read(lambda tx: tx.all("PRAGMA foreign_key_check"))
+    assert [path.name for path in (tmp_path / "two" / "imports").iterdir()] == [Path(done.aside).name]
+
+
+async def test_lines_that_are_no_json_too_long_or_deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with filled(tmp_path / "one") as here:
+        await out(here, tmp_path / "out")
+    monkeypatch.setattr(portable, "LONGEST", 20_000)
+    with (tmp_path / "out" / "events.jsonl").open("ab") as file:
+        file.write(
+            b"{broken\n\n" + b"\xff\xfe\n" + b"[" * 15_000 + b"\n" + b'"' + b"x" * 90_000 + b'"\n' + b'{"seq": NaN}'
+        )
+    async with world(tmp_path / "two") as here:
+        done = await into(here, tmp_path / "out")
+        assert done.refused == {"no JSON": 3, "no UTF-8": 1, "too long": 1}
+        assert [one["line"] for one in put_aside(done)] == [5, 7, 8, 9, 10]
+        assert done.taken["events"] == 4
+
+
+async def test_what_is_none_of_another_version_or_a_link_is_refused(tmp_path: Path) -> None:
+    async with filled(tmp_path / "one") as here:
+        await out(here, tmp_path / "out")
+        with pytest.raises(Conflict):
+            await out(here, tmp_path / "out")
+        for change, error in (({"version": 2}, "version 2"), ({"format": "other"}, "no export")):
+            bad = tmp_path / error
+            shutil.copytree(tmp_path / "out", bad)
+            edit_manifest(bad, **change)
+            with pytest.raises(InvalidInput, match=error):
+                await into(here, bad)
+        with pytest.raises(InvalidInput):
+            await into(here, tmp_path / "nowhere")
+        linked = tmp_path / "linked"
+        shutil.copytree(tmp_path / "out", linked)
+        (linked / "events.jsonl").unlink()
+        (linked / "events.jsonl").symlink_to(tmp_path / "out" / "events.jsonl")
+        with pytest.raises(StorageError):
+            await into(here, linked)
+        assert not list((here.folder / "imports").iterdir())
+
+
+def edit_manifest(folder: Path, **change: Any) -> None:
+    found = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**found, **change}))
+
+
+async def test_secrets_go_neither_out_nor_in(tmp_path: Path) -> None:
+    key = "sk-abcdefghijklmnop1234567890"
+    async with filled(tmp_path / "one") as here:
+        await here.store.write(lambda tx: tx.execute("UPDATE events SET text = text || ? WHERE seq = 1", (f" {key}",)))
+        await out(here, tmp_path / "out")
+    assert key not in (tmp_path / "out" / "events.jsonl").read_text("utf-8")
+    edit(tmp_path / "out", "events.jsonl", 0, text=f"It is {key}")
+    async with world(tmp_path / "two") as here:
+        await into(here, tmp_path / "out")
+        assert await here.value("SELECT count(*) FROM events WHERE instr(text, ?)", key) == 0
+
+
+async def test_an_import_that_is_cut_off_is_finished_by_the_next_start(tmp_path: Path) -> None:
+    async with filled(tmp_path / "one") as here:
+        await out(here, tmp_path / "out")
+        before = await content(here)
+    for point, nth in (("import.staged", 1), ("import.taken", 1), ("import.taken", 3), ("import.placed", 1)):
+        folder = tmp_path / f"{point}{nth}"
+        async with world(folder) as here:
+            cut = importing(here, failpoints=RaiseAt(point, StorageError("the power went"), nth))
+            with pytest.raises(StorageError):
+                await cut.import_(tmp_path / "out")
+        async with world(folder) as here:
+            resumed = await importing(here).resume()
+            after = await content(here)
+            if point == "import.staged":  # nothing was taken in yet, and somebody was told
+                assert resumed == 0
+                await into(here, tmp_path / "out")
+                after = await content(here)
+            assert {**after, "tombstones": []} == {**before, "tombstones": []}, (point, nth)
+            assert (folder / "media" / HASH[:2] / HASH).read_bytes() == PICTURE
+            assert not [path for path in (folder / "imports").iterdir() if path.is_dir()]
+
+
+def test_a_line_is_read_as_it_was_written() -> None:
+    table = portable.BY_NAME["revisions"]
+    row = ("fact_1", 2, "", "text\nof “two” lines\u2028", 5, '["a","b"]', "", 1.5)
+    assert portable.values(table, portable.line(table, row)) == row
+    with pytest.raises(BadLine, match="without why"):
+        portable.values(table, '{"record": "x", "revision": 1, "title": "", "text": "", "importance": 1, "tags": []}')
