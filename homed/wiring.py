@@ -30,7 +30,7 @@ from homed.builtin.tools import builtin_tools
 from homed.clock import WallClock
 from homed.config.definitions import PERSONA
 from homed.config.environment import child_environment
-from homed.engine import open_engine
+from homed.engine import Engine, open_engine
 from homed.host.packages import PackagePorts, Packages
 from homed.host.publish import Publisher
 from homed.host.shelf import Shelf
@@ -43,7 +43,7 @@ from homed.jobs.selflook import SelfLook
 from homed.lifecycle import House, Say
 from homed.paths import Paths
 from homed.providers.local.models import LocalPorts
-from homed.providers.registry import open_sources
+from homed.providers.registry import Sources, open_sources
 from homed.providers.rising import bring_up
 from homed.settings.registry import Settings
 from homed.store.files import MediaFiles
@@ -55,21 +55,17 @@ BEHIND_THE_DOOR = ("blocks", "stages", "outputs", "tools", "window", "cold", "le
 @asynccontextmanager
 async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     """The model sources, the conversations, and an open door for plugins, for the length of the block."""
-    local = local_ports(house.paths, house.settings, wall=house.wall, say=house.say, warm=True)
-    local = replace(local, hold=house.host.wait_started)  # loading it takes a whole core
     store, wall, redactor = house.store, house.wall, house.redactor
     tokens, files = CallTokens(), MediaFiles(house.paths.media)
     async with (
-        open_sources(house.settings, house.secrets, redactor.know, local) as sources,
+        open_sources(house.settings, house.secrets, redactor.know, _local(house)) as sources,
         open_engine(house) as engine,
         trio.open_nursery() as slow,
     ):
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
         directory, rules = Directory(store, wall), Rules(store, wall)
         media, uploads = Media(store, files, redactor), _uploads(house, files)
-        remembered = MemoryPorts(
-            store=store, wall=wall, failpoints=house.failpoints, ranker=engine.ranker, stored=engine.dense.wake
-        )
+        remembered = _remembered(house, engine)
         conversations = Conversations(
             AgentPorts(
                 store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
@@ -77,23 +73,16 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
                 builtins=builtin_tools(store, house.host.registry, wall, house.failpoints, media, remembered),
                 media=media, ranker=engine.ranker, explicit=remembered.explicit, stored=engine.dense.wake,
                 erased=engine.forget_vectors,
-            ),
-            uploads,
+            ), uploads,
         )  # fmt: skip
         jobs = engine.jobs(conversations, uploads, sources)
         slow.start_soon(jobs.run)
         forgetting = engine.forgetting(conversations, uploads)
         slow.start_soon(forgetting.run)
-        overview = Overview(
-            data=house.paths.data, safe=house.safe, started_at=wall(), host=house.host, sources=sources,
-            conversations=conversations, store=store,
-        )  # fmt: skip
-        look = SelfLook(
-            paths=house.paths, store=store, settings=house.settings, sources=sources, host=house.host, redactor=redactor
-        )
         api = ApiPorts(
             directory=directory, tokens=tokens, logins=house.logins, conversations=conversations,
-            host=house.host, settings=house.settings, sources=sources, status=overview, doctor=look,
+            host=house.host, settings=house.settings, sources=sources, status=_overview(house, sources, conversations),
+            doctor=_look(house, sources),
             archive=conversations.archive, memory=Explanations(store), uploads=uploads,
             keys=ApiKeys(store, redactor.know, wall), packages=_packages(house), calling=conversations.calling,
             remembering=Remembering(store, redactor, engine.ranker),
@@ -105,6 +94,31 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             house.facilities.up(*BEHIND_THE_DOOR)
             yield conversations
         slow.cancel_scope.cancel()
+
+
+def _local(house: House) -> LocalPorts:
+    ports = local_ports(house.paths, house.settings, wall=house.wall, say=house.say, warm=True)
+    return replace(ports, hold=house.host.wait_started)  # loading it takes a whole core
+
+
+def _remembered(house: House, engine: Engine) -> MemoryPorts:
+    return MemoryPorts(
+        store=house.store, wall=house.wall, failpoints=house.failpoints, ranker=engine.ranker, stored=engine.dense.wake
+    )
+
+
+def _overview(house: House, sources: Sources, conversations: Conversations) -> Overview:
+    return Overview(
+        data=house.paths.data, safe=house.safe, started_at=house.wall(), host=house.host, sources=sources,
+        conversations=conversations, store=house.store,
+    )  # fmt: skip
+
+
+def _look(house: House, sources: Sources) -> SelfLook:
+    return SelfLook(
+        paths=house.paths, store=house.store, settings=house.settings, sources=sources, host=house.host,
+        redactor=house.redactor,
+    )  # fmt: skip
 
 
 def _uploads(house: House, files: MediaFiles) -> Uploads:
