@@ -33,7 +33,7 @@ _HOLDS = "record = 'fact' AND status = 'active'"
 
 @dataclass(frozen=True, slots=True)
 class BlockNode:
-    """A piece of media that an event brought which is evidence of a fact; ``words``: found in the files of its message."""
+    """A piece of media that an event brought which is evidence of a fact; ``words``: found in its message's files."""
 
     id: str
     event: str

@@ -52,7 +52,7 @@ def layers(tx: Tx, *moved: Event) -> list[str]:
 
 def sunk(tx: Tx, turns: Turns, text: str = "old") -> Event:
     [event] = turns.done(text)
-    assert len(cold.sink(tx, "owner", [event.id])) == 1
+    assert len(cold.sink(tx, "owner", [event.id], at=1.0)) == 1
     return event
 
 
@@ -86,7 +86,7 @@ def test_blocks_go_along_with_their_event(tx: Tx, turns: Turns, db: apsw.Connect
     def holder() -> object:
         return tx.value("SELECT holder_layer FROM blocks WHERE id = 'b1'")
 
-    cold.sink(tx, "owner", [event.id])
+    cold.sink(tx, "owner", [event.id], at=1.0)
     assert holder() == "cold"
     reader = turns.begin()
     cold.peek(tx, [event.id], reader.turn, 3.0)
@@ -158,7 +158,7 @@ def test_what_sinks_again_is_recalled_again_by_a_later_turn_only(tx: Tx, turns: 
     for reader in (one, two):
         cold.peek(tx, [event.id], reader.turn, 3.0)
     inputs.finish(tx, one.id, ANSWERED, [], at=3.0)
-    assert len(cold.sink(tx, "owner", [event.id])) == 1
+    assert len(cold.sink(tx, "owner", [event.id], at=1.0)) == 1
     assert tx.value("SELECT source FROM events WHERE id = ?", (event.id,)) == ""
     assert cold.confirm(tx, two.turn) == [event.id]
 
@@ -175,7 +175,7 @@ def test_b14_a_turn_of_another_scope_cannot_look_at_it_or_sink_it(tx: Tx, turns:
     group = threads.create(tx, scope="group:1", channel="cli", title="", at=1.0)
     reader = turns.begin(group)
     assert cold.peek(tx, [event.id], reader.turn, 3.0) == []
-    assert len(cold.sink(tx, "group:1", [warm.id])) == 0
+    assert len(cold.sink(tx, "group:1", [warm.id], at=1.0)) == 0
     inputs.finish(tx, reader.id, ANSWERED, [], at=3.0)
     assert layers(tx, event, warm) == ["cold", "context"]
     assert scope_window.window_events(tx, "group:1") == []
@@ -189,15 +189,15 @@ def test_a_turn_that_nobody_began_looks_at_nothing(tx: Tx, turns: Turns) -> None
 def test_a_running_turns_own_events_do_not_sink(tx: Tx, turns: Turns) -> None:
     running = turns.begin()
     event = events.append(tx, running, NewEvent(EventKind.USER, "now"), at=1.0)
-    assert len(cold.sink(tx, "owner", [event.id])) == 0
+    assert len(cold.sink(tx, "owner", [event.id], at=1.0)) == 0
     inputs.finish(tx, running.id, ANSWERED, [], at=2.0)
-    assert len(cold.sink(tx, "owner", [event.id])) == 1
+    assert len(cold.sink(tx, "owner", [event.id], at=1.0)) == 1
 
 
 def test_no_memory_events_neither_sink_nor_come_back(tx: Tx, turns: Turns, db: apsw.Connection) -> None:
     private = turns.begin(no_memory=True)
     [event] = inputs.finish(tx, private.id, ANSWERED, [NewEvent(EventKind.USER, "secret")], at=2.0)
-    assert len(cold.sink(tx, "owner", [event.id])) == 0
+    assert len(cold.sink(tx, "owner", [event.id], at=1.0)) == 0
     assert cold.peek(tx, [event.id], turns.begin().turn, 3.0) == []
     assert (layers(tx, event), faults(db)) == (["archived"], [])
 
@@ -207,5 +207,5 @@ def test_an_input_that_is_a_group_message_counts_for_its_own_scope(tx: Tx, turns
     accepted, _ = inputs.accept(tx, NewInput(group.id, "group:1", "cli", "cli:x", "guest", "hello"), at=1.0)
     begun = inputs.begin(tx, accepted.id, turn="turn_group", at=1.0)
     [event] = inputs.finish(tx, begun.id, ANSWERED, [NewEvent(EventKind.USER, "hello")], at=1.0)
-    assert len(cold.sink(tx, "group:1", [event.id])) == 1
+    assert len(cold.sink(tx, "group:1", [event.id], at=1.0)) == 1
     assert tx.all("SELECT scope FROM events WHERE layer = 'cold'") == [("group:1",)]

@@ -314,7 +314,7 @@ def negatives(language: Language, count: int, seed: int) -> Iterator[Message]:
     for number in range(count):
         if number % 3 == 0:
             yield Message(
-                chance.choice(language.around[:1] + language.around[3:4]).format(s=chance.choice(language.nothing))
+                chance.choice([language.around[0], language.around[3]]).format(s=chance.choice(language.nothing))
             )
             continue
         relation = chance.choice(list(language.states))

@@ -1,0 +1,144 @@
+"""Two entities that may be one."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from homed.errors import Conflict, NotFound
+from homed.memory import entities, evidence, merges, stable
+from homed.store.rows import Tx
+from tests.homed.memory.speech import Speech
+from tests.homed.memory.test_alike import many
+
+
+@pytest.fixture
+def speech(tx: Tx) -> Speech:
+    return Speech(tx)
+
+
+def entity(tx: Tx, name: str, **more: str) -> str:
+    return entities.put(tx, "owner", name, at=1.0, **more).id
+
+
+def test_names_nearly_the_same_are_proposed_once(tx: Tx) -> None:
+    one, two = entity(tx, "Johannes Gutenberg"), entity(tx, "Johanes Gutenberg")
+    entity(tx, "Anna")
+    found = merges.search(tx, "owner")
+    assert [(a, b) for a, b, _ in found] == [tuple(sorted((one, two)))]
+    assert merges.note(tx, "owner", found, at=2.0) == 1
+    assert merges.note(tx, "owner", merges.search(tx, "owner"), at=2.0) == 0
+    [proposal] = merges.proposals(tx, "owner")
+    assert {proposal.first.id, proposal.second.id} == {one, two}
+    assert merges.proposals(tx, "guest:x") == []
+
+
+def test_a_number_or_a_kind_that_differs_keeps_them_apart(tx: Tx) -> None:
+    entity(tx, "The meeting room 101")
+    entity(tx, "The meeting room 102")
+    entity(tx, "Johannes Gutenberg", type="person")
+    entity(tx, "Johannes Gutenberg A", type="place")
+    assert merges.search(tx, "owner") == []
+
+
+def test_what_was_judged_different_is_not_asked_again_for_some_rounds(tx: Tx) -> None:
+    one, two = entity(tx, "Johannes Gutenberg"), entity(tx, "Johanes Gutenberg")
+    merges.note(tx, "owner", merges.search(tx, "owner"), at=2.0)
+    merges.never(tx, "owner", two, one, at=3.0, rounds=2)
+    assert merges.proposals(tx, "owner") == []
+    assert merges.note(tx, "owner", merges.search(tx, "owner"), at=4.0) == 0
+    merges.next_round(tx, "owner")
+    assert merges.note(tx, "owner", merges.search(tx, "owner"), at=4.0) == 0
+    merges.next_round(tx, "owner")
+    assert merges.note(tx, "owner", merges.search(tx, "owner"), at=4.0) == 1
+    with pytest.raises(NotFound):
+        merges.never(tx, "owner", one, "ent_none", at=3.0)
+
+
+def test_a_merge_moves_facts_names_and_mentions_and_tells_nothing_twice(speech: Speech) -> None:
+    tx = speech.tx
+    speech.fact("Gutenberg prints books", subject="Johannes Gutenberg", relation="prints", object="books")
+    speech.fact("Gutenberg prints the books", subject="Johanes Gutenberg", relation="prints", object="Books")
+    moved = speech.fact("He lives in Mainz", subject="Johanes Gutenberg", relation="home", object="Mainz")
+    seen = speech.fact("Anna met him", subject="Anna", relation="met", object="Johanes Gutenberg")
+    keep, gone = (entities.must(tx, "owner", name) for name in ("Johannes Gutenberg", "Johanes Gutenberg"))
+    result = merges.merge(tx, "owner", keep.id, gone.id, at=9.0)
+    assert (result.facts, result.duplicates) == (3, 1)
+    assert speech.record(moved).subject == speech.record(seen).object_entity == keep.id
+    assert speech.records() == ["Gutenberg prints books", "He lives in Mainz", "Anna met him"]
+    [books] = [record for record in stable.list_(tx, "owner") if record.relation == "prints"]
+    assert (books.times, len(evidence.items(tx, books.id))) == (2, 2)
+    assert entities.must(tx, "owner", "Johanes Gutenberg").id == keep.id
+    assert entities.must(tx, "owner", "Johannes Gutenberg").mentions == keep.mentions + gone.mentions
+
+
+def test_a_merge_is_taken_back(speech: Speech) -> None:
+    tx = speech.tx
+    mine = speech.fact("He lives in Mainz", subject="Johannes Gutenberg", relation="home", object="Mainz")
+    theirs = speech.fact("He lives in Rome", subject="Johanes Gutenberg", relation="home", object="Rome")
+    keep, gone = (entities.must(tx, "owner", name) for name in ("Johannes Gutenberg", "Johanes Gutenberg"))
+    result = merges.merge(tx, "owner", keep.id, gone.id, at=9.0)
+    assert [row[2] for row in merges.merged(tx, "owner")] == ["Johanes Gutenberg"]
+    back = merges.unmerge(tx, "owner", result.id, at=10.0)
+    assert (back.id, back.name, back.mentions) == (gone.id, gone.name, gone.mentions)
+    assert speech.record(mine).subject == keep.id
+    assert speech.record(theirs).subject == gone.id
+    assert entities.must(tx, "owner", "Johanes Gutenberg").id == gone.id
+    assert entities.must(tx, "owner", "Johannes Gutenberg").mentions == keep.mentions
+    assert merges.merged(tx, "owner") == []
+    assert merges.note(tx, "owner", merges.search(tx, "owner"), at=11.0) == 0
+    with pytest.raises(NotFound):
+        merges.unmerge(tx, "owner", result.id, at=10.0)
+
+
+def test_a_merge_of_merged_ones_keeps_what_can_be_taken_back(speech: Speech) -> None:
+    one, two, three = (entity(speech.tx, name) for name in ("Node A", "Node B", "Node C"))
+    first = merges.merge(speech.tx, "owner", two, three, at=1.0)
+    merges.merge(speech.tx, "owner", one, two, at=2.0)
+    assert merges.unmerge(speech.tx, "owner", first.id, at=3.0).id == three
+    assert entities.must(speech.tx, "owner", "Node B").id == one
+
+
+def test_who_speaks_stays_and_nobody_is_merged_with_himself(speech: Speech) -> None:
+    me, anna = entities.put(speech.tx, "owner", "me", at=1.0).id, entity(speech.tx, "Anna")
+    with pytest.raises(Conflict):
+        merges.merge(speech.tx, "owner", anna, me, at=1.0)
+    with pytest.raises(Conflict):
+        merges.merge(speech.tx, "owner", me, me, at=1.0)
+    with pytest.raises(NotFound):
+        merges.merge(speech.tx, "guest:x", me, anna, at=1.0)
+    merges.merge(speech.tx, "owner", me, anna, at=1.0)
+    assert entities.must(speech.tx, "owner", "Anna").id == me
+
+
+def test_two_records_are_made_one_by_hand(speech: Speech) -> None:
+    a = speech.fact("User keeps bees in the garden", importance=3)
+    b = speech.fact("User keeps seven hives of bees in the garden", importance=8)
+    one = merges.one(speech.tx, "owner", a.record, b.record, at=9.0)
+    assert (one.id, one.text, one.importance, one.times) == (
+        a.record,
+        "User keeps seven hives of bees in the garden",
+        8,
+        2,
+    )
+    assert [revision.text for revision in stable.history(speech.tx, a.record)] == ["User keeps bees in the garden"]
+    assert stable.get(speech.tx, b.record) is None
+    assert len(evidence.items(speech.tx, a.record)) == 2
+    with pytest.raises(Conflict):
+        merges.one(speech.tx, "owner", a.record, a.record, at=9.0)
+
+
+@pytest.mark.slow
+def test_ten_thousand_entities_take_seconds(tx: Tx) -> None:
+    for number, name in enumerate(dict.fromkeys(many(10_000).values())):
+        tx.execute(
+            "INSERT INTO entities (id, scope, name, created_at, updated_at) VALUES (?, 'owner', ?, 1, 1)",
+            (f"e{number}", name),
+        )
+        tx.execute("INSERT OR IGNORE INTO entity_names VALUES ('owner', ?, ?, ?)", (name, name, f"e{number}"))
+    began = time.perf_counter()
+    found = merges.search(tx, "owner")
+    assert time.perf_counter() - began < 20
+    assert found
+    assert merges.note(tx, "owner", found, at=1.0) == len(found)
