@@ -150,4 +150,4 @@ def _sink(tx: Tx, query: str, size: int) -> int:
     scores = words_only().score(tx, scope="owner", query=query, seqs=[event.seq for event in window])
     limits = choose.Limits(events=30, protected=10, tokens=25_000)
     plan = choose.sink_plan(whole(window, lambda e: e.tokens), scores, active=[window[-1].thread], limits=limits)
-    return len(cold.sink(tx, "owner", plan.ids))
+    return len(cold.sink(tx, "owner", plan.ids, at=1.0))

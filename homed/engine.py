@@ -5,6 +5,7 @@ Below ``wiring``, which enters it and hands its parts on; everything here ends b
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -23,12 +24,15 @@ from homed.jobs import upkeep
 from homed.jobs.distil import DistilPorts, by_rules, distil
 from homed.jobs.due import Nightly
 from homed.jobs.every import Jobs
+from homed.jobs.exporting import ExportPorts
 from homed.jobs.extract import Extractor
 from homed.jobs.eyes import Eyes
 from homed.jobs.forget import ForgetPorts, Forgetting
+from homed.jobs.importing import Importing, ImportPorts
 from homed.jobs.job import Job, JobPorts
 from homed.jobs.judging import JudgingPorts, judging
-from homed.jobs.model import Background
+from homed.jobs.keeping import Keeping
+from homed.jobs.model import Background, BackgroundPorts
 from homed.jobs.searching import InChild
 from homed.jobs.seeing import SeeingPorts, seeing
 from homed.jobs.statements import StatementPorts, statements
@@ -42,6 +46,9 @@ from homed.retrieval.rank import Ranker
 from homed.settings.registry import Settings
 from homed.store.backup import backup
 from homed.store.files import MediaFiles
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,15 +67,20 @@ class Engine:
             store=house.store, wall=house.wall, zone=lambda: zone_of(house.settings), turns=conversations,
         )  # fmt: skip
         made = [
-            upkeep.prune(conversations.sinking), *self._distilling(sources), seeing(self._eyes(uploads)),
+            upkeep.prune(conversations.sinking), *self._distilling(conversations, sources), seeing(self._eyes(uploads)),
             upkeep.reindex(self.dense), *self._nightly(),
         ]  # fmt: skip
         return Jobs(ports, house.bus, made)
 
-    def _distilling(self, sources: Sources) -> list[Job]:
+    def _distilling(self, conversations: Conversations, sources: Sources) -> list[Job]:
         house, settings, stored = self.house, self.house.settings, self.dense.wake
         store, wall, points = house.store, house.wall, house.failpoints
-        background = Background(sources, Completions(sources, house.redactor), settings, store, wall)
+        background = Background(
+            BackgroundPorts(
+                sources=sources, completions=Completions(sources, house.redactor), settings=settings, store=store,
+                wall=wall, turns=conversations,
+            )
+        )  # fmt: skip
         reader = Extractor(background, store, settings)
         return [
             distil(
@@ -90,6 +102,23 @@ class Engine:
                 search=InChild(paths.data, child_environment(), f"{paths.family}:search"), bus=house.bus,
                 forget_vectors=self.forget_vectors, wall=house.wall, failpoints=house.failpoints,
             )
+        )  # fmt: skip
+
+    def keeping(self, conversations: Conversations, uploads: Uploads) -> Keeping:
+        """What a person does with memory as a whole; forgets while its ``run`` does."""
+        house, media = self.house, self.house.paths.media
+        redact, points = house.redactor.redact, house.failpoints
+        return Keeping(
+            data=house.paths.data, store=house.store, files=MediaFiles(media),
+            forgetting=self.forgetting(conversations, uploads),
+            exports=ExportPorts(store=house.store, media=media, redact=redact, wall=house.wall, failpoints=points),
+            imports=Importing(
+                ImportPorts(
+                    store=house.store, data=house.paths.data, media=media, redact=redact, stored=self.dense.wake,
+                    wall=house.wall, failpoints=points,
+                )
+            ),
+            wall=house.wall, failpoints=points,
         )  # fmt: skip
 
     async def forget_vectors(self) -> None:
@@ -123,6 +152,8 @@ class Engine:
 @asynccontextmanager
 async def open_engine(house: House) -> AsyncIterator[Engine]:
     """The engine for the length of the block."""
+    if (named := house.settings.str(TIME_ZONE).strip()) and zone_named(named) is None:
+        log.warning("%s is %r, which is no time zone: nights are those of the machine's clock", TIME_ZONE, named)
     embedding = embed_ports(house.paths, house.settings, house.redactor.know, house.host.wait_started)
     async with open_embedder(embedding) as embedder, trio.open_nursery() as nursery:
         nursery.start_soon(bring_up, embedder, house.facilities)

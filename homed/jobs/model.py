@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
+
+import trio
 
 from homed.agent.complete import Completion, Question
 from homed.clock import WallClock
 from homed.config.definitions import DISTIL_CALLS, EXTRACT_ENABLED, EXTRACT_SOURCE
 from homed.errors import HomedError, NotFound, TimedOut, Unavailable
-from homed.jobs.job import Later, Outage
+from homed.jobs.job import Later, Outage, TurnsPort
 from homed.providers.base import LOCAL, ErrorKind, Source
 from homed.store.rows import Storage, Tx
 
@@ -23,6 +26,12 @@ TIMEOUT = 30.0
 """Seconds that one answer may take."""
 
 HOUR = 3600.0
+
+GIVING_WAY = 4
+"""Times that a question to a model on this machine is begun before it is left for a later run."""
+
+LOOK = 0.1
+"""Seconds between two looks at whether a turn wants that model."""
 
 TIMEOUTS = 2
 """Answers in a row that came too late after which the source counts as gone, and no unit is to blame."""
@@ -66,29 +75,36 @@ class SettingsPort(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundPorts:
+    """What asking touches.  ``turns``: who is being answered."""
+
+    sources: SourcesPort
+    completions: AskPort
+    settings: SettingsPort
+    store: Storage
+    wall: WallClock
+    turns: TurnsPort
+
+
 class Background:
     """Asks for jobs.  One question at a time: jobs that ask are heavy ones."""
 
-    def __init__(
-        self, sources: SourcesPort, completions: AskPort, settings: SettingsPort, store: Storage, wall: WallClock
-    ) -> None:
-        self._sources = sources
-        self._completions = completions
-        self._settings = settings
-        self._store = store
-        self._wall = wall
+    def __init__(self, ports: BackgroundPorts) -> None:
+        self._ports = ports
         self._late = 0
 
     def source(self) -> Source | None:
         """Whom jobs may ask: the source set for them, else the one in use, else the first; None if that leaves only the
         built-in model, or nothing, or nobody is to be asked."""
-        if not self._settings.get(EXTRACT_ENABLED) or not self._settings.int(DISTIL_CALLS):
+        settings = self._ports.settings
+        if not settings.get(EXTRACT_ENABLED) or not settings.int(DISTIL_CALLS):
             return None
-        sources = [source for source in self._sources.list() if source.kind != EMBEDDED]
-        wanted = self._settings.str(EXTRACT_SOURCE).strip()
+        sources = [source for source in self._ports.sources.list() if source.kind != EMBEDDED]
+        wanted = settings.str(EXTRACT_SOURCE).strip()
         if wanted:
             return next((source for source in sources if source.name == wanted), None)
-        current = self._sources.current()
+        current = self._ports.sources.current()
         return next((source for source in sources if current and source.name == current.name), None) or next(
             iter(sources), None
         )
@@ -103,12 +119,12 @@ class Background:
         source = self.source()
         if source is None:
             raise Outage("There is no model for background work.", "no_model")
-        at, most = self._wall(), self._settings.int(DISTIL_CALLS)
-        if not await self._store.write(lambda tx: take_call(tx, job, at=at, most=most)):
+        at, most = self._ports.wall(), self._ports.settings.int(DISTIL_CALLS)
+        if not await self._ports.store.write(lambda tx: take_call(tx, job, at=at, most=most)):
             raise Later("budget")
         question = Question(said, max_tokens, TIMEOUT, source.name, temperature=0.0)
         try:
-            answer = await self._completions.ask(f"jobs:{job}", question)
+            answer = await self._answer(f"jobs:{job}", question, source)
         except TimedOut:
             self._late += 1
             if self._late >= TIMEOUTS:
@@ -124,11 +140,37 @@ class Background:
         self._late = 0
         return answer.text
 
-    @property
-    def local(self) -> bool:
-        """Whether it would run on this machine, where it takes a core from everybody else."""
-        source = self.source()
-        return source is not None and source.adapter == LOCAL
+    async def _answer(self, who: str, question: Question, source: Source) -> Completion:
+        """The answer; of a model on this machine while nobody else wants one: it answers one after another, and a turn
+        that comes in between has it at once."""
+        if source.adapter != LOCAL:
+            return await self._ports.completions.ask(who, question)
+        for _ in range(GIVING_WAY):
+            await self._ports.turns.wait_idle()
+            done = await self._unless_wanted(who, question)
+            if isinstance(done, HomedError):
+                raise done
+            if done is not None:
+                return done
+        raise Later("busy")
+
+    async def _unless_wanted(self, who: str, question: Question) -> Completion | HomedError | None:
+        """Ask; None if a turn came in between: then the connection is closed already."""
+        done: Completion | HomedError | None = None
+        async with trio.open_nursery() as both:
+            both.start_soon(self._watch, both.cancel_scope)
+            try:
+                done = await self._ports.completions.ask(who, question)
+            except HomedError as error:
+                done = error
+            both.cancel_scope.cancel()
+        return done
+
+    async def _watch(self, asking: trio.CancelScope) -> None:
+        while not asking.cancel_called:
+            if any(self._ports.turns.counts.values()):
+                asking.cancel()
+            await trio.sleep(LOOK)
 
 
 def take_call(tx: Tx, job: str, *, at: float, most: int) -> bool:

@@ -53,7 +53,7 @@ def confirm(tx: Tx, turn: str) -> list[str]:
     return moved
 
 
-def sink(tx: Tx, scope: str, ids: Collection[str], *, at: float = 0.0) -> list[str]:
+def sink(tx: Tx, scope: str, ids: Collection[str], *, at: float) -> list[str]:
     """Move these events of the scope's window, in whole units, to the cold layer; their blocks go along.  ``at``, in
     UTC seconds, is when they began to cool.
 

@@ -129,7 +129,7 @@ class Turns:
             scores = words_only().score(tx, scope=running.scope, query=running.text, seqs=[e.seq for e in window])
             plan = sink_plan(whole(window, lambda e: e.tokens), scores, active=[running.thread], limits=WINDOW)
             self.reach("memory.before_sink")
-            cold.sink(tx, running.scope, plan.ids)
+            cold.sink(tx, running.scope, plan.ids, at=1.0)
             ledger.record(tx, running, "sink", {"events": list(plan.ids)}, at=3.5)
 
         await self.store.write(sink)

@@ -98,7 +98,7 @@ def plain(stored: list[Event]) -> dict[str, Callable[[Tx], object]]:
         "records": lambda tx: ledger.of_turn(tx, turn),
         "peek": lambda tx: cold.peek(tx, ids, turn, 1.0),
         "confirm": lambda tx: cold.confirm(tx, turn),
-        "sink": lambda tx: cold.sink(tx, "owner", [stored[-1].id]),
+        "sink": lambda tx: cold.sink(tx, "owner", [stored[-1].id], at=1.0),
     }
 
 

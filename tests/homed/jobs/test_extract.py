@@ -16,7 +16,7 @@ from homed.jobs.book import Counts
 from homed.jobs.distil import DistilPorts, by_rules, distil
 from homed.jobs.extract import Extractor
 from homed.jobs.job import Job
-from homed.jobs.model import Background
+from homed.jobs.model import Background, BackgroundPorts
 from homed.providers.base import Source, Usage
 from tests.homed.jobs.past import Bench, Settings, bench
 from tests.kit.past import Said
@@ -63,9 +63,17 @@ class Model:
         return Completion(said, "stop", Usage(), "cloud", "m")
 
 
+def background_of(on: Bench, model: Model, settings: Settings) -> Background:
+    return Background(
+        BackgroundPorts(
+            sources=model, completions=model, settings=settings, store=on.store, wall=on.wall, turns=on.turns
+        )
+    )
+
+
 def job(on: Bench, model: Model, **settings: object) -> Job:
     given = Settings(**settings)
-    reader = Extractor(Background(model, model, given, on.store, on.wall), on.store, given)
+    reader = Extractor(background_of(on, model, given), on.store, given)
     ports = DistilPorts(
         store=on.store, settings=given, wall=on.wall, reader=reader, rules=by_rules, failpoints=on.failpoints
     )

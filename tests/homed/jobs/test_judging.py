@@ -8,20 +8,19 @@ from typing import Any
 
 from homed.jobs.job import Job
 from homed.jobs.judging import JudgingPorts, json_object, judging
-from homed.jobs.model import Background
 from homed.memory import entities, facts
 from homed.memory.evidence import Pointer
 from homed.memory.newfact import NewFact
 from homed.store.rows import Tx
 from tests.homed.jobs.past import Bench, Settings, bench
-from tests.homed.jobs.test_extract import Model
+from tests.homed.jobs.test_extract import Model, background_of
 from tests.kit.past import Said
 
 
 def job(on: Bench, model: Model | None, **settings: object) -> Job:
     given = Settings(**({} if model else {"extract_enabled": False}), **settings)
     asks = model or Model("{}")
-    background = Background(asks, asks, given, on.store, on.wall)
+    background = background_of(on, asks, given)
     return judging(JudgingPorts(store=on.store, wall=on.wall, background=background, failpoints=on.failpoints))
 
 

@@ -12,9 +12,9 @@ import trio
 from homed.agent.complete import Completion, Question
 from homed.errors import HomedError, TimedOut, Unavailable
 from homed.jobs.job import Later, Outage
-from homed.jobs.model import TIMEOUT, Background
+from homed.jobs.model import TIMEOUT, Background, BackgroundPorts
 from homed.providers.base import LOCAL, ErrorKind, ProviderError, Source, Usage
-from tests.homed.jobs.past import Settings, bench
+from tests.homed.jobs.past import Bench, Settings, bench
 
 CLOUD, OTHER = Source("cloud", "http://c", "m"), Source("other", "http://o", "m")
 EMBEDDED = Source("embedded", "", "small", adapter=LOCAL)
@@ -47,15 +47,22 @@ class Completions:
         return Completion("yes", "stop", Usage(), question.source or "", "m")
 
 
+def asker(on: Bench, sources: Sources, completions: Completions, **settings: Any) -> Background:
+    return Background(
+        BackgroundPorts(
+            sources=sources, completions=completions, settings=Settings(**settings), store=on.store, wall=on.wall,
+            turns=on.turns,
+        )
+    )  # fmt: skip
+
+
 async def test_the_source_set_for_it_else_the_one_in_use_else_the_first_and_never_the_built_in_one(
     tmp_path: Path,
 ) -> None:
     async with bench(tmp_path) as on:
 
         def chosen(*sources: Source, current: str = "", **settings: Any) -> str:
-            found = Background(
-                Sources(*sources, current=current), Completions(), Settings(**settings), on.store, on.wall
-            ).source()
+            found = asker(on, Sources(*sources, current=current), Completions(), **settings).source()
             return found.name if found else ""
 
         assert chosen(CLOUD, OTHER, EMBEDDED, current="other") == "other"
@@ -70,7 +77,7 @@ async def test_the_source_set_for_it_else_the_one_in_use_else_the_first_and_neve
 async def test_an_answer_is_asked_of_that_source_for_a_bounded_time(tmp_path: Path) -> None:
     async with bench(tmp_path) as on:
         completions = Completions()
-        background = Background(Sources(CLOUD), completions, Settings(), on.store, on.wall)
+        background = asker(on, Sources(CLOUD), completions)
         assert await background.ask("distil", SAID, 500) == "yes"
         ((plugin, question),) = completions.asked
         assert (plugin, question.source, question.limit, question.max_tokens) == ("jobs:distil", "cloud", TIMEOUT, 500)
@@ -80,9 +87,7 @@ async def test_the_hours_calls_are_counted_before_each_and_also_over_a_restart(t
     async with bench(tmp_path) as on:
         completions = Completions()
         for _ in range(2):  # the second is a restart
-            background = Background(
-                Sources(CLOUD), completions, Settings(distil_max_calls_per_hour=4), on.store, on.wall
-            )
+            background = asker(on, Sources(CLOUD), completions, distil_max_calls_per_hour=4)
             await background.ask("distil", SAID, 500)
             await background.ask("merge", SAID, 500)
         with pytest.raises(Later, match="budget"):
@@ -99,7 +104,7 @@ async def test_the_hours_calls_are_counted_before_each_and_also_over_a_restart(t
 async def test_a_call_that_failed_counts_too(tmp_path: Path) -> None:
     async with bench(tmp_path) as on:
         completions = Completions(TimedOut("late"))
-        background = Background(Sources(CLOUD), completions, Settings(distil_max_calls_per_hour=1), on.store, on.wall)
+        background = asker(on, Sources(CLOUD), completions, distil_max_calls_per_hour=1)
         with pytest.raises(TimedOut):
             await background.ask("distil", SAID, 500)
         with pytest.raises(Later):
@@ -118,7 +123,7 @@ async def test_what_keeps_a_source_from_answering_anybody_is_an_outage(
     tmp_path: Path, error: HomedError, reason: str
 ) -> None:
     async with bench(tmp_path) as on:
-        background = Background(Sources(CLOUD), Completions(error), Settings(), on.store, on.wall)
+        background = asker(on, Sources(CLOUD), Completions(error))
         with pytest.raises(Outage) as caught:
             await background.ask("distil", SAID, 500)
         assert caught.value.reason == reason
@@ -128,9 +133,7 @@ async def test_a_refusal_is_the_questions_own_and_two_late_answers_in_a_row_are_
     async with bench(tmp_path) as on:
         refused = ProviderError(ErrorKind.REFUSED, "no")
         late = TimedOut("late")
-        background = Background(
-            Sources(CLOUD), Completions(refused, late, None, late, late), Settings(), on.store, on.wall
-        )
+        background = asker(on, Sources(CLOUD), Completions(refused, late, None, late, late))
         with pytest.raises(ProviderError):
             await background.ask("distil", SAID, 500)
         with pytest.raises(TimedOut):
@@ -141,4 +144,47 @@ async def test_a_refusal_is_the_questions_own_and_two_late_answers_in_a_row_are_
         with pytest.raises(Outage):
             await background.ask("distil", SAID, 500)
         with pytest.raises(Outage, match="no model"):
-            await Background(Sources(), Completions(), Settings(), on.store, on.wall).ask("distil", SAID, 5)
+            await asker(on, Sources(), Completions()).ask("distil", SAID, 5)
+
+
+class Slow(Completions):
+    """A model on this machine: answers when a test lets it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = trio.Event()
+        self.let = trio.Event()
+        self.broken_off = 0
+
+    async def ask(self, plugin: str, question: Question) -> Completion:
+        self.begun.set()
+        try:
+            await self.let.wait()
+        except trio.Cancelled:
+            self.broken_off += 1
+            raise
+        return await super().ask(plugin, question)
+
+
+async def test_a_model_on_this_machine_is_let_go_for_a_turn_and_asked_again_after_it(tmp_path: Path) -> None:
+    here = Source("mine", "", "m", adapter=LOCAL, path="/m.gguf")
+    async with bench(tmp_path) as on:
+        slow, found = Slow(), list[str]()
+        background = asker(on, Sources(here), slow)
+
+        async def ask() -> None:
+            found.append(await background.ask("distil", SAID, 500))
+
+        with trio.fail_after(10):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ask)
+                await slow.begun.wait()
+                slow.begun = trio.Event()
+                on.turns.begin()
+                while not slow.broken_off:  # noqa: ASYNC110 - it is noticed within a tenth of a second
+                    await trio.sleep(0.01)
+                assert not slow.begun.is_set()
+                on.turns.end()
+                slow.let.set()
+        assert found == ["yes"]
+        assert await on.column("SELECT count(*) FROM job_calls") == [1]

@@ -66,7 +66,7 @@ def test_a16_what_sinks_leaves_the_window_and_is_all_there(tx: Tx, turns: Turns,
 
 def test_a1_one_event_of_a_call_takes_the_whole_unit_along_both_ways(tx: Tx, turns: Turns, db: apsw.Connection) -> None:
     asked, call, *results = turns.done(calls=True)
-    assert len(cold.sink(tx, "owner", [results[1].id])) == 3
+    assert len(cold.sink(tx, "owner", [results[1].id], at=1.0)) == 3
     assert layers(tx, asked, call, *results) == ["context", "cold", "cold", "cold"]
     reader = turns.begin()
     cold.peek(tx, [results[0].id], reader.turn, 3.0)

@@ -242,7 +242,7 @@ class Layers(RuleBasedStateMachine):
             done = sink_plan(
                 whole(window, lambda e: e.tokens), scores, in_use=used, active=[thread] if active else [], limits=limits
             )
-            assert len(cold.sink(tx, scope, done.ids)) == len(done.ids)
+            assert len(cold.sink(tx, scope, done.ids, at=1.0)) == len(done.ids)
             return done.ids
 
         if crash:
@@ -257,7 +257,7 @@ class Layers(RuleBasedStateMachine):
     def sink_whatever_was_asked(self, at: int, which: list[int]) -> None:
         scope, ids = self.threads[at].scope, list(self.known)
         asked = [ids[n % len(ids)] for n in which]
-        self.write(lambda tx: cold.sink(tx, scope, asked))
+        self.write(lambda tx: cold.sink(tx, scope, asked, at=1.0))
         may = [id_ for id_ in asked if self.known[id_].scope == scope and self.known[id_].turn not in self.running]
         self._move(may, "context", "cold")
 
