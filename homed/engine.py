@@ -47,7 +47,6 @@ from homed.settings.registry import Settings
 from homed.store.backup import backup
 from homed.store.files import MediaFiles
 
-
 log = logging.getLogger(__name__)
 
 
