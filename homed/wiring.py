@@ -77,8 +77,8 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         )  # fmt: skip
         jobs = engine.jobs(conversations, uploads, sources)
         slow.start_soon(jobs.run)
-        forgetting = engine.forgetting(conversations, uploads)
-        slow.start_soon(forgetting.run)
+        keeping = engine.keeping(conversations, uploads)
+        slow.start_soon(keeping.run)
         api = ApiPorts(
             directory=directory, tokens=tokens, logins=house.logins, conversations=conversations,
             host=house.host, settings=house.settings, sources=sources, status=_overview(house, sources, conversations),
@@ -88,7 +88,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             remembering=Remembering(store, redactor, engine.ranker),
             cold=ColdQuery(store, wall, house.failpoints, engine.ranker),
             completions=Completions(sources, redactor), people=People(store), rules=rules,
-            publisher=Publisher(house.bus, redactor), jobs=jobs,
+            publisher=Publisher(house.bus, redactor), jobs=jobs, keeping=keeping,
         )  # fmt: skip
         with house.door.open_to(ApiDispatcher(api)):
             house.facilities.up(*BEHIND_THE_DOOR)

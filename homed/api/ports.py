@@ -14,6 +14,7 @@ from homed.api.rooms import (
     ColdPort,
     CompletionsPort,
     JobsPort,
+    KeepingPort,
     PeoplePort,
     PublisherPort,
     RememberingPort,
@@ -376,3 +377,4 @@ class ApiPorts:
     rules: RulesPort
     publisher: PublisherPort
     jobs: JobsPort
+    keeping: KeepingPort

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from homed.agent.complete import Completion, Question
@@ -17,8 +17,13 @@ from homed.identity.roles import Identity
 from homed.identity.tokens import CallIdentity
 from homed.jobs.book import HeldUnit, RunRecord
 from homed.jobs.every import JobView
+from homed.jobs.exporting import Exported
+from homed.jobs.importing import Imported
+from homed.jobs.proof import Proof
+from homed.memory.forgets import Preview
 from homed.providers.base import Source, Usage
 from homed.providers.local.models import Standing
+from homed.store.backup import BackupInfo
 
 
 class CallingPort(Protocol):
@@ -94,6 +99,34 @@ class RulesPort(Protocol):
 
     async def remove(self, rule_id: str) -> None:
         """Remove one; NotFound."""
+        ...
+
+
+class KeepingPort(Protocol):
+    """``homed.jobs.keeping.Keeping``."""
+
+    async def preview(self, kind: str, target: str, *, wide: bool) -> Preview:
+        """What would be forgotten."""
+        ...
+
+    async def forget(self, kind: str, target: str, *, wide: bool) -> Proof:
+        """Forget it, and prove it."""
+        ...
+
+    async def export(self, path: str, format: str, scopes: Collection[str] | None) -> Exported:
+        """Write memory to a folder."""
+        ...
+
+    async def import_(self, path: str) -> Imported:
+        """Take an export in."""
+        ...
+
+    async def backup(self, path: str = "") -> BackupInfo:
+        """Make a backup."""
+        ...
+
+    async def backups(self) -> Sequence[BackupInfo]:
+        """Those there are."""
         ...
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, cast
 
 import trio
 
-from homed.api import admin, keys, peers
+from homed.agent.uploads import Uploads
+from homed.api import admin, keeping, keys, peers
 from homed.api.method import PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts
 from homed.clock import system_wall_clock
-from homed.config.environment import read_environment
+from homed.config.environment import child_environment, read_environment
 from homed.config.lock import data_lock
 from homed.config.secrets import Secrets
 from homed.errors import Unavailable
@@ -22,16 +25,23 @@ from homed.identity.peers import Directory
 from homed.identity.people import People
 from homed.identity.roles import Identity, Role, scope_of
 from homed.identity.rules import Rules
+from homed.jobs.exporting import ExportPorts
+from homed.jobs.forget import ForgetPorts, Forgetting, delete_quietly
+from homed.jobs.importing import Importing, ImportPorts
+from homed.jobs.keeping import Keeping
+from homed.jobs.searching import InChild
 from homed.paths import Paths
 from homed.providers.local.models import LocalPorts
 from homed.providers.registry import Sources, open_sources
+from homed.redact import Redactor
 from homed.settings.plugin import definitions_of
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import Store, open_store
+from homed.store.files import MediaFiles
 from homed.wire.stream import homed_error
 from homed.wiring import local_ports
 
-METHODS = {**admin.METHODS, **keys.METHODS, **peers.METHODS}
+METHODS = {**admin.METHODS, **keys.METHODS, **peers.METHODS, **keeping.METHODS}
 
 PEER = "cli:owner"
 """Who can open the folder is its owner: the file system has checked it."""
@@ -65,10 +75,16 @@ async def _answer(paths: Paths, method: str, params: dict[str, object]) -> objec
         for found in discover(packaged_folder(), paths.plugins):
             settings.define(definitions_of(found.manifest) if isinstance(found, Installed) else ())
         entry = METHODS[method]
-        ports = _ports(store, settings, sources)
+        kept = keeping_of(paths, store, Redactor([*secrets.known(), *environment.secrets.values()]))
+        ports = _ports(store, settings, sources, kept)
         who = Identity(PEER, "cli", "", Role.OWNER, scope_of(PEER, Role.OWNER, plugin="cli"))
         checked = cast(PeerParams, parse(method, entry.params, params))
-        return await entry.handler(PeerCall(ports, cast(Any, NotRunning()), checked, "cli", who))
+        async with trio.open_nursery() as work:
+            if method in keeping.METHODS:
+                work.start_soon(kept.run)
+            answer = await entry.handler(PeerCall(ports, cast(Any, NotRunning()), checked, "cli", who))
+            work.cancel_scope.cancel()
+        return answer
 
 
 def _local(paths: Paths, settings: Settings) -> LocalPorts:
@@ -76,12 +92,30 @@ def _local(paths: Paths, settings: Settings) -> LocalPorts:
     return local_ports(paths, settings, wall=system_wall_clock, say=lambda _: None, warm=False)
 
 
-def _ports(store: Store, settings: Settings, sources: Sources) -> ApiPorts:
+def keeping_of(paths: Paths, store: Store, redactor: Redactor) -> Keeping:
+    """Forgetting, exports and backups where nobody runs: nothing is in use, so indexes of vectors may simply go."""
+    files = MediaFiles(paths.media)
+    forgetting = Forgetting(
+        ForgetPorts(
+            store=store, data=paths.data, collect=Uploads(store, files, redactor).collect,
+            delete_thread=partial(delete_quietly, store),
+            search=InChild(paths.data, child_environment(), f"{paths.family}:search"),
+            forget_vectors=lambda: trio.to_thread.run_sync(partial(shutil.rmtree, paths.vectors, ignore_errors=True)),
+        )
+    )  # fmt: skip
+    imports = ImportPorts(store=store, data=paths.data, media=paths.media, redact=redactor.redact)
+    return Keeping(
+        data=paths.data, store=store, files=files, forgetting=forgetting, imports=Importing(imports),
+        exports=ExportPorts(store=store, media=paths.media, redact=redactor.redact),
+    )  # fmt: skip
+
+
+def _ports(store: Store, settings: Settings, sources: Sources, kept: Keeping) -> ApiPorts:
     absent = cast(Any, NotRunning())
     return ApiPorts(
         directory=Directory(store), tokens=absent, logins=Logins(store, settings), conversations=absent, host=absent,
         settings=settings, sources=sources, status=absent, doctor=absent, archive=absent, memory=absent,
         uploads=absent, calling=absent, remembering=absent, cold=absent, completions=absent, publisher=absent,
-        packages=absent, jobs=absent,
+        packages=absent, jobs=absent, keeping=kept,
         keys=ApiKeys(store, lambda _: None), people=People(store), rules=Rules(store),
     )  # fmt: skip

@@ -5,7 +5,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from homed.commands import bench, config, context, doctor, keys, link, memory, models, peers, plan, plugin, run, status
+from homed.commands import (
+    bench,
+    config,
+    context,
+    doctor,
+    keys,
+    link,
+    memory,
+    memory_files,
+    models,
+    peers,
+    plan,
+    plugin,
+    run,
+    status,
+)
 from homed.wire.version import CORE
 
 Handler = Callable[[argparse.Namespace], int]
@@ -51,6 +66,8 @@ def build() -> Parser:
     run.options(parser)
     parser.set_defaults(handler=run.run, json=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
-    for module in (run, status, doctor, plan, plugin, config, models, context, memory, keys, peers, link, bench):
+    for module in (
+        run, status, doctor, plan, plugin, config, models, context, memory, memory_files, keys, peers, link, bench,
+    ):  # fmt: skip
         module.register(commands, _common(argparse.SUPPRESS))
     return parser

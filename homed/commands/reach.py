@@ -22,6 +22,11 @@ from homed.wire.blocking import BlockingClient
 _PATIENCE = 120.0
 """Seconds: a model test may wait for a slow source; everything else answers at once."""
 
+_LONG_PATIENCE = 12 * 3600.0
+"""Seconds: the whole of memory may be read or written."""
+
+_LONG = frozenset(f"admin.{name}" for name in ["memory_forget", "memory_export", "memory_import", "backup"])
+
 _CHANGES = frozenset(
     f"admin.{name}"
     for name in [
@@ -87,7 +92,7 @@ def _ask(args: argparse.Namespace, client: BlockingClient | None, method: str, p
     if client is None:
         raise _unreachable(args)
     with client:
-        return client.call(method, params, timeout=_PATIENCE)
+        return client.call(method, params, timeout=_LONG_PATIENCE if method in _LONG else _PATIENCE)
 
 
 def _connected(args: argparse.Namespace) -> BlockingClient | None:

@@ -36,12 +36,17 @@ from homed.identity.tokens import CallIdentity, CallTokens
 from homed.jobs.book import Counts, HeldUnit, RunRecord
 from homed.jobs.checks import Check, bad
 from homed.jobs.every import JobView
+from homed.jobs.exporting import Exported
+from homed.jobs.importing import Imported
+from homed.jobs.proof import Copy, Proof
 from homed.memory.blocks import Block
+from homed.memory.forgets import Preview
 from homed.memory.records import Input, InputState, Outcome, Thread
 from homed.providers.base import Source, Usage
 from homed.providers.local.models import Standing
 from homed.redact import Redactor
 from homed.settings.registry import Settings, open_settings
+from homed.store.backup import BackupInfo
 from homed.store.db import open_store
 from homed.wire.manifest import parse_manifest
 from homed.wire.methods import CAPABILITIES
@@ -405,6 +410,31 @@ class FakeJobs:
         self.asked.append((name, *asked))
 
 
+class FakeKeeping:
+    """Forgets, carries and backs up nothing, and says that it did."""
+
+    async def preview(self, kind: str, target: str, *, wide: bool) -> Preview:
+        if target == "nobody":
+            raise NotFound("There is no such thing.")
+        return Preview(kind, target, wide, "owner", {"events": 1}, rechecked=2, stays=3)
+
+    async def forget(self, kind: str, target: str, *, wide: bool) -> Proof:
+        copies = [Copy("backups/homed-20260101-033000", 9.0)]
+        return Proof(id="forget_1", kind=kind, removed={"events": 1}, sentences=2, files=5, copies=copies)
+
+    async def export(self, path: str, format: str, scopes: Collection[str] | None) -> Exported:
+        return Exported(Path(path), format, {"events": 4})
+
+    async def import_(self, path: str) -> Imported:
+        return Imported("jsonl", {"events": 4}, refused={"no JSON": 1}, aside="/data/imports/q.jsonl")
+
+    async def backup(self, path: str = "") -> BackupInfo:
+        return BackupInfo(Path(path or "/data/backups/homed-20260101-033000"), 9.0, 5, 4096, {"events": 4}, 1)
+
+    async def backups(self) -> Sequence[BackupInfo]:
+        return [await self.backup()]
+
+
 class FakeDoctor:
     async def examine(self, *, deep: bool = False) -> list[Check]:
         return [bad("disk space", "0 MB free" if deep else "1 MB free", "Free some.")]
@@ -457,7 +487,7 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
             settings=settings, sources=sources, status=FakeStatus(), doctor=FakeDoctor(), archive=conversations,
             memory=FakeMemory(), uploads=uploads, keys=keys, packages=packages,
             calling=calling, remembering=remembering, cold=remembering, completions=completions, people=People(store),
-            rules=rules, publisher=Publisher(bus, Redactor()), jobs=FakeJobs(),
+            rules=rules, publisher=Publisher(bus, Redactor()), jobs=FakeJobs(), keeping=FakeKeeping(),
         )  # fmt: skip
         yield House(
             ApiDispatcher(ports), conversations, uploads, keys, host, sources, settings, logins, directory, tokens,

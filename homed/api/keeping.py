@@ -1,0 +1,92 @@
+"""``admin.memory_*``, ``admin.backup*``: forgetting with proof, exports, imports and backups, for owners in person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from homed.api.method import MAX_NAME, Method, Name, PeerCall, PeerParams, administrative
+from homed.memory.forgets import Preview
+
+PATH = 4096
+
+
+class Forget(PeerParams):
+    """``admin.memory_preview``, ``admin.memory_forget``"""
+
+    kind: Literal["event", "fact", "entity", "peer", "thread"]
+    target: Name
+    wide: bool = False
+
+
+class Export(PeerParams):
+    """``admin.memory_export``"""
+
+    path: str = Field(min_length=1, max_length=PATH)
+    format: Literal["jsonl", "holo"] = "jsonl"
+    scopes: list[str] | None = Field(default=None, max_length=1000)
+
+
+class Import(PeerParams):
+    """``admin.memory_import``"""
+
+    path: str = Field(min_length=1, max_length=PATH)
+
+
+class Backup(PeerParams):
+    """``admin.backup``"""
+
+    path: str = Field(default="", max_length=PATH)
+
+
+async def preview(call: PeerCall[Forget]) -> Mapping[str, object]:
+    """What would be forgotten; nothing changes."""
+    params = call.params
+    return _previewed(await call.ports.keeping.preview(params.kind, params.target, wide=params.wide))
+
+
+async def forget(call: PeerCall[Forget]) -> Mapping[str, object]:
+    """Forget it and prove it."""
+    params = call.params
+    return (await call.ports.keeping.forget(params.kind, params.target, wide=params.wide)).wire()
+
+
+async def export(call: PeerCall[Export]) -> Mapping[str, object]:
+    """Write memory to a folder."""
+    params = call.params
+    return (await call.ports.keeping.export(params.path, params.format, params.scopes)).wire()
+
+
+async def import_(call: PeerCall[Import]) -> Mapping[str, object]:
+    """Take an export in."""
+    return (await call.ports.keeping.import_(call.params.path)).wire()
+
+
+async def backup(call: PeerCall[Backup]) -> Mapping[str, object]:
+    """Make a backup."""
+    return (await call.ports.keeping.backup(call.params.path)).wire()
+
+
+async def backups(call: PeerCall[PeerParams]) -> Mapping[str, object]:
+    """Those there are, oldest first."""
+    return {"backups": [info.wire() for info in await call.ports.keeping.backups()]}
+
+
+def _previewed(found: Preview) -> dict[str, object]:
+    return {
+        "kind": found.kind, "target": found.target, "wide": found.wide, "scope": found.scope[:MAX_NAME],
+        "counts": dict(found.counts), "rechecked": found.rechecked, "stays": found.stays, "busy": found.busy,
+        "first": found.first, "last": found.last,
+    }  # fmt: skip
+
+
+METHODS: dict[str, Method] = {
+    "admin.memory_preview": administrative(Forget, preview),
+    "admin.memory_forget": administrative(Forget, forget, in_person=True),
+    "admin.memory_export": administrative(Export, export, in_person=True),
+    "admin.memory_import": administrative(Import, import_, in_person=True),
+    "admin.backup": administrative(Backup, backup, in_person=True),
+    "admin.backups": administrative(PeerParams, backups),
+}

@@ -1,0 +1,136 @@
+"""`homed memory export|import`, `homed backup`, `homed restore`: memory as files."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from homed.commands.actions import Actions
+from homed.commands.output import as_json, clean, table, when
+from homed.commands.place import paths_of
+from homed.commands.reach import ask_or_open, reachable, running
+from homed.config.lock import data_lock
+from homed.errors import Conflict
+
+
+def add(actions: Actions) -> None:
+    """Add the actions to those of `homed memory`."""
+    out = actions.add("export", _export, "write what is remembered to a new folder", "~/memory-2026")
+    out.add_argument("dir", metavar="DIR", help="a folder that is not there yet")
+    out.add_argument("--format", choices=("jsonl", "holo"), default="jsonl", help="JSON Lines with files, or holo's")
+    out.add_argument("--scope", action="append", metavar="S", help="only this scope, such as owner; can be repeated")
+    back = actions.add("import", _import, "take an export in, in either format", "~/memory-2026")
+    back.add_argument("dir", metavar="DIR")
+
+
+def register(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add `homed backup` and `homed restore`."""
+    parser = commands.add_parser(
+        "backup",
+        parents=[common],
+        help="copy the database and the attachments, while homed runs",
+        description="Copy the database and the attachments into a new folder, also while homed runs. Passwords, keys, "
+        "logins and what plugins keep are not in it.",
+        epilog="Examples:\n  homed backup\n  homed backup /mnt/usb/homed-monday\n  homed backup --list",
+    )
+    parser.add_argument("dir", metavar="DIR", nargs="?", default="", help="by default one in DATA/backups")
+    parser.add_argument("--list", action="store_true", help="list those in DATA/backups")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(handler=_backup)
+    parser = commands.add_parser(
+        "restore",
+        parents=[common],
+        help="put a backup in the place of the database; homed must be stopped",
+        description="Check a backup and put it in the place of the database and the attachments. What was there is "
+        "kept aside. What was forgotten since is forgotten again at the next start.",
+        epilog="Example:\n  homed restore ~/.local/share/homed/default/backups/homed-20260131-033000",
+    )
+    parser.add_argument("dir", metavar="DIR", help="the folder that `homed backup` made")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(handler=_restore)
+
+
+def _place(given: str) -> str:
+    return str(Path(given).expanduser().absolute())
+
+
+def _export(args: argparse.Namespace) -> int:
+    done = ask_or_open(args, "admin.memory_export", path=_place(args.dir), format=args.format, scopes=args.scope)
+    if args.json:
+        as_json(done)
+        return 0
+    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in done["counts"].items() if count)
+    print(clean(f"Written to {done['path']}: {counts or 'nothing'}, {done['files']} files."))
+    if done["missing"]:
+        print(f"{done['missing']} attachments are missing or damaged and are not in it.")
+    return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    done = ask_or_open(args, "admin.memory_import", path=_place(args.dir))
+    if args.json:
+        as_json(done)
+        return 0
+    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in done["taken"].items())
+    print(f"Taken in: {counts or 'nothing new'}.")
+    said = {
+        "revised": "records were edited there: what they said here before is a revision now",
+        "known": "were here already", "forgotten": "were forgotten here, and stay so",
+    }  # fmt: skip
+    for key, words in said.items():
+        if done[key]:
+            print(f"  {done[key]} {words}.")
+    for why, number in done["refused"].items():
+        print(clean(f"  {number} lines were put aside: {why}."))
+    if done["aside"]:
+        print(clean(f"  Which ones: {done['aside']}"))
+    return 0
+
+
+def _backup(args: argparse.Namespace) -> int:
+    if args.list:
+        found = ask_or_open(args, "admin.backups")["backups"]
+        if args.json:
+            as_json(found)
+        elif not found:
+            print("There is no backup yet; one is made each night while homed runs.")
+        else:
+            rows = [(b["name"], when(b["at"]), f"{b['bytes'] / 1e6:.1f} MB", b["counts"].get("events", ""), b["files"])
+                    for b in found]  # fmt: skip
+            table(rows, ("backup", "made", "database", "events", "attachments"))
+        return 0
+    done = ask_or_open(args, "admin.backup", path=_place(args.dir) if args.dir else "")
+    if args.json:
+        as_json(done)
+        return 0
+    print(clean(f"{done['path']}: {done['counts']['events']} events, {done['files']} attachments."))
+    if done["missing"]:
+        print(f"{len(done['missing'])} attachments are missing or damaged and are not in it.")
+    return 0
+
+
+def _restore(args: argparse.Namespace) -> int:
+    paths, holder = paths_of(args), running(paths_of(args))
+    if holder is not None or reachable(args):
+        raise Conflict(f"homed is running on {paths.data}, and nothing is replaced under it.", hint="Stop it first.")
+    from homed.store.restore import restore  # SQLite, needed only here
+
+    paths.create()
+    with data_lock(paths):
+        done = restore(paths.db, paths.media, Path(_place(args.dir)))
+    if args.json:
+        as_json({
+            "backup": done.backup.wire(), "aside": str(done.aside or ""), "missing": list(done.missing),
+            "forgotten": done.forgotten,
+        })  # fmt: skip
+        return 0
+    print(clean(f"The database is as it was on {when(done.backup.at)}, with {done.backup.counts['events']} events."))
+    if done.aside:
+        print(clean(f"What was there is in {done.aside}; remove it once you do not need it."))
+    if done.missing:
+        print(f"{len(done.missing)} attachments were not in the backup, or damaged.")
+    if done.forgotten:
+        print(f"What was forgotten since ({done.forgotten}) will be forgotten again at the next start.")
+    print("Logins and API keys are not in a backup: log in again, and make new keys.")
+    return 0

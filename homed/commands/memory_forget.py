@@ -1,0 +1,114 @@
+"""`homed memory forget …`: what goes, a question, and the proof."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from homed.commands.actions import Actions
+from homed.commands.output import as_json, clean, when
+from homed.commands.reach import ask_or_open
+from homed.errors import InvalidInput
+
+KINDS = ("event", "fact", "entity", "peer", "thread")
+
+_WORDS = {
+    "threads": "conversations", "events": "messages and results", "inputs": "inputs", "files": "attachments",
+    "blocks": "attachments", "records": "facts, summaries, capsules", "entities": "people and things", "rules": "rules",
+    "evidence": "pieces of evidence", "logins": "logins", "api_keys": "API keys", "uploads": "uploads",
+    "peers": "names and roles", "ledger": "records of what turns were shown", "accesses": "looks",
+    "turns": "turns", "merged": "merges", "rechecked": "held against what else they rest on",
+}  # fmt: skip
+
+
+def add(actions: Actions) -> None:
+    """Add the action to those of `homed memory`."""
+    forget = actions.add("forget", _forget, "forget something wherever it stands, and prove it", "fact 1a2b3c4d")
+    forget.add_argument("kind", metavar="KIND", choices=KINDS, help=", ".join(KINDS))
+    forget.add_argument("target", metavar="ID", help="its id, or the last eight digits; of an entity also its name")
+    forget.add_argument(
+        "--wide", action="store_true", help="of an event the whole turn; of a fact or an entity its messages too"
+    )
+    forget.add_argument("--yes", "-y", action="store_true", help="do not ask")
+
+
+def _forget(args: argparse.Namespace) -> int:
+    params = {"kind": args.kind, "target": args.target, "wide": args.wide}
+    if not args.yes:
+        found = ask_or_open(args, "admin.memory_preview", **params)
+        if not sys.stdin.isatty():
+            raise InvalidInput("Nobody is at a terminal to be asked.", hint="Say --yes.")
+        print("\n".join(foreseen(found)), file=sys.stderr)
+        if input("Forget it for good? [y/N] ").strip().lower() not in ("y", "yes", "是", "д", "да"):
+            print("Nothing was forgotten.", file=sys.stderr)
+            return 1
+        params["target"] = found["target"]
+    proof = ask_or_open(args, "admin.memory_forget", **params)
+    if args.json:
+        as_json(proof)
+    else:
+        print("\n".join(account(proof)))
+    return 0 if proof["clean"] else 1
+
+
+def foreseen(found: Mapping[str, Any]) -> list[str]:
+    """A preview as lines."""
+    lines = [clean(f"This goes for good, of the {found['kind']} {found['target']}:")]
+    lines += _counted(found["counts"])
+    if found["first"]:
+        first, last = when(found["first"]), when(found["last"])
+        lines.append(f"  from {first}" + (f" to {last}" if last != first else ""))
+    if found["rechecked"]:
+        lines.append(f"  {found['rechecked']} records rest on it and on other messages: they are held against those.")
+    if found["stays"]:
+        lines.append(f"  {found['stays']} messages that say it stay; with --wide they go too.")
+    if found["busy"]:
+        lines.append("  A turn that it belongs to is being answered: stop it first.")
+    return lines
+
+
+def account(proof: Mapping[str, Any]) -> list[str]:
+    """A proof as lines."""
+    searched = proof["searched"]
+    lines = ["Removed:", *(_counted(proof["removed"]) or ["  nothing: it was gone already"])]
+    if searched["files"]:
+        size = f"{searched['bytes'] / 1e6:.1f} MB"
+        lines.append(f"Looked for {searched['sentences']} sentences and names in {searched['files']} files ({size}).")
+    if searched["short"]:
+        lines.append(f"  {searched['short']} texts are too short to be looked for.")
+    if searched["left_out"]:
+        lines.append("  There was more than can be looked for; the rest was removed, and not looked for.")
+    if proof["scrubbed"]:
+        lines.append(f"  {proof['scrubbed']} bytes in free places of the database were overwritten.")
+    if proof["log_lines"]:
+        lines.append(f"  {proof['log_lines']} lines of logs were overwritten.")
+    lines += _verdict(proof)
+    if proof["copies"]:
+        lines.append("Copies of before are out of reach; whoever restores one has it forgotten again. Here they are:")
+        lines += [clean(f"  {copy['name']}  {when(copy['at'])}") for copy in proof["copies"]]
+    return lines
+
+
+def _verdict(proof: Mapping[str, Any]) -> list[str]:
+    if proof["clean"]:
+        looked = proof["searched"]["files"]
+        return ["It stands in no file of the data folder." if looked else "There was nothing to be looked for."]
+    lines = []
+    if proof["problem"]:
+        lines.append(clean(f"It was not looked for everywhere: {proof['problem']}"))
+    if proof["resumed"]:
+        lines.append("A crash had cut it off, so what was removed before is not known any more and was not looked for.")
+    if proof["unread"]:
+        lines.append(clean(f"These could not be read: {', '.join(proof['unread'])}"))
+    for name, count in proof["found"].items():
+        lines.append(clean(f"It still stands in {name} ({count} times)."))
+    for said in proof["said"]:
+        ids = f": {', '.join(said['ids'])}" if said["ids"] else ""
+        lines.append(clean(f"  {said['count']} rows of {said['table']} say it too{ids}"))
+    return lines
+
+
+def _counted(counts: Mapping[str, int]) -> list[str]:
+    return [f"  {count} {_WORDS.get(name, name)}" for name, count in counts.items() if count]
