@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from homed.retrieval.saying import NAME, SEEN, asking, speaker
@@ -22,15 +22,20 @@ _TALK = "o.kind IN ('user', 'assistant') AND o.text <> ''"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an event stands; ``asking`` the share of it that asks, ``speaker`` the name of who said it, if known."""
+    """Where an event stands, and in UTC seconds when; ``asking`` the share of it that asks.
+
+    ``speaker``: the name of who said it, if known; ``voice``: what tells who said it from all others.
+    """
 
     seq: int
     id: str
     thread: str
     layer: str
     tokens: int
+    at: float = 0.0
     asking: float = 0.0
     speaker: str = ""
+    voice: str = ""
 
 
 Sides = tuple[Sequence[int], Sequence[int]]
@@ -40,15 +45,18 @@ Sides = tuple[Sequence[int], Sequence[int]]
 def places(tx: Tx, scope: str, seqs: Iterable[int]) -> dict[int, Place]:
     """Those of these events that are the scope's and may be recalled."""
     rows = tx.all(
-        "SELECT e.seq, e.id, e.thread, e.layer, e.tokens, p.name,"
+        "SELECT e.seq, e.id, e.thread, e.layer, e.tokens, e.created_at, e.kind, e.peer, p.name,"
         " iif(length(e.text) <= ?, e.text, substr(e.text, 1, ?)) FROM events e LEFT JOIN peers p ON p.id = e.peer"
         " WHERE e.seq IN (SELECT value FROM json_each(?)) AND +e.scope = ? AND +e.no_memory = 0",
         (SEEN, NAME, dumps(list(seqs)), scope),
     )
-    return {
-        seq: Place(seq, id_, thread, layer, tokens, asking(text), speaker(text) or name or "")
-        for seq, id_, thread, layer, tokens, name, text in rows
-    }
+    return {row[0]: _place(*row) for row in rows}
+
+
+def _place(seq: int, id_: str, thread: str, layer: str, tokens: int, at: float, *said: str) -> Place:
+    kind, peer, name, text = said
+    begins = speaker(text)
+    return Place(seq, id_, thread, layer, tokens, at, asking(text), begins or name or "", f"{kind} {peer} {begins}")
 
 
 def sides(tx: Tx, seqs: Iterable[int]) -> dict[int, Sides]:
@@ -77,17 +85,30 @@ def sides_within(found: Mapping[int, Place]) -> dict[int, Sides]:
     }
 
 
-def lent(own: Mapping[int, float], beside: Mapping[int, Sides]) -> dict[int, float]:
-    """Each one's own and what those with known sides lend it of theirs."""
+def lent(own: Mapping[int, float], beside: Mapping[int, Sides], found: Mapping[int, Place]) -> dict[int, float]:
+    """Each one's own and what those with known sides lend it of theirs.
+
+    Only along a dialogue: of what one voice says without an answer, each is a statement of its own.
+    """
     sums = dict(own)
     for seq, (before, after) in beside.items():
         value = own.get(seq, 0.0)
         if value > 0:
-            _give(sums, value, AFTER, before)
-            _give(sums, value, BEFORE, after)
+            _give(sums, value, AFTER, _answering(seq, before, found))
+            _give(sums, value, BEFORE, _answering(seq, after, found))
     return sums
 
 
-def _give(sums: dict[int, float], value: float, shares: Sequence[float], others: Sequence[int]) -> None:
+def _answering(seq: int, others: Sequence[int], found: Mapping[int, Place]) -> Iterator[int]:
+    """The others as long as each is said by another than the one before it."""
+    last = found[seq].voice
+    for other in others:
+        if other not in found or found[other].voice == last:
+            return
+        last = found[other].voice
+        yield other
+
+
+def _give(sums: dict[int, float], value: float, shares: Sequence[float], others: Iterable[int]) -> None:
     for share, other in zip(shares, others, strict=False):
         sums[other] = sums.get(other, 0.0) + share * value

@@ -63,16 +63,16 @@ def closeness(
     return found
 
 
-def scores(channels: Mapping[str, Mapping[int, float]], fusion: Fusion, sure: float) -> dict[int, float]:
-    """The relevance of each: in the order of the fusion, and the first as high as the channels are certain.
+def means(channels: Mapping[str, Mapping[int, float]], fusion: Fusion, sure: float) -> dict[int, float]:
+    """The mean of the channels for each: in the order of the fusion, and the first as high as they are certain.
 
     ``channels`` holds "words", and perhaps "vectors"; ``sure`` see `homed.retrieval.lexical.Asked`.
     """
     words = {seq: value / sure for seq, value in channels["words"].items()}
-    means = fuse.summed([words, channels.get("vectors", {})])
-    means = {seq: value / len(channels) for seq, value in means.items()}
+    sums = fuse.summed([words, channels.get("vectors", {})])
+    certain = {seq: value / len(channels) for seq, value in sums.items()}
     if fusion == "rrf":
-        means = fuse.descending(best(fuse.by_ranks(list(channels.values()))), means)
-    elif sure < 1:
-        means = fuse.scaled(fuse.summed(list(channels.values())), max(means.values(), default=0.0))
-    return {seq: fuse.relevance(mean) for seq, mean in means.items()}
+        return fuse.descending(best(fuse.by_ranks(list(channels.values()))), certain)
+    if sure < 1:
+        return fuse.scaled(fuse.summed(list(channels.values())), max(certain.values(), default=0.0))
+    return certain

@@ -18,14 +18,14 @@ from typing import Literal, get_args
 import trio
 
 from homed.memory.ports import Dense, Embedder
-from homed.retrieval import around, channels, fuse, lexical, stable, symbols
+from homed.retrieval import around, channels, fuse, lexical, newest, stable, symbols
 from homed.retrieval.asking import LONGEST, Asker, Question
 from homed.retrieval.channels import POOL
 from homed.retrieval.fuse import Fusion
 from homed.retrieval.words import Words
 from homed.store.rows import Tx
 
-Part = Literal["vectors", "neighbours", "questions", "speakers", "symbols"]
+Part = Literal["vectors", "neighbours", "questions", "speakers", "newest", "symbols"]
 PARTS: tuple[Part, ...] = get_args(Part)
 """What can be left out, to see what it is worth."""
 
@@ -105,7 +105,7 @@ class Ranker:
         places = around.places(tx, scope, found) if found else {}
         if places:
             question = _question(query)
-            asked = lexical.ask(tx, scope=scope, query=question.text)
+            asked = self._asked(tx, scope, question)
             matched = lexical.filled(tx, asked, {}, places)
             pool = _Pool(places, around.sides_within(places), asked, matched)
             found |= {hit.seq: hit.score for hit in self._hits(tx, scope, question, pool)}
@@ -144,7 +144,7 @@ class Ranker:
 
     def _pool(self, tx: Tx, scope: str, question: Question, layers: Collection[str], most: int) -> _Pool:
         """The best ``most`` of each channel that are in the layers, and what is beside them in any layer."""
-        asked = lexical.ask(tx, scope=scope, query=question.text)
+        asked = self._asked(tx, scope, question)
         matched = lexical.candidates(tx, asked)
         places: dict[int, around.Place] = {}
         best: set[int] = set()
@@ -162,6 +162,10 @@ class Ranker:
         places |= around.places(tx, scope, near - places.keys())
         return _Pool(places, beside, asked, lexical.filled(tx, asked, matched, places))
 
+    def _asked(self, tx: Tx, scope: str, question: Question) -> lexical.Asked:
+        text = question.text
+        return lexical.ask(tx, scope=scope, query=newest.without(text) if newest.wanted(text) else text)
+
     def _hits(self, tx: Tx, scope: str, question: Question, pool: _Pool) -> list[Hit]:
         tokens = {seq: place.tokens for seq, place in pool.places.items()}
         weight = self._weights(pool)
@@ -170,7 +174,10 @@ class Ranker:
         near = channels.closeness(tx, self._dense, question, scope, KINDS, pool.places)
         if near:  # what has no vector yet is judged by its words alone
             parts["vectors"] = _of(pool, weight, covered | near)
-        scores = channels.scores(parts, self._fusion(), pool.asked.sure)
+        means = channels.means(parts, self._fusion(), pool.asked.sure)
+        if newest.wanted(question.text) and "newest" not in self._without:
+            means = newest.first(means, {seq: place.at for seq, place in pool.places.items()})
+        scores = {seq: fuse.relevance(mean) for seq, mean in means.items()}
         shares = lexical.exact_shares(pool.asked, pool.matched)
         if shares and "symbols" not in self._without:
             scores = fuse.exact_first(scores, shares)
@@ -201,5 +208,5 @@ def _named(words: Collection[str], speakers: Collection[str]) -> set[str]:
 
 def _of(pool: _Pool, weight: Mapping[int, float], own: Mapping[int, float]) -> dict[int, float]:
     """What a channel says of each in the pool: its own and what is lent to it, for who says it and how."""
-    lent = around.lent(own, pool.beside)
+    lent = around.lent(own, pool.beside, pool.places)
     return {seq: value * weight[seq] for seq, value in lent.items() if seq in weight}

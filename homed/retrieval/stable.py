@@ -80,7 +80,7 @@ def records(tx: Tx, dense: Dense, question: Question, wanted: Wanted, *, limit: 
         name: {seq: value * _prior(pool[seq], wanted.now) for seq, value in values.items()}
         for name, values in parts.items()
     }
-    found = channels.scores(weighed, fusion, asked.sure)
+    found = {seq: fuse.relevance(mean) for seq, mean in channels.means(weighed, fusion, asked.sure).items()}
     shares = lexical.exact_shares(asked, filled)
     found = fuse.exact_first(found, shares) if shares else found
     ranked = sorted(found, key=lambda seq: (-found[seq], -pool[seq].updated_at, pool[seq].id))
