@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -38,16 +39,19 @@ class Catalogue:
         builtin = self._builtins.get(entry.name)
         return replace(entry, confirm=True) if builtin is not None and builtin.final(arguments) else entry
 
-    async def offered(self, turn: Turn) -> list[ToolEntry]:
-        """The tools this turn's person may use (or be asked about), by name."""
+    async def offered(self, turn: Turn, window: int = sys.maxsize) -> list[ToolEntry]:
+        """The tools this turn's person may use (or be asked about), by name, as a model of this window is told."""
         rules = await self._ports.rules.list_()
         entries = self.entries()
         return [
             entries[name]
             for name in sorted(entries)
-            if (name not in self._builtins or self._builtins[name].offered)
-            and self.verdict(turn, entries[name], rules).decision is not Decision.DENY
+            if self._told(name, window) and self.verdict(turn, entries[name], rules).decision is not Decision.DENY
         ]
+
+    def _told(self, name: str, window: int) -> bool:
+        builtin = self._builtins.get(name)
+        return builtin is None or (builtin.offered and window >= builtin.least)
 
     def verdict(self, turn: Turn, entry: ToolEntry, rules: Sequence[Rule], *, within: bool = False) -> Verdict:
         """The permission policy's word on this tool in this turn.  ``within``: a plugin calls it, not the model."""

@@ -72,7 +72,8 @@ class Context:
         """
         settings, provider = self._ports.settings, self._provider()
         tools = provider is None or provider.source.tools
-        offered = await self._catalogue.offered(turn) if tools else []
+        size = provider.source.context_window if provider else UNKNOWN_WINDOW
+        offered = await self._catalogue.offered(turn, size) if tools else []
         specs = () if last else tuple(ToolSpec(e.name, e.description, e.parameters) for e in offered)
         system = prompt.system_text(
             self._texts if tools else self._texts.for_small(),
@@ -82,7 +83,6 @@ class Context:
             memory=_text(turn.fields.get("memory")),
         )
         fixed = self._sizes.of(system) + sum(self._sizes.of(prompt.spec_text(spec)) for spec in specs)
-        size = provider.source.context_window if provider else UNKNOWN_WINDOW
         return Frame(system, specs, budget(size, fixed, settings.int(RECALL_PERCENT)), not tools)
 
     def _provider(self) -> Provider | None:

@@ -186,13 +186,15 @@ class BuiltinTool:
     """A tool of the kernel's own.  ``run`` gets checked arguments and returns a string or a JSON value, which may be
     wrapped in ``FromOutside``.
 
-    ``offered``: models are told of it; an older name of another one is called all the same.  ``final``: whether a call
+    ``offered``: models are told of it; an older name of another one is called all the same.  ``least``: but only those
+    with a window of at least so many tokens, for each request carries what they are told.  ``final``: whether a call
     with these arguments can not be taken back, and so is asked for each time, whatever was allowed.
     """
 
     entry: ToolEntry
     run: Callable[[CallContext, Mapping[str, object]], Awaitable[object]]
     offered: bool = True
+    least: int = 0
     final: Callable[[Mapping[str, object]], bool] = lambda _: False
 
 

@@ -10,7 +10,9 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from homed.agent import notes
+from homed.agent import known, notes
+from homed.agent.explicit import Explicit
+from homed.agent.known import About, Fact, Known
 from homed.agent.notes import MARK_TOKENS, Place
 from homed.errors import StorageError
 from homed.memory import events as table
@@ -45,13 +47,14 @@ LIVE = 3600.0
 LIVE_THREADS = 8
 """Conversations that so count, the newest; each costs a scoring when the window is sunk."""
 
-WINDOW, RELEVANCE, COLD, NOTED = "window", "relevance", "cold", "notes"
-SOURCES = (WINDOW, RELEVANCE, COLD, NOTED)
+WINDOW, RELEVANCE, KNOWN, COLD, NOTED = "window", "relevance", "facts", "cold", "notes"
+SOURCES = (WINDOW, RELEVANCE, KNOWN, COLD, NOTED)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One turn's question to its scope.  ``spoken_for``: tokens of the window's share that its own events take."""
+    """One turn's question to its scope.  ``spoken_for``: tokens of the window's share that its own events take.
+    ``explicit``: what was asked for by name lately, and is not told once more."""
 
     scope: str
     thread: str
@@ -64,12 +67,13 @@ class Wanted:
     now: float
     spoken_for: int = 0
     small: bool = False
+    explicit: Explicit = field(default_factory=Explicit)
 
 
 @dataclass(slots=True)
 class Found:
     """What was read.  ``events`` without their texts, which those of the ``selection`` have.  ``hits``: events to tell,
-    with their relevance; ``earlier``: what was told then, by turn.
+    with their relevance; ``known``: of the stable layer; ``earlier``: what was told then, by turn, and ``facts`` of it.
     """
 
     events: list[Event] = field(default_factory=list)
@@ -80,7 +84,9 @@ class Found:
     limits: Limits | None = None
     hits: list[tuple[Event, float]] = field(default_factory=list)
     below: int = 0
+    known: Known = field(default_factory=Known)
     earlier: dict[str, list[Event]] = field(default_factory=dict)
+    facts: dict[str, list[Fact]] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
 
@@ -92,7 +98,7 @@ class Found:
 
 def read(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
     """Read everything into ``found``, the most important first.  Raises nothing; interrupted, the rest is missing."""
-    parts: tuple[Callable[[Tx, Ranker, Wanted, Found], None], ...] = (_window, _relevance, _cold, _noted)
+    parts: tuple[Callable[[Tx, Ranker, Wanted, Found], None], ...] = (_window, _relevance, _known, _cold, _noted)
     for name, part in zip(SOURCES, parts, strict=True):
         try:
             part(tx, ranker, wanted, found)
@@ -166,6 +172,13 @@ def _settle(tx: Tx, wanted: Wanted, found: Found) -> None:
     found.selection = replace(chosen, kept=tuple(map(scope_window.counted, whole)))
 
 
+def _known(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
+    kept = found.selection.kept if found.selection else ()
+    turns = {event.turn for event in kept if event.thread == wanted.thread}
+    without = wanted.explicit.seen(wanted.scope, turns)
+    found.known = known.look(tx, ranker, About(wanted.scope, wanted.query, wanted.gate, wanted.now, without))
+
+
 def _cold(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
     kept = {event.id for event in found.selection.kept} if found.selection else set()
     # the cold layer, and what of the window is not in view: for a small model all other conversations, for others what
@@ -192,13 +205,17 @@ def _noted(tx: Tx, _: Ranker, wanted: Wanted, found: Found) -> None:
         return
     kept = found.selection.kept if found.selection else ()
     turns = list(dict.fromkeys(event.turn for event in reversed(kept) if event.thread == wanted.thread))[:EARLIER]
-    told = {turn: entry.data.get("cold") for turn, entry in ledger.of_turns(tx, turns, "recall").items()}
+    entries = ledger.of_turns(tx, turns, "recall")
+    told = {turn: entry.data.get("cold") for turn, entry in entries.items()}
+    of_facts = {turn: known.ids_of(entry.data) for turn, entry in entries.items()}
+    held = known.by_ids(tx, wanted.scope, {id_ for ids in of_facts.values() for id_ in ids})
     ids = {str(id_) for listed in told.values() if isinstance(listed, list) for id_ in listed}
     texts = by_ids(tx, wanted.scope, ids - {event.id for event in kept})
     for turn, listed in told.items():
         again = [texts[id_] for id_ in listed if id_ in texts] if isinstance(listed, list) else []
-        if again:
-            found.earlier[turn] = again
+        facts = [held[id_] for id_ in of_facts[turn] if id_ in held]
+        if again or facts:
+            found.earlier[turn], found.facts[turn] = again, facts
     found.places |= places_of(tx, [event for events in found.earlier.values() for event in events])
 
 

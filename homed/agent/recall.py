@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import trio
 
 from homed import events as notices
-from homed.agent import notes
 from homed.agent.asking import asked
 from homed.agent.ports import AgentPorts
 from homed.agent.reading import WINDOW, Found, Wanted, choose, read
 from homed.agent.scopes import Scopes, Use
+from homed.agent.telling import Told, load_texts, tell
 from homed.agent.turn import Turn
 from homed.config.definitions import INJECT_MIN_SCORE, MAX_CONTEXT_SIZE, PROTECTED_EVENTS, RECALL_DEADLINE
 from homed.errors import StorageError
@@ -23,8 +23,6 @@ from homed.memory import window
 from homed.memory.budget import Budget
 from homed.memory.records import Event
 from homed.memory.scope_window import counted
-from homed.memory.tokens import estimate_tokens
-from homed.prompts.loader import load
 from homed.retrieval.asking import Question
 
 log = logging.getLogger(__name__)
@@ -39,22 +37,13 @@ LEFT_OUT = 20
 """Events that were not shown and are named in the record, the most relevant of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """The prompt texts of this room."""
-
-    snapshot: str
-    snapshot_small: str
-    snapshot_earlier: str
-
-
 class Recall:
     """Selects for turns.  What was selected lies in ``turn.view``, and is noted for the ledger."""
 
     def __init__(self, ports: AgentPorts, scopes: Scopes) -> None:
         self._ports = ports
         self._scopes = scopes
-        self._texts = Texts(*(load(field.name) for field in fields(Texts)))
+        self._texts = load_texts()
 
     async def select(self, turn: Turn, budget: Budget, *, small: bool, spoken_for: int) -> None:
         """Choose what of the scope's window this turn shows, and what it is told besides.
@@ -63,7 +52,7 @@ class Recall:
         conversation's newest events if nothing else.  ``spoken_for``: tokens that the turn's own events take.
         """
         wanted, found = self._wanted(turn, budget, small=small, spoken_for=spoken_for), Found()
-        limit, taken = max(0.01, self._ports.settings.float(RECALL_DEADLINE)), False
+        limit, told = max(0.01, self._ports.settings.float(RECALL_DEADLINE)), None
         with trio.move_on_after(max(limit - LAST_SECONDS, limit / 2)):
             wanted = replace(wanted, query=await self._asked(turn, limit * FOR_VECTOR))
             async with self._scopes.window(wanted.scope):
@@ -72,13 +61,12 @@ class Recall:
                 except StorageError as error:
                     log.warning("turn %s remembers less: %s", turn.id, error.message)
                 if WINDOW in found.done:
-                    self._take(turn, wanted, found)
-                    taken = True
-        if not taken:  # out of time, in whatever part: what was read by then counts
+                    told = self._take(turn, wanted, found)
+        if told is None:  # out of time, in whatever part: what was read by then counts
             if WINDOW not in found.done:
                 found.events = await self._newest(wanted, LAST_SECONDS)
-            self._take(turn, wanted, found)
-        self._tell(turn, wanted, found)
+            told = self._take(turn, wanted, found)
+        self._tell(turn, wanted, found, told)
 
     async def _asked(self, turn: Turn, limit: float) -> Question:
         """What the turn is about, with its vector if that comes within ``limit`` seconds; asked for once a turn."""
@@ -92,6 +80,7 @@ class Recall:
             scope=given.scope, thread=given.thread, turn=turn.id, query=Question(turn.input.text), budget=budget,
             most=settings.int(MAX_CONTEXT_SIZE), protected=settings.int(PROTECTED_EVENTS),
             gate=settings.float(INJECT_MIN_SCORE), now=self._ports.wall(), spoken_for=spoken_for, small=small,
+            explicit=self._ports.explicit,
         )  # fmt: skip
 
     async def _newest(self, wanted: Wanted, limit: float) -> list[Event]:
@@ -108,48 +97,25 @@ class Recall:
                 log.warning("turn %s sees nothing of its conversation: %s", wanted.turn, error.message)
         return []
 
-    def _take(self, turn: Turn, wanted: Wanted, found: Found) -> None:
-        """Put what was found into the turn's view.  Sync, so that no sinking can come between."""
+    def _take(self, turn: Turn, wanted: Wanted, found: Found) -> Told:
+        """Put what was found into the turn's view; what it is told.  Sync, so that no sinking can come between."""
         selection = found.selection = found.selection or choose(wanted, found)
         view = turn.view
         view.window, view.places = list(selection.kept), dict(found.places)
-        view.snapshot, told = self._snapshot(turn, wanted, found)
         view.scores = {event.id: selection.scores.get(event.id, 0.0) for event in selection.kept}
         view.cut = frozenset()
-        view.told = estimate_tokens(view.snapshot) if view.snapshot else 0
-        view.earlier = {}
-        again: list[Event] = []
-        for of, events in reversed(found.earlier.items()):  # the newest first; all notes share what memory may take
-            if text := self._earlier(wanted, events, found, turn):
-                view.earlier[of] = text
-                view.told += estimate_tokens(text)
-                again += events
+        told = tell(self._texts, wanted, found, peer=turn.input.peer)
+        view.snapshot, view.earlier, view.told = told.snapshot, told.earlier, told.tokens
+        view.noted, view.doubtful = (*told.hits, *told.again), told.untrusted
         view.budget = wanted.budget
-        view.noted = tuple([event for event, _ in found.hits if event.id in told] + again)
         use = Use(wanted.thread, wanted.query, view.ids, wanted.budget.context)
         self._scopes.use(wanted.scope, turn.id, use)
+        return told
 
-    def _snapshot(self, turn: Turn, wanted: Wanted, found: Found) -> tuple[str, frozenset[str]]:
-        events, peer = [event for event, _ in found.hits], turn.input.peer
-        if wanted.small:
-            written = notes.write_small(events, peer=peer, tokens=min(notes.SMALL_TOKENS, wanted.budget.memory))
-        else:
-            written = notes.write(events, found.places, peer=peer, tokens=wanted.budget.memory)
-        if not written:
-            return "", frozenset()
-        template = self._texts.snapshot_small if wanted.small else self._texts.snapshot
-        return notes.snapshot(template, [text for _, text in written]), frozenset(id_ for id_, _ in written)
-
-    def _earlier(self, wanted: Wanted, events: Sequence[Event], found: Found, turn: Turn) -> str:
-        limit = notes.EARLIER_TOKENS
-        tokens = min(limit * len(events), wanted.budget.memory - turn.view.told)
-        written = notes.write(events, found.places, peer=turn.input.peer, tokens=tokens, each=limit)
-        return notes.snapshot(self._texts.snapshot_earlier, [text for _, text in written]) if written else ""
-
-    def _tell(self, turn: Turn, wanted: Wanted, found: Found) -> None:
+    def _tell(self, turn: Turn, wanted: Wanted, found: Found, told: Told) -> None:
         """Note it for the ledger, and tell the watchers once a turn."""
         selection, limits, budget = found.selection or choose(wanted, found), found.limits, wanted.budget
-        view, told = turn.view, {event.id for event in turn.view.noted}
+        view, noted = turn.view, {event.id for event in turn.view.noted}
         kept: dict[str, list[str]] = {}
         for event in selection.kept:
             kept.setdefault(selection.why.get(event.id, "recent"), []).append(event.id)
@@ -166,13 +132,16 @@ class Recall:
         # what merely stands in view is no recall: a line over every answer would tell people nothing
         near = {id_ for id_, score in selection.scores.items() if score >= wanted.gate}
         others = [event.id for event in view.window if event.thread != wanted.thread and event.id in near]
-        hits = [{"id": event.id, "score": score, "told": event.id in told} for event, score in found.hits]
+        hits = [{"id": event.id, "score": score, "told": event.id in noted} for event, score in found.hits]
         data: dict[str, object] = {
             "input": turn.input.id, "kept": len(view.window), "shown": others,
-            "cold": [event.id for event, _ in found.hits if event.id in told], "chars": len(view.snapshot),
+            "cold": [event.id for event, _ in found.hits if event.id in noted],
+            "facts": [fact.record.id for fact in told.facts], "chars": len(view.snapshot),
             "late": [*wanted.query.late, *found.missing],
         }  # fmt: skip
-        turn.ledger.append(("recall", data | {"hits": hits, "gate": wanted.gate, "below": found.below}))
+        known = {"scores": {fact.record.id: fact.score for fact in found.known.facts}, "below": found.known.below}
+        more = {"hits": hits, "known": known, "gate": wanted.gate, "below": found.below}
+        turn.ledger.append(("recall", data | more))
         if not turn.view.recoveries:
             self._post(turn, data)
 
@@ -180,7 +149,8 @@ class Recall:
         given, bus = turn.input, self._ports.bus
         bus.post(notices.RECALL, thread=given.thread, turn=turn.id, scope=given.scope, data=data)
         memory = partial(bus.post, notices.MEMORY, thread=given.thread, turn=turn.id, scope=given.scope)
-        if data["shown"] or data["cold"]:
-            memory(data={"what": "recall", "events": [*data["shown"], *data["cold"]]})
+        facts = {"facts": data["facts"]} if data["facts"] else {}
+        if data["shown"] or data["cold"] or facts:
+            memory(data={"what": "recall", "events": [*data["shown"], *data["cold"]], **facts})
         if data["chars"]:
-            memory(data={"what": "injection", "events": data["cold"], "chars": data["chars"]})
+            memory(data={"what": "injection", "events": data["cold"], "chars": data["chars"], **facts})

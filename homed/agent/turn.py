@@ -179,7 +179,9 @@ class Turn:
         """True if text from outside may stand behind a call of ``tool``: what came in this turn, or what is
         shown or told of earlier ones, but for the tool's own results, after which the person has spoken again; and
         files, which people pass on without having written or read them."""
-        told = any(e.data.get("untrusted") and e.data.get("name") != tool for e in self.view.shown)
+        told = self.view.doubtful or any(
+            e.data.get("untrusted") and e.data.get("name") != tool for e in self.view.shown
+        )
         return self.tainted or told or any(shows_files(e) for e in (*self.view.window, *self.events))
 
     @property

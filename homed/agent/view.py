@@ -22,6 +22,7 @@ class View:
     ``sent``: ids of all events that the last request really showed; ``cut``: selected events that had no room beside
     the turn's own, and stay out until a new selection.  ``offered``: messages that ``pre_action`` was offered, None
     before; a later selection shows no others.  ``question``: what the turn is about, once the ranker was asked.
+    ``doubtful``: a fact is told that is made of words of strangers.
     """
 
     window: list[Event] = field(default_factory=list)
@@ -40,6 +41,7 @@ class View:
     cut: frozenset[str] = frozenset()
     offered: frozenset[str] | None = None
     question: Question | None = None
+    doubtful: bool = False
 
     @property
     def shown(self) -> list[Event]:

@@ -108,7 +108,7 @@ def coldcontext_commit() -> BuiltinTool:
         kept = f"Kept: {title}\n\n{args['text']}" if title else f"Kept:\n\n{args['text']}"
         return FromOutside(kept) if context.tainted else kept
 
-    properties = {"text": string(most=MOST_KEPT), "title": string(most=120)}
+    properties = {"text": string(most=MOST_KEPT), "title": string()}
     declared = entry(
         "coldcontext_commit", properties, ("text",), guest=False, tool_class=WRITE, no_memory=False
     )  # fmt: skip

@@ -38,10 +38,10 @@ def shape(properties: Mapping[str, Any], required: tuple[str, ...] = ()) -> dict
     }  # fmt: skip
 
 
-def string(description: str = "", *, most: int = 0, **more: object) -> dict[str, Any]:
-    """The schema of a text that is not empty."""
+def string(description: str = "", *, most: int = 0) -> dict[str, Any]:
+    """The schema of a text.  Every request carries the schemas, so what the tool itself checks is not in them."""
     said = {"description": description} if description else {}
-    return {"type": "string", "minLength": 1, **({"maxLength": most} if most else {}), **more, **said}
+    return {"type": "string", **({"maxLength": most} if most else {}), **said}
 
 
 def number(least: int, most: int, description: str = "") -> dict[str, Any]:

@@ -71,9 +71,9 @@ def memory_purge(ports: MemoryPorts) -> BuiltinTool:
 
     properties = {
         "mode": {"enum": ["soft", HARD]},
-        "entity": string("Facts that name it.", most=entities.LONGEST),
-        "relation": string(most=entities.LONGEST),
-        "words": string("Facts whose text has them all.", most=200),
+        "entity": string("Facts that name it."),
+        "relation": string(),
+        "words": string("Facts whose text has them all."),
         "below": {"type": "number", "minimum": 0, "maximum": 1, "description": "Confidence below this."},
         "older_than_days": number(0, 36_500),
     }
@@ -94,7 +94,7 @@ def memory_delete_entity(ports: MemoryPorts) -> BuiltinTool:
         name, found = await ports.store.write(write)
         return {"entity": name, **_gone("hidden", found)}
 
-    properties = {"name": string(most=entities.LONGEST)}
+    properties = {"name": string()}
     declared = entry("memory_delete_entity", properties, ("name",), guest=False, tool_class=DANGEROUS)
     return BuiltinTool(declared, run)
 

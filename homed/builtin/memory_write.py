@@ -26,13 +26,8 @@ from homed.store.rows import Tx
 MOST = 16
 """Statements of one call."""
 
-NAME, TEXT = 50, 600
-"""Characters of a name, and of a statement."""
-
 SCENE = "scene:"
 """What the tag of a fact begins with that is pinned to a scene."""
-
-TYPES = [one for one in entities.TYPES if one != "thing"] + ["thing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +67,20 @@ def memory_commit(ports: MemoryPorts) -> BuiltinTool:
         return {"stored": made}
 
     one = {
-        "subject": string('Whom it is about; "I" is the person.', most=NAME),
-        "relation": string("Like: home, works_at, likes, friend.", most=NAME),
-        "object": string(most=TEXT),
-        "sentence": string("The whole statement, in the third person.", most=TEXT),
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        "subject_type": {"enum": TYPES},
-        "object_type": {"enum": TYPES},
+        "subject": string('Whom it is about; "I" is the person.'),
+        "relation": string("Like: home, works_at, likes, friend."),
+        "object": string(),
+        "sentence": string("The whole statement, in the third person."),
+        "confidence": {"type": "number"},
+        "subject_type": string(f"One of {', '.join(entities.TYPES)}."),
+        "object_type": string("Only if it is something that has a name."),
     }
     properties = {
         "triples": {
-            "type": "array", "minItems": 1, "maxItems": MOST,
+            "type": "array", "maxItems": MOST,
             "items": shape(one, ("subject", "relation", "object")),
         },
-        "scene": string("Key of the situation it belongs to.", most=80),
+        "scene": string("Key of the situation it belongs to."),
     }  # fmt: skip
     return BuiltinTool(entry("memory_commit", properties, ("triples",), guest=False, tool_class=WRITE), run)
 
@@ -115,12 +110,12 @@ def memory_edit(ports: MemoryPorts) -> BuiltinTool:
         return made
 
     properties = {
-        "subject": string(most=NAME),
-        "relation": string(most=NAME),
-        "object": string("As it is stored.", most=TEXT),
-        "new_object": string(most=TEXT),
-        "new_relation": string(most=NAME),
-        "sentence": string("The new statement, in the third person.", most=TEXT),
+        "subject": string(),
+        "relation": string(),
+        "object": string("As it is stored."),
+        "new_object": string(),
+        "new_relation": string(),
+        "sentence": string("The new statement, in the third person."),
     }
     required = ("subject", "relation", "object")
     return BuiltinTool(entry("memory_edit", properties, required, guest=False, tool_class=WRITE), run)
@@ -166,6 +161,8 @@ def _like(known: Record, new: Triple) -> _Wanted:
 
 def _put(tx: Tx, context: CallContext, grounds: Grounds, wanted: _Wanted, at: float) -> dict[str, object]:
     triple = wanted.triple
+    if not (triple.subject and triple.relation and triple.object):
+        return {"outcome": "refused", "why": _REFUSED["invalid"]}
     ground = grounds.of(triple.subject, triple.object)
     if not ground.said and (known := _known(tx, context, triple)):
         # told in notes and said again: an echo makes nothing surer (B1)
@@ -178,21 +175,21 @@ def _put(tx: Tx, context: CallContext, grounds: Grounds, wanted: _Wanted, at: fl
         untrusted=ground.untrusted, peer=context.peer, replaces=wanted.replaces,
     )  # fmt: skip
     made = facts.put(tx, new, ground.evidence, at=at)
-    return _told(tx, made, ground.untrusted)
+    return told(tx, made, untrusted=ground.untrusted)
 
 
-def _told(tx: Tx, made: facts.Put, untrusted: bool) -> dict[str, object]:
+def told(tx: Tx, made: facts.Put, *, untrusted: bool) -> dict[str, object]:
     """What became of it, for the model."""
     if made.outcome == "refused":
         why = made.why.replace("secret:", "blocked: ") if made.why.startswith("secret:") else made.why
         return {"outcome": "refused", "why": _REFUSED.get(why, why)}
     stored = stable.get(tx, made.record)
-    told: dict[str, object] = {"id": stored.shown_id if stored else made.record, "outcome": made.outcome}
+    answer: dict[str, object] = {"id": stored.shown_id if stored else made.record, "outcome": made.outcome}
     if made.why:
-        told["why"] = _CONFLICT.get(made.why, made.why)
+        answer["why"] = _CONFLICT.get(made.why, made.why)
     if untrusted:
-        told["untrusted"] = True
-    return told
+        answer["untrusted"] = True
+    return answer
 
 
 _REFUSED = {

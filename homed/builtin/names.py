@@ -5,8 +5,9 @@ from __future__ import annotations
 from homed.host.registry import OUTPUT_PREFIX, Reserved
 
 MEMORY = (
-    "coldcontext_query", "coldcontext_commit", "doc_query", "doc_commit", "memory_commit", "memory_edit",
-    "memory_purge", "memory_delete_entity",
+    "coldcontext_query", "coldcontext_commit", "doc_query", "doc_commit", "memory_recall", "memory_commit",
+    "memory_edit", "memory_merge", "memory_block_merge", "memory_purge", "memory_delete_entity", "person_query",
+    "person_list", "person_set_trait", "person_relate", "person_network",
 )  # fmt: skip
 """Those over memory."""
 

@@ -300,7 +300,7 @@ async def test_what_results_push_out_is_told_and_is_found_by_looking_for_it(tmp_
 
 async def test_results_push_out_what_is_least_relevant_and_not_what_is_oldest(tmp_path: Path) -> None:
     """A9"""
-    given = setup(reading(3_000), *[calls(LOOK, ids=[f"c{n}"]) for n in range(3)], says("done"), window=12_000)
+    given = setup(reading(3_000), *[calls(LOOK, ids=[f"c{n}"]) for n in range(3)], says("done"), window=13_000)
     async with running_agent(tmp_path, given) as agent:
         for text in (BOAT, *FILLERS):
             await agent.store.write(partial(put, past=Past(said=[Said(question=text)])))

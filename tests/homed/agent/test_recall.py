@@ -262,7 +262,7 @@ SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <
 @pytest.mark.parametrize(
     ("module", "function", "late"),
     [
-        (Ranker, "score", ["relevance", "cold", "notes"]),
+        (Ranker, "score", ["relevance", "facts", "cold", "notes"]),
         (Ranker, "search", ["cold", "notes"]),
         (ledger, "of_turns", ["notes"]),
     ],

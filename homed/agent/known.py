@@ -1,0 +1,179 @@
+"""What the stable layer knows of what a turn is about: an index of it for the prompt, never the whole.
+
+The names that are met in the input lead into the graph; the ranker finds what else is about it.  A fact that was
+superseded, hidden or is doubted is not told as what holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from homed.agent import notes
+from homed.memory import evidence, graph, stable
+from homed.memory.stable import Record
+from homed.memory.tokens import estimate_tokens
+from homed.retrieval import met
+from homed.retrieval.asking import Question
+from homed.retrieval.rank import Ranker
+from homed.store.rows import Tx, dumps
+
+FACTS = 8
+"""Facts that are told at the most, the best; ``memory_recall`` gives the others."""
+
+NAMES = 6
+"""Names that the index names."""
+
+KINDS = ("fact", "capsule")
+"""Records that are told by themselves."""
+
+TOKENS = 450
+"""Tokens of all facts and the index: about what 1 400 characters take."""
+
+EACH = 120
+"""Of one fact."""
+
+SMALL_TOKENS = 60
+"""Tokens of all facts for a model that is offered no tools; the notes get what they leave."""
+
+EARLIER_TOKENS = 40
+"""Tokens of a fact that was told in an earlier turn, whose answer stands behind it."""
+
+LEAST = 12
+"""Tokens below which a fact is not worth telling cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A record that may be told.  ``mark``: where it comes from (source, pointer, manual, or '')."""
+
+    record: Record
+    mark: str
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """``facts``, the best first; ``names`` of the entities that are met or near, the met ones first; ``count``: facts
+    there are in all; ``below``: that the question is too little about."""
+
+    facts: tuple[Fact, ...] = ()
+    names: tuple[str, ...] = ()
+    count: int = 0
+    below: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is asked of the stable layer of a scope.  ``without``: entities that the model has before it already."""
+
+    scope: str
+    question: Question
+    gate: float
+    now: float
+    without: frozenset[str] = field(default_factory=frozenset)
+
+
+def look(tx: Tx, ranker: Ranker, about: About) -> Known:
+    """The best of what is known."""
+    hits = ranker.records(tx, scope=about.scope, query=about.question, limit=2 * FACTS, records=KINDS, now=about.now)
+    scores = {hit.id: hit.score for hit in hits if hit.score >= about.gate}
+    named = [one for one in met.entities(tx, ranker, about.scope, about.question) if one not in about.without]
+    reached = graph.recall(tx, scope=about.scope, names=named) if named else graph.Reached()
+    asked = _records(tx, about.scope, scores)
+    asked.sort(key=lambda one: -scores[one.id])
+    found = {record.id: record for record in (*asked, *reached.facts) if not _names(record) & about.without}
+    held = [record for record in found.values() if record.reach == "user"]
+    facts = tuple(Fact(one, evidence.mark(tx, one), scores.get(one.id, 0.0)) for one in held[:FACTS])
+    names = tuple(entity.name for entity in reached.entities if entity.id not in about.without)
+    return Known(facts, names, len(held), sum(hit.score < about.gate for hit in hits))
+
+
+def by_ids(tx: Tx, scope: str, ids: Iterable[str]) -> dict[str, Fact]:
+    """These records, so far as they still hold."""
+    return {record.id: Fact(record, evidence.mark(tx, record)) for record in _records(tx, scope, ids)}
+
+
+def write(known: Known, *, tokens: int) -> tuple[list[str], tuple[Fact, ...]]:
+    """Lines for the prompt in no more than ``tokens``, and which facts they tell.  Nothing when nothing fits."""
+    lines, told, left = [], [], min(TOKENS, tokens)
+    for fact in known.facts:
+        text = line(fact, min(EACH, left))
+        if not text:
+            break
+        lines.append(text)
+        told.append(fact)
+        left -= estimate_tokens(text)
+    index = _index(known, len(told))
+    if index and estimate_tokens(index) <= left:
+        lines.append(index)
+    return lines, tuple(told)
+
+
+def write_small(known: Known, *, tokens: int) -> tuple[list[str], tuple[Fact, ...]]:
+    """The same for a small model: what is known, and no more; only what is about its question."""
+    lines, told, left = [], [], min(SMALL_TOKENS, tokens)
+    for fact in known.facts:
+        text = f"- {_said(fact)}"
+        if fact.score and (cost := estimate_tokens(text)) <= left:
+            lines.append(text)
+            told.append(fact)
+            left -= cost
+    return lines, tuple(told)
+
+
+def line(fact: Fact, tokens: int) -> str:
+    """One fact as it is told: what it is, where it comes from, its words and its id; '' when that does not fit."""
+    record = fact.record
+    marks = [record.kind, *filter(None, [fact.mark]), *(["from outside, not checked"] if record.untrusted else [])]
+    head, tail = f"- [{' · '.join(marks)}] ", f" (id:{record.shown_id})"
+    text, room = _said(fact), tokens - estimate_tokens(head + tail)
+    if room < LEAST:
+        return ""
+    if estimate_tokens(text) > room:
+        text = _cut(text, room)
+    return f"{head}{text}{tail}"
+
+
+def _cut(text: str, room: int) -> str:
+    words, shown = text.split(" "), ""
+    if len(words) < 3:  # nothing to part at: a script without blanks
+        words = list(text)
+    between = " " if " " in text and len(words) == len(text.split(" ")) else ""
+    for at in range(len(words), 0, -1):
+        shown = f"{between.join(words[:at])}…"
+        if estimate_tokens(shown) <= room:
+            return shown
+    return ""
+
+
+def _said(fact: Fact) -> str:
+    record = fact.record
+    title = f"{record.title}: " if record.title else ""
+    return " ".join(notes.neutral(f"{title}{record.text}").split())
+
+
+def _index(known: Known, told: int) -> str:
+    more = known.count - told
+    if not known.names or more <= 0:
+        return ""
+    names = ", ".join(notes.neutral(name) for name in known.names[:NAMES])
+    others = f" and {len(known.names) - NAMES} others" if len(known.names) > NAMES else ""
+    return f"- {more} more facts are known, of {names}{others}: `memory_recall` gives them."
+
+
+def _names(record: Record) -> frozenset[str]:
+    return frozenset(filter(None, (record.subject, record.object_entity)))
+
+
+def _records(tx: Tx, scope: str, ids: Iterable[str]) -> list[Record]:
+    """Those of these that hold now, in any project."""
+    return stable.select(
+        tx, "id IN (SELECT value FROM json_each(?)) AND +scope = ? AND +status = 'active'", (dumps(sorted(ids)), scope)
+    )
+
+
+def ids_of(told: Mapping[str, object]) -> Sequence[str]:
+    """The records that a ledger entry says were told."""
+    listed = told.get("facts")
+    return [str(id_) for id_ in listed] if isinstance(listed, list) else []

@@ -1,0 +1,126 @@
+"""``memory_recall``: what is known, by the one ranker and along the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from homed.agent import notes
+from homed.agent.asking import asked
+from homed.agent.ports import BuiltinTool, CallContext, FromOutside
+from homed.builtin.entries import entry, number, string
+from homed.builtin.ports import MemoryPorts
+from homed.memory import evidence, graph, stable
+from homed.memory.entities import Entity
+from homed.memory.stable import Record
+from homed.retrieval import met
+from homed.retrieval.asking import Question
+from homed.store.rows import Tx, dumps
+
+LIMIT, MOST = 8, 20
+DEPTH, DEEPEST = 2, 3
+RELATED = 12
+"""Entities that are named beside the records."""
+
+NOT_FOUND = (
+    "Nothing that is known matches. That does not mean that it does not exist or was never said: try other words, or"
+    " `coldcontext_query`; if you still find nothing, say that you have no record of it, not that it is untrue."
+)
+ABSENT = "Memory has no record of {words} at all."
+RECORDS = ("summary", "fact", "capsule")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    records: frozenset[str]
+    depth: int
+    recent: bool
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """``records`` with their relevance and mark; ``near``: entities that are named or close; ``absent``: exact symbols
+    asked for that stand nowhere."""
+
+    records: list[tuple[Record, float, str]]
+    near: list[Entity]
+    absent: list[str]
+
+
+def memory_recall(ports: MemoryPorts) -> BuiltinTool:
+    """The tool."""
+
+    async def run(context: CallContext, args: Mapping[str, object]) -> object:
+        query, wanted = str(args["query"]), _wanted(args)
+        question = await asked(ports.ranker, query)
+        found = await ports.store.read(lambda tx: _look(tx, ports, context, question, wanted))
+        ports.explicit.saw(context.scope, context.turn, [entity.id for entity in found.near])
+        answer = _answer(found)
+        outside = any(record.untrusted for record, _, _ in found.records)
+        return FromOutside(answer) if outside else answer
+
+    properties = {
+        "query": string(),
+        "records": {"type": "array", "items": {"enum": list(RECORDS)}},
+        "depth": number(0, DEEPEST, f"Steps along the graph; {DEPTH}."),
+        "sort": {"enum": ["relevance", "recent"]},
+        "limit": number(1, MOST, f"{LIMIT}."),
+    }
+    return BuiltinTool(entry("memory_recall", properties, ("query",), guest=True), run)
+
+
+def _wanted(args: Mapping[str, object]) -> _Asked:
+    records, depth, limit = args.get("records"), args.get("depth"), args.get("limit")
+    kinds = frozenset(map(str, records)) if isinstance(records, list) and records else frozenset(RECORDS)
+    return _Asked(
+        kinds, depth if isinstance(depth, int) else DEPTH, args.get("sort") == "recent",
+        limit if isinstance(limit, int) else LIMIT,
+    )  # fmt: skip
+
+
+def _look(tx: Tx, ports: MemoryPorts, context: CallContext, question: Question, wanted: _Asked) -> _Found:
+    """Of the scope only, before any ranking: what is about the question, then what the graph says of whom it names."""
+    hits = ports.ranker.records(
+        tx, scope=context.scope, query=question, limit=wanted.limit, records=wanted.records, now=ports.wall()
+    )
+    scores = {hit.id: hit.score for hit in hits}
+    named = met.entities(tx, ports.ranker, context.scope, question)
+    depth = wanted.depth
+    reached = graph.recall(tx, scope=context.scope, names=named, depth=depth) if named else graph.Reached()
+    held = {record.id: record for record in _records(tx, context.scope, scores)}
+    found = [held[id_] for id_ in scores if id_ in held]
+    if "fact" in wanted.records:
+        found += [record for record in reached.facts if record.id not in scores and record.reach == "user"]
+    if wanted.recent:
+        found.sort(key=lambda record: -record.updated_at)
+    told = [(record, scores.get(record.id, 0.0), evidence.mark(tx, record)) for record in found[: wanted.limit]]
+    absent = ports.ranker.absent(tx, scope=context.scope, query=question.text)
+    return _Found(told, list(reached.entities[:RELATED]), absent)
+
+
+def _records(tx: Tx, scope: str, ids: Collection[str]) -> list[Record]:
+    return stable.select(
+        tx, "id IN (SELECT value FROM json_each(?)) AND +scope = ? AND +status = 'active'", (dumps(sorted(ids)), scope)
+    )
+
+
+def _answer(found: _Found) -> dict[str, object]:
+    absent = {"absent": ABSENT.format(words=", ".join(map(notes.neutral, found.absent)))} if found.absent else {}
+    if not found.records:
+        return {"found": [], "note": NOT_FOUND, **absent}
+    near = {"related": [f"{notes.neutral(one.name)} ({one.type})" for one in found.near]} if found.near else {}
+    return {"found": [shown(*one) for one in found.records], **near, **absent}
+
+
+def shown(record: Record, score: float, mark: str) -> dict[str, object]:
+    """A record as a tool shows it."""
+    title = {"title": notes.neutral(record.title)} if record.title else {}
+    doubt = {"untrusted": True} if record.untrusted else {}
+    return {
+        "id": record.shown_id, "record": record.record, "kind": record.kind, **title,
+        "text": notes.neutral(record.text), "evidence": mark or "none", "confidence": record.confidence_word,
+        "at": datetime.fromtimestamp(record.updated_at).astimezone().strftime("%Y-%m-%d"),
+        **({"score": round(score, 2)} if score else {}), **doubt,
+    }  # fmt: skip
