@@ -68,7 +68,7 @@ def means(channels: Mapping[str, Mapping[int, float]], fusion: Fusion, sure: flo
 
     ``channels`` holds "words", and perhaps "vectors"; ``sure`` see `homed.retrieval.lexical.Asked`.
     """
-    words = {seq: value / sure for seq, value in channels["words"].items()}
+    words = {seq: value / sure for seq, value in channels.get("words", {}).items()}
     sums = fuse.summed([words, channels.get("vectors", {})])
     certain = {seq: value / len(channels) for seq, value in sums.items()}
     if fusion == "rrf":

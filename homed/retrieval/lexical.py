@@ -12,6 +12,8 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from homed.retrieval import ngrams
+from homed.retrieval.terms import prefix
 from homed.retrieval.terms import term as stored
 from homed.retrieval.words import cleaned, is_exact, is_pair, query_terms, says_little
 from homed.store.rows import Tx, dumps
@@ -38,6 +40,9 @@ CLOSE = 4
 COMMON = 10
 """A term that more than one in so many events has is left out where the query has a rarer one: it costs most and
 says least."""
+
+VOCABULARY = 20_000
+"""Words of a scope that are compared with one that is not among them: those that begin alike."""
 
 PLAIN_TOKENS = 128
 """Tokens up to which an event is not long: a paragraph or two."""
@@ -106,14 +111,41 @@ def ask(tx: Tx, *, scope: str, query: str, source: Source = EVENTS) -> Asked:
 def _weighed(tx: Tx, source: Source, scope: str, words: Sequence[str], documents: int) -> list[_Term]:
     found = []
     for word in words:
-        text = stored(scope, word)
-        events = int(tx.value(f"SELECT doc FROM {source.terms} WHERE term = ?", (text,)) or 0)
-        weight = math.log(1 + (max(documents, YOUNG) - events + 0.5) / (events + 0.5))
-        if not events and is_pair(word):
-            weight *= 0.0 if says_little(word) else 0.5
-        exact = is_exact(word) and events * events <= max(documents, 4)
-        found.append(_Term(text, weight, events, exact, is_pair(word)))
+        events = _events(tx, source, scope, word)
+        meant = {} if events else _meant(tx, source, scope, word)
+        for other, likeness in (meant or {word: 1.0}).items():
+            found.append(
+                _term(scope, other, _events(tx, source, scope, other) if meant else events, documents, likeness)
+            )
     return found
+
+
+def _term(scope: str, word: str, events: int, documents: int, likeness: float) -> _Term:
+    weight = likeness * math.log(1 + (max(documents, YOUNG) - events + 0.5) / (events + 0.5))
+    if not events and is_pair(word):
+        weight *= 0.0 if says_little(word) else 0.5
+    exact = is_exact(word) and events * events <= max(documents, 4)
+    return _Term(stored(scope, word), weight, events, exact, is_pair(word))
+
+
+def _events(tx: Tx, source: Source, scope: str, word: str) -> int:
+    return int(tx.value(f"SELECT doc FROM {source.terms} WHERE term = ?", (stored(scope, word),)) or 0)
+
+
+def _meant(tx: Tx, source: Source, scope: str, word: str) -> Mapping[str, float]:
+    """What a word that occurs nowhere may be mistyped for: words of the scope that begin with one of its first two."""
+    if not ngrams.allowed(word):
+        return {}
+    begin = prefix(scope)
+    known: list[str] = []
+    for letter in dict.fromkeys(word[:2]):
+        rows = tx.all(
+            f"SELECT substr(term, ?3) FROM {source.terms} WHERE term >= ?1 AND term < ?2"
+            " AND abs(length(term) - ?4) < 3 LIMIT ?5",
+            (f"{begin}{letter}", f"{begin}{letter}\U0010ffff", len(begin) + 1, len(begin) + len(word), VOCABULARY),
+        )
+        known += [row[0] for row in rows]
+    return ngrams.nearly(word, known)
 
 
 def candidates(tx: Tx, asked: Asked) -> dict[int, list[_Term]]:

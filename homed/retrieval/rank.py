@@ -174,6 +174,8 @@ class Ranker:
         near = channels.closeness(tx, self._dense, question, scope, KINDS, pool.places)
         if near:  # what has no vector yet is judged by its words alone
             parts["vectors"] = _of(pool, weight, covered | near)
+            if not pool.asked.terms:
+                del parts["words"]
         means = channels.means(parts, self._fusion(), pool.asked.sure)
         if newest.wanted(question.text) and "newest" not in self._without:
             means = newest.first(means, {seq: place.at for seq, place in pool.places.items()})
