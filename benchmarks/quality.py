@@ -48,6 +48,7 @@ class Bar:
 
 BARS = {
     "chinese": Bar([BIGRAMS], 1.15),
+    "english": Bar(SINGLE),
     "zh-en": Bar([ENCODER], 0.9),
     "en-zh": Bar([ENCODER], 0.9),
     "typos": Bar(SINGLE),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks.sets import bilingual, chinese, exact, latest, long, typos, unrelated
+from benchmarks.sets import bilingual, chinese, english, exact, latest, long, typos, unrelated
 from benchmarks.sets.rows import Set
 
 
@@ -16,6 +16,7 @@ def _chinese_words() -> Set:
 SETS: dict[str, Callable[[], Set]] = {
     "chinese": chinese.chinese,
     "chinese-words": _chinese_words,
+    "english": english.english,
     "zh-en": bilingual.chinese_to_english,
     "en-zh": bilingual.english_to_chinese,
     "typos": typos.typos,
