@@ -27,6 +27,7 @@ from homed.memory.events import append
 from homed.memory.records import EventKind, Input, NewEvent, NewInput
 from homed.paths import Paths
 from homed.retrieval import index
+from homed.retrieval.asking import Question
 from homed.retrieval.embed.current import CurrentEmbedder, embed_ports, open_embedder
 from homed.retrieval.fuse import fusion_named
 from homed.retrieval.rank import PARTS, Hit, Part, Ranker
@@ -51,11 +52,15 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The ids found for each question, best first, by its id, with their scores; and the seconds that each took."""
+    """The ids found for each question, best first, by its id, with their scores; and the seconds that each took.
+
+    ``asked``: how many of these went into the vector of the question.
+    """
 
     hits: dict[str, list[str]]
     took: Sequence[float]
     scores: dict[str, list[float]]
+    asked: Sequence[float]
 
 
 @dataclass(slots=True)
@@ -107,22 +112,22 @@ class Trial:
         )
         hits: dict[str, list[str]] = {}
         scores: dict[str, list[float]] = {}
-        took = []
+        took, asked = [], []
         for done, one in enumerate(sought, 1):
             start = time.perf_counter()
-            found = await self._found(ranker, one, limit)
+            question = await ranker.ask(one.text)
+            asked.append(time.perf_counter() - start)
+            found = await self._found(ranker, question, one.history, limit)
             took.append(time.perf_counter() - start)
             hits[one.id] = [filled.names[hit.seq] for hit in found]
             scores[one.id] = [hit.score for hit in found]
             if done % 500 == 0:
                 say(f"{done} of {len(sought)} questions are answered")
-        return Answers(hits, took, scores)
+        return Answers(hits, took, scores, asked)
 
-    async def _found(self, ranker: Ranker, one: Sought, limit: int) -> list[Hit]:
-        question = await ranker.ask(one.text)
-
+    async def _found(self, ranker: Ranker, question: Question, history: str, limit: int) -> list[Hit]:
         def search(tx: Tx) -> list[Hit]:
-            return ranker.search(tx, scope=one.history, layer=LAYERS, query=question, limit=limit)
+            return ranker.search(tx, scope=history, layer=LAYERS, query=question, limit=limit)
 
         return await self._store.read(search)
 
