@@ -1,0 +1,86 @@
+"""Which entities an input names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from homed.memory import entities
+from homed.retrieval import met
+from homed.retrieval.asking import Question
+from homed.retrieval.rank import Hit, Ranker
+from homed.retrieval.without import words_only
+from homed.store import migrations
+from homed.store.connection import Transaction
+from homed.store.rows import Tx
+
+NAMES = ("Ida", "Anna Petrova", "小雨", "成都市", "Москва", "Ида", "C++", "order 4379", "QQ群")
+
+
+@pytest.fixture
+def tx() -> Iterator[Tx]:
+    connection = apsw.Connection(":memory:")
+    migrations.migrate(connection, Path(":memory:"))
+    connection.execute("BEGIN")
+    made = Transaction(connection, Path(":memory:"))
+    for name in NAMES:
+        entities.put(made, "owner", name, at=1.0)
+    entities.put(made, "guest:1", "Berta", at=1.0)
+    entities.speaker(made, "owner", at=1.0)
+    yield made
+    connection.close()
+
+
+def names(tx: Tx, text: str, ranker: Ranker | None = None) -> list[str]:
+    found = met.entities(tx, ranker or words_only(), "owner", Question(text))
+    return [str(tx.value("SELECT name FROM entities WHERE id = ?", (one,))) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "met_"),
+    [
+        ("What does ida do?", ["Ida"]),
+        ("Ida's cello and Ida’s bow", ["Ida"]),
+        ("Is idaho far?", []),
+        ("Call Anna  PETROVA, please", ["Anna Petrova"]),
+        ("Call Anna", []),
+        ("请提醒我给小雨打电话", ["小雨"]),
+        ("小雨搬到成都市了吗？", ["成都市", "小雨"]),
+        ("Я живу в Москве с Идой", ["Москва", "Ида"]),
+        ("Москвичка пришла", []),
+        ("I write C++ daily", ["C++"]),
+        ("where is order 4379?", ["order 4379"]),
+        ("QQ群里有人吗", ["QQ群"]),
+        ("Berta", []),
+        ("I and me", []),
+        ("", []),
+        ("...", []),
+    ],
+)
+def test_names_are_met_in_every_script_and_of_the_scope_alone(tx: Tx, text: str, met_: list[str]) -> None:
+    assert names(tx, text) == met_
+
+
+def test_a_long_text_is_looked_at_from_both_ends(tx: Tx) -> None:
+    middle = "word " * 2_000
+    assert names(tx, f"Ida {middle} 小雨 {middle} Anna Petrova") == ["Anna Petrova", "Ida"]
+
+
+def test_of_what_is_near_only_the_really_near_counts(tx: Tx) -> None:
+    class Near(Ranker):
+        def entities(self, tx: Tx, **_: object) -> list[Hit]:
+            ids = [entities.must(tx, "owner", name).id for name in ("Ida", "Anna Petrova")]
+            return [Hit(1, ids[0], met.NEAR + 0.01), Hit(2, ids[1], met.NEAR - 0.01)]
+
+    plain = words_only()
+    ranker = Near(lambda: None, plain._dense)
+    assert names(tx, "the girl with the instrument", ranker) == ["Ida"]
+
+
+def test_there_are_never_more_than_a_dozen(tx: Tx) -> None:
+    for number in range(40):
+        entities.put(tx, "owner", f"name{number}x", at=1.0)
+    assert len(names(tx, " ".join(f"name{number}x" for number in range(40)))) == met.MOST
