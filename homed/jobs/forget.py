@@ -33,7 +33,7 @@ from homed.store.rows import Tx
 
 log = logging.getLogger(__name__)
 
-EVENTS = 24
+EVENTS = 16
 """Events removed with one transaction: some 20 ms of the writer with all that rests on them."""
 
 ASK_LIMIT = 10.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from pathlib import Path
 
 import apsw
@@ -67,10 +68,13 @@ async def test_others_write_while_all_pages_are_gone_through(tmp_path: Path) -> 
         await store.write(lambda tx: mixed(tx, random.Random(3)))
         done = 0
 
+        def one(tx: Tx) -> None:
+            tx.execute("INSERT OR REPLACE INTO seeds VALUES (?, 1.0)", (f"k{done}",))
+
         async def write() -> None:
             nonlocal done
             while True:
-                await store.write(lambda tx: tx.execute("INSERT OR REPLACE INTO seeds VALUES (?, 1.0)", (f"k{done}",)))
+                await store.write(one)
                 done += 1
 
         async with trio.open_nursery() as nursery:
@@ -106,3 +110,27 @@ def test_what_is_no_trees_page_is_left_alone() -> None:
     assert free_places(bytes(leaf)) == [(10, 0x0FF0), (0x0FF8, 0x0FFC)]
     leaf[5:7] = b"\x00\x05"  # cells that begin within the header
     assert free_places(bytes(leaf)) == []
+
+
+OTHER = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=0)
+try:
+    print(db.execute("PRAGMA journal_mode = delete").fetchone()[0])
+except sqlite3.OperationalError as error:
+    print(error)
+"""
+
+
+async def test_it_lets_go_of_no_lock(tmp_path: Path) -> None:
+    """Who opens and closes the file by other means than SQLite does, and another process may then pull the log away."""
+    path = tmp_path / "homed.db"
+    async with open_store(path) as store:
+        await store.write(lambda tx: mixed(tx, random.Random(4)))
+        assert await store.scrub() is not None
+        done = await trio.run_process([sys.executable, "-c", OTHER, str(path)], capture_stdout=True)
+        assert b"locked" in done.stdout, done.stdout
+        with path.open("rb"):
+            pass
+        done = await trio.run_process([sys.executable, "-c", OTHER, str(path)], capture_stdout=True)
+        assert b"locked" not in done.stdout, "otherwise this shows nothing"
