@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 LAST_SECONDS = 0.2
 """Of the deadline, kept for reading this conversation's newest events if nothing else came in time."""
 
-FOR_VECTOR = 0.6
-"""Of the deadline, what the vector of the question may take at the most: what reads by words still needs its share."""
+FOR_VECTOR = 0.7
+"""Of the time for all, what the vector of the question may take: what reads by words still needs its share."""
 
 LEFT_OUT = 20
 """Events that were not shown and are named in the record, the most relevant of them."""
@@ -53,8 +53,9 @@ class Recall:
         """
         wanted, found = self._wanted(turn, budget, small=small, spoken_for=spoken_for), Found()
         limit, told = max(0.01, self._ports.settings.float(RECALL_DEADLINE)), None
-        with trio.move_on_after(max(limit - LAST_SECONDS, limit / 2)):
-            wanted = replace(wanted, query=await self._asked(turn, limit * FOR_VECTOR))
+        most = max(limit - LAST_SECONDS, limit / 2)
+        with trio.move_on_after(most):
+            wanted = replace(wanted, query=await self._asked(turn, most * FOR_VECTOR))
             async with self._scopes.window(wanted.scope):
                 try:
                     await self._ports.store.read(lambda tx: read(tx, self._ports.ranker, wanted, found))

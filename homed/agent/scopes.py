@@ -10,6 +10,9 @@ import trio
 
 from homed.retrieval.asking import Question
 
+REMEMBERED = 64
+"""Questions whose vectors are kept: sinking asks once more what turns asked, and each costs some milliseconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -33,6 +36,7 @@ class Scopes:
 
     def __init__(self) -> None:
         self._scopes: dict[str, _Scope] = {}
+        self._asked: dict[str, Question] = {}
 
     @asynccontextmanager
     async def window(self, scope: str) -> AsyncIterator[None]:
@@ -49,6 +53,15 @@ class Scopes:
     def use(self, scope: str, turn: str, use: Use) -> None:
         """``turn`` shows these events from now on (in the place of those before)."""
         self._scopes.setdefault(scope, _Scope()).uses[turn] = use
+        if use.query.vector is not None:
+            self._asked.pop(use.query.text, None)
+            self._asked[use.query.text] = use.query
+            if len(self._asked) > REMEMBERED:
+                del self._asked[next(iter(self._asked))]
+
+    def asked(self, text: str) -> Question | None:
+        """The question of this text with its vector, if it was one of the last that turns had."""
+        return self._asked.get(text)
 
     def release(self, scope: str, turn: str) -> None:
         """``turn`` has ended.  Fine for one that used nothing."""

@@ -166,7 +166,9 @@ class Sinking:
         known = {use.query.text: use.query for use in uses}
         end = trio.current_time() + self._ports.settings.float(RECALL_DEADLINE)
         for text in texts:
-            if text not in known:
+            if before := self._scopes.asked(text):
+                known[text] = before
+            elif text not in known:
                 left = end - trio.current_time()
                 known[text] = await asked(self._ports.ranker, text, within=left) if left > 0 else Question(text)
         return _Talk(tuple(active), tuple(known.values()), ids(uses))

@@ -315,6 +315,7 @@ class Setup:
     failpoints: Failpoints = field(default_factory=NoFailpoints)
     builtins: Callable[[Store, FakeHost], tuple[BuiltinTool, ...]] = lambda store, host: ()
     ranker: Ranker = field(default_factory=words_only)
+    stored: Callable[[], object] = lambda: None
 
 
 @asynccontextmanager
@@ -339,6 +340,7 @@ async def running_agent(folder: Path, setup: Setup | None = None) -> AsyncIterat
             failpoints=given.failpoints,
             builtins=given.builtins(store, given.host),
             ranker=given.ranker,
+            stored=given.stored,
         )
         post = bus.post
 
