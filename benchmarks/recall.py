@@ -1,4 +1,4 @@
-"""How well questions find their evidence: ``python -m benchmarks.recall DIR``, on events.jsonl and queries.jsonl in DIR.
+"""How well questions find their evidence: ``python -m benchmarks.recall DIR``, on DIR/events.jsonl, DIR/queries.jsonl.
 
 It is ``homed bench recall``; the ranked ids go to DIR/hits.jsonl, for the scorer that came with the data.
 """
