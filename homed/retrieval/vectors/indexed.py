@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 FORMAT = f"1 annoy 1.17 {sys.byteorder}"
 """Of the files; Annoy's is a picture of memory and fits no other machine."""
 
-MEASURED = 100
-"""Neighbours for which the width of a search was measured; who wants more looks wider."""
+MEASURED = 10
+"""Neighbours for which the width of a search was measured.  Who asks for more gets these as surely, and most others."""
+
+_WIDER = 4
+"""A search looks at so many times what it is to find, at the least."""
 
 _ABOUT = "about.json"
 _CHUNK = 1 << 20
@@ -162,7 +165,7 @@ class Indexed:
         left = self.about.count - self.dead
         wanted = min(limit, left)
         ask = wanted + min(self.dead, wanted)
-        width = self.about.width * max(1, ask // MEASURED)
+        width = max(self.about.width, _WIDER * ask)
         if self._tree is not None and width < self.about.count:
             near = self._tree.get_nns_by_vector(query.tolist(), ask, width)
             found = self._exactly(np.array(near, np.intp), query, wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,6 +30,7 @@ SPACES = (Space("one", DIMS, 0.0), Space("two", DIMS, 0.0))
 SCOPES, KINDS, ITEMS = ("owner", "guest"), ("event", "record"), range(1, 13)
 CROSSOVER = 8
 PALETTE = directions(5, 40, DIMS)
+EACH = rows.Part(1, DIMS, "", "").bytes_each
 
 
 class Undone(Exception):
@@ -85,8 +87,9 @@ async def wide(folder: Path, dims: int, count: int) -> Mapping[str, object]:
 class Machine(RuleBasedStateMachine):
     """Adds, deletes, replaces, rolls back, indexes, restarts, forgets, and asks."""
 
-    @initialize(trees=st.booleans())
-    def start(self, trees: bool) -> None:
+    @initialize(trees=st.booleans(), budget=st.sampled_from([20 * EACH, 1 << 20]))
+    def start(self, trees: bool, budget: int) -> None:
+        self.budget = budget
         self.folder = tempfile.TemporaryDirectory()
         self.store = OneThread(Path(self.folder.name) / "homed.db")
         self.build = wide if trees else flat
@@ -101,7 +104,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        self.vectors = Vectors(budget=4 * 40 * DIMS)
+        self.vectors = Vectors(budget=self.budget)
         bench = Bench(self.store, Path(self.folder.name) / "vectors", self.build)
         self.keeper = Keeper(self.vectors.parts, bench, crossover=CROSSOVER)
 
@@ -162,11 +165,12 @@ class Machine(RuleBasedStateMachine):
         ids = self.store.now(self.store.reader, lambda tx: rows.ids_up_to(tx, part, 1 << 60), "ROLLBACK")
         return set(ids.tolist())
 
-    @rule(
-        space=st.sampled_from(SPACES), scope=st.sampled_from(SCOPES), kind=st.sampled_from(KINDS),
-        colour=st.integers(0, len(PALETTE) - 1), limit=st.integers(1, 30),
-    )  # fmt: skip
-    def ask(self, space: Space, scope: str, kind: str, colour: int, limit: int) -> None:
+    @rule(colour=st.integers(0, len(PALETTE) - 1), limit=st.integers(1, 30))
+    def ask(self, colour: int, limit: int) -> None:
+        for space, scope, kind in product(SPACES, SCOPES, KINDS):
+            self.ask_one(space, scope, kind, colour, limit)
+
+    def ask_one(self, space: Space, scope: str, kind: str, colour: int, limit: int) -> None:
         def ask(tx: Tx) -> list[Near]:
             return self.search(tx, space, scope, kind, colour, limit)
 
@@ -180,7 +184,7 @@ class Machine(RuleBasedStateMachine):
         assert np.allclose([near.cosine for near in found], best, atol=1e-5)
         assert len({near.item for near in found}) == len(found) == len(best)
         assert all(np.isclose(true[near.item], near.cosine, atol=1e-5) for near in found)
-        assert self.vectors.parts.nbytes <= 4 * 40 * DIMS
+        assert self.vectors.parts.nbytes <= self.budget
 
     def search(self, tx: Tx, space: Space, scope: str, kind: str, colour: int, limit: int) -> list[Near]:
         return self.vectors.nearest(
