@@ -85,7 +85,9 @@ async def _remote(source: Endpoint, ports: MakePorts) -> AsyncIterator[Made]:
         yield _failing("The embedding endpoint has no address or no model yet", _ENDPOINT)
         return
     try:
-        whole = replace(source, key=source.key or await trio.to_thread.run_sync(key_of, source.key_file))
+        whole = source
+        if source.key_file and not source.key:
+            whole = replace(source, key=await trio.to_thread.run_sync(key_of, source.key_file))
     except ConfigError as error:
         yield _failing(error.message, error.hint)
         return

@@ -124,6 +124,24 @@ async def test_an_endpoint_that_does_not_answer_is_waited_for(
     assert known == ["k-123"]
 
 
+async def test_settings_that_belong_together_are_taken_together(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    server = Server()
+    settings = FixedSettings(embedding_base_url="http://old/v1", embedding_model="old")
+    async with embedder_in(tmp_path, settings, transport=server) as current:
+        await settled(current)
+        settings.change(embedding_base_url="http://new/v1")
+        await trio.sleep(module.QUIET / 2)
+        settings.change(embedding_model="new")
+        await trio.sleep(module.QUIET / 2)
+        settings.change(embedding_dimensions=3)
+        while len(server.asked) < 2:
+            await current.wait_changed()
+    assert [request.url.host for request in server.requests] == ["old", "new"]
+    assert [(asked["model"], asked.get("dimensions")) for asked in server.asked] == [("old", None), ("new", 3)]
+
+
 async def test_the_key_may_stand_in_a_file(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("from-the-file\n")

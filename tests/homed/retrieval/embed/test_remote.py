@@ -138,6 +138,14 @@ async def test_a_refusal_is_told_in_its_words_without_the_key(
     assert KEY[:12] not in said
 
 
+async def test_a_key_that_looks_like_a_word_is_taken_out_too() -> None:
+    server = Server(lambda _: httpx2.Response(403, json={"error": "the token quietmoonlight99 is not known"}))
+    async with remote(server, Endpoint("http://h/v1", "m", 0, "quietmoonlight99")) as embedder:
+        with pytest.raises(EmbedFailed, match="is not known") as caught:
+            await embedder.prepare()
+    assert "moonlight" not in str(caught.value)
+
+
 async def test_what_people_wrote_is_in_no_error() -> None:
     def echo(asked: dict[str, Any]) -> httpx2.Response:
         return httpx2.Response(400, json={"error": {"message": f"cannot embed '{asked['input'][0][:40]}'"}})

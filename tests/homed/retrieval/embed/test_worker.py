@@ -165,6 +165,18 @@ async def _swallow(worker: Worker, text: str) -> None:
         await ask(worker, text)
 
 
+async def test_the_queue_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WAITING", 1)
+    log = tmp_path / "log"
+    async with worker_in(tmp_path, {"log": str(log)}) as worker, trio.open_nursery() as nursery:
+        nursery.start_soon(_swallow, worker, "hang")
+        await until_written(log, 2)
+        nursery.start_soon(ask, worker, "outside")
+        await trio.testing.wait_all_tasks_blocked()
+        assert not worker._waiting
+        nursery.cancel_scope.cancel()
+
+
 async def test_whoever_waits_when_it_is_over_is_told(tmp_path: Path) -> None:
     log = tmp_path / "log"
     async with trio.open_nursery() as nursery:
