@@ -135,10 +135,10 @@ def _memory_lines(_state: State, _tag: Tag, result: Data, words: Words) -> list[
         data |= {**mapping(entry.get("data")), **{k: v for k, v in entry.items() if k not in ("kind", "at", "data")}}
     kept = data.get("kept")
     lines = [words("memory.turn", kept=len(kept) if isinstance(kept, list) else number(data, "kept"))]
-    shown, cold = (_ids(data.get(key)) for key in ("shown", "cold"))
-    if shown or cold:
-        lines.append(words("memory.recalled", shown=len(shown), cold=len(cold)))
-        lines += detail_lines(events, [*shown, *cold])
+    shown, cold, facts = (_ids(data.get(key)) for key in ("shown", "cold", "facts"))
+    if shown or cold or facts:
+        lines.append(words("memory.recalled", shown=len(shown), cold=len(cold), facts=len(facts)))
+        lines += detail_lines(events, [*shown, *cold, *facts])
     else:
         lines.append(words("memory.nothing"))
     return lines

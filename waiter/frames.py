@@ -31,8 +31,8 @@ def asked(turn: str, data: Data) -> Asked:
 
 def recall(turn: str, data: Data) -> Recall:
     """What was brought into a turn."""
-    shown, cold = (tuple(str(id_) for id_ in data.get(key) or ()) for key in ("shown", "cold"))
-    return Recall(f"r:{turn}", turn, shown, cold, number(data, "kept"), number(data, "chars"))
+    shown, cold, facts = (tuple(str(id_) for id_ in data.get(key) or ()) for key in ("shown", "cold", "facts"))
+    return Recall(f"r:{turn}", turn, shown, cold, number(data, "kept"), number(data, "chars"), facts=facts)
 
 
 def end(turn: str, data: Data) -> End:

@@ -60,7 +60,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What was brought into a turn: ids of events of other conversations and of cold memory.
+    """What was brought into a turn: ids of events of other conversations and of cold memory, and of facts.
 
     ``detail`` is what `memory.explain` said of them, a line each, once it was asked.
     """
@@ -72,6 +72,7 @@ class Recall:
     kept: int = 0
     chars: int = 0
     detail: str = ""
+    facts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

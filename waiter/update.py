@@ -286,7 +286,7 @@ def _explained(state: State, tag: Tag, result: Data) -> State:
     item = follow.find(state.follow.items, tag.arg)
     if not isinstance(item, Recall):
         return state
-    lines = answers.detail_lines(mapping(result.get("events")), [*item.shown, *item.cold])
+    lines = answers.detail_lines(mapping(result.get("events")), [*item.shown, *item.cold, *item.facts])
     items = follow.put(state.follow.items, replace(item, detail="\n".join(lines)))
     return replace(state, follow=replace(state.follow, items=items))
 

@@ -202,17 +202,15 @@ class Painter:
         return [head, *wrap([("class:dim", self._plain(thought.text))], cells, first=bar, rest=bar)]
 
     def _recall(self, recall: Recall, cells: int, *, opened: bool, chosen: bool) -> list[Cells]:
-        other, cold = len(recall.shown), len(recall.cold)
-        if not other and not cold:
+        counts = {"recall.other": len(recall.shown), "recall.cold": len(recall.cold), "recall.facts": len(recall.facts)}
+        parts = [self.words(key, n=count) for key, count in counts.items() if count]
+        if not parts:
             return []
-        key = "recall" if other and cold else "recall.other" if other else "recall.cold"
-        head = wrap(
-            [("class:chosen" if chosen else "class:recall", f"[recall] {self.words(key, other=other, cold=cold)}")],
-            cells,
-        )
+        said = f"[recall] {self.words('recall.joint').join(parts)}"
+        head = wrap([("class:chosen" if chosen else "class:recall", said)], cells)
         if not opened:
             return head
-        detail = recall.detail or "\n".join([*recall.shown, *recall.cold])
+        detail = recall.detail or "\n".join([*recall.shown, *recall.cold, *recall.facts])
         bar: Cells = (("class:md.bar", "  │ "),)
         return [*head, *wrap([("class:dim", self._plain(detail))], cells, first=bar, rest=bar)]
 

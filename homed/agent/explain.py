@@ -9,7 +9,7 @@ from homed.agent.turn import Turn
 from homed.errors import NotFound
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import events as table
-from homed.memory import ledger
+from homed.memory import ledger, stable
 from homed.memory.records import Event, is_draft
 from homed.store.rows import Storage, Tx, dumps
 
@@ -21,6 +21,11 @@ EVENTS = 500
 
 THREADS = 64
 """Conversations of a scope, the last used, among which the newest turn is looked for."""
+
+STABLE = "stable"
+"""The layer of facts, summaries and capsules."""
+
+IDS = ("ev_", "fact_", "summary_", "capsule_")
 
 LAST = "last"
 """In the place of a turn's id: the newest turn that there is a record of."""
@@ -52,7 +57,8 @@ def recalls_now(turn: Turn | None) -> list[dict[str, object]]:
 
 
 def _told(turn: str, data: Mapping[str, object]) -> dict[str, object]:
-    return {"turn": turn, **{key: data.get(key) for key in ("shown", "cold", "chars", "kept")}}
+    facts = {"facts": data["facts"]} if data.get("facts") else {}
+    return {"turn": turn, **{key: data.get(key) for key in ("shown", "cold", "chars", "kept")}, **facts}
 
 
 def _explained(tx: Tx, scopes: Collection[str], turn: str) -> dict[str, object]:
@@ -69,7 +75,7 @@ def _explained(tx: Tx, scopes: Collection[str], turn: str) -> dict[str, object]:
     return {
         "turn": id_, "thread": thread, "at": at,
         "entries": [{"kind": entry.kind, "at": entry.at, "data": dict(entry.data)} for entry in entries],
-        "events": _events(tx, scopes, named),
+        "events": {**_events(tx, scopes, named), **_records(tx, scopes, named)},
     }  # fmt: skip
 
 
@@ -103,20 +109,40 @@ def _events(tx: Tx, scopes: Collection[str], ids: Collection[str]) -> dict[str, 
     return {event.id: _event(event, places[event.thread].title) for event in found}
 
 
+def _records(tx: Tx, scopes: Collection[str], ids: Collection[str]) -> dict[str, dict[str, object]]:
+    """What is known, as it stands now, in the shape of an event: of the layer ``stable``."""
+    found = stable.select(
+        tx,
+        "id IN (SELECT value FROM json_each(?)) AND +scope IN (SELECT value FROM json_each(?))",
+        (dumps(list(ids)), dumps(sorted(scopes))),
+    )
+    return {
+        one.id: {
+            "kind": one.kind, "peer": "", "thread": "", "title": one.title, "created_at": one.updated_at,
+            "layer": STABLE, "untrusted": one.untrusted, "status": one.status, "excerpt": _excerpt(one.text),
+        }
+        for one in found
+    }  # fmt: skip
+
+
+def _excerpt(whole: str) -> str:
+    text = " ".join(whole[: EXCERPT * 2].split())
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
+
+
 def _event(event: Event, title: str) -> dict[str, object]:
-    text = " ".join(event.text[: EXCERPT * 2].split())
     return {
         "kind": event.kind.value, "peer": event.peer, "thread": event.thread, "title": title,
         "created_at": event.created_at, "layer": event.layer, "untrusted": bool(event.data.get("untrusted")),
         **({"no_memory": True} if event.no_memory else {}),
-        "excerpt": text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…",
+        "excerpt": _excerpt(event.text),
     }  # fmt: skip
 
 
 def _ids(value: object) -> Iterator[str]:
-    """Every event id in a record, wherever it stands."""
+    """Every id of an event or of what is known in an entry, wherever it stands."""
     if isinstance(value, str):
-        if value.startswith("ev_"):
+        if value.startswith(IDS):
             yield value
     elif isinstance(value, Mapping):
         for key, part in value.items():

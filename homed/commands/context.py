@@ -90,6 +90,9 @@ def _recall(data: Mapping[str, Any], events: Events) -> list[str]:
     told = data.get("cold", [])
     lines = [f"Told in notes: {len(told)} ({data.get('chars', 0)} characters)."]
     lines += _listed(told, events, scores)
+    if facts := data.get("facts"):
+        lines.append(f"Told of what is known: {len(facts)}.")
+        lines += _listed(facts, events, data.get("known", {}).get("scores", {}))
     if others := data.get("shown"):
         lines.append(f"From other conversations: {len(others)} of the events shown.")
     if below := data.get("below"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,16 @@ MODELS = "Models page"
 """What the kernel's hints call the page where sources are set up; such a hint gets a link to it."""
 
 Data = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """How much came back: events of other conversations and of cold memory, facts, and the characters they take."""
+
+    shown: int
+    cold: int
+    facts: int
+    chars: int
 
 
 def environment(folder: Path) -> Environment:
@@ -125,10 +136,9 @@ class Fragments:
         others = [one for one in files if one["media_type"] not in IMAGES]
         return str(self._module.said(text, at, peer.startswith(TIMER), pictures, others, event))
 
-    def recall(self, shown: int, cold: int, chars: int, late: Sequence[str]) -> str:
-        """What came back from memory: how many events of other conversations and of cold memory, in how many
-        characters, and which sources were too late."""
-        return str(self._module.recall(shown, cold, chars, late))
+    def recall(self, counts: Recalled, late: Sequence[str]) -> str:
+        """What came back from memory, and which sources were too late."""
+        return str(self._module.recall(counts, late))
 
     def progress(self, what: str, share: float) -> str:
         """How far a model on this machine is, as a sentence; ``share`` is of 1, and 0 while it is not known."""

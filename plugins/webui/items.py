@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .fragments import Fragments
+from .fragments import Fragments, Recalled
 from .pieces import APPROVAL, END, NOTE, REASONING, RECALLED, SAID, TEXT, TOOL, Item, order
 from .reading import Data, integer, mappings, number, string, strings
 
@@ -45,10 +45,11 @@ class Items:
 
     def recall(self, told: Data) -> list[Item]:
         """What came back from memory for this turn; nothing where nothing did and nothing was late."""
-        shown, cold, late = (strings(told.get(key)) for key in ("shown", "cold", "late"))
-        if not (shown or cold or late):
+        shown, cold, facts, late = (strings(told.get(key)) for key in ("shown", "cold", "facts", "late"))
+        if not (shown or cold or facts or late):
             return []
-        html = self._fragments.recall(len(shown), len(cold), integer(told.get("chars")), late)
+        counts = Recalled(len(shown), len(cold), len(facts), integer(told.get("chars")))
+        html = self._fragments.recall(counts, late)
         return [Item("recall", RECALLED, html)]
 
     def note(self, event: Data, step: int) -> Item:

@@ -10,6 +10,7 @@ import pytest
 import trio
 
 from homed.agent import known
+from homed.agent.explain import Explanations
 from homed.agent.known import Fact, Known
 from homed.identity.permissions import Decision, Rule
 from homed.memory import entities, evidence, facts, ledger, stable
@@ -73,6 +74,14 @@ async def test_what_is_known_of_the_message_is_told_with_its_id_and_where_it_com
         (notice,) = agent.of("recall")
         assert (notice["facts"], notice["late"]) == ([record.id], [])
         assert {"what": "recall", "events": [], "facts": [record.id]} in agent.of("memory")
+        explained = await Explanations(agent.store).explain(OWNER, done.turn)
+        shown: Any = explained["events"]
+        assert (shown[record.id]["layer"], shown[record.id]["excerpt"]) == ("stable", "Ida plays the cello.")
+        assert shown[record.id]["status"] == "active"
+        (row,) = (await agent.history(done.thread))["recalls"]
+        assert row["facts"] == [record.id]
+        hidden: Any = (await Explanations(agent.store).explain(OWNER, "last"))["events"]
+        assert record.id in hidden
 
 
 async def records(agent: Agent) -> list[Record]:

@@ -26,11 +26,11 @@ const kinds = {
   },
   recall(data) {
     const scored = { scores: Object.fromEntries(list(data.hits).map(({ id, score }) => [id, score])) };
-    const lines = [word("why_recall_says", { shown: list(data.shown).length, cold: list(data.cold).length, chars: data.chars ?? 0 })];
+    const lines = [word("why_recall_says", { shown: list(data.shown).length, cold: list(data.cold).length, facts: list(data.facts).length, chars: data.chars ?? 0 })];
     if (data.below) lines.push(word("why_below", { n: data.below, gate: data.gate }));
     if (list(data.late).length) lines.push(word("why_late", { what: data.late.join(", ") }));
     const untold = list(data.hits).filter(({ told }) => told === false);
-    return { lines, groups: [["why_cold", rows(scored, data.cold)], ["why_shown", rows(scored, data.shown)], ["why_untold", rows(scored, untold)]] };
+    return { lines, groups: [["why_cold", rows(scored, data.cold)], ["why_shown", rows(scored, data.shown)], ["why_facts", rows(data.known ?? {}, data.facts)], ["why_untold", rows(scored, untold)]] };
   },
   guard: (data) => ({
     lines: [wordOr(`why_guard_${data.why}`, data.why ?? ""), word("why_before_after", { before: size(data.before), after: size(data.after) })],
@@ -54,6 +54,7 @@ function row({ id, score, why }, events) {
   const more = make("span", { class: "because" });
   if (score > 0) more.append(bar(score));
   if (why) more.append(make("span", { text: why }));
+  if (events[id]?.layer === "stable") return make("li", {}, make("p", { class: "event", text: events[id].excerpt, dir: "auto" }), more);
   return make("li", {}, eventRow(id, events[id], ...(more.childNodes.length ? [more] : [])));
 }
 
@@ -100,7 +101,7 @@ export async function fillRecall(details, turn) {
   home.replaceChildren(make("li", { class: "quiet", text: "…" }));
   try {
     const { entries, events } = await explain(turn);
-    const groups = list(entries).filter((one) => one.kind === "recall").flatMap((one) => kinds.recall(one.data ?? {}).groups.slice(0, 2));
+    const groups = list(entries).filter((one) => one.kind === "recall").flatMap((one) => kinds.recall(one.data ?? {}).groups.slice(0, 3));
     const found = [...new Map(groups.flatMap(([, named]) => named).map((one) => [one.id, one])).values()];
     home.replaceChildren(...found.map((one) => row(one, events ?? {})));
     if (!found.length) home.append(make("li", { class: "quiet", text: word("why_nothing") }));
