@@ -6,7 +6,7 @@ do theirs.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +39,7 @@ from homed.identity.peers import Directory
 from homed.identity.people import People
 from homed.identity.rules import Rules
 from homed.identity.tokens import CallTokens
+from homed.jobs.forget import Forgetting
 from homed.jobs.selflook import SelfLook
 from homed.lifecycle import House, Say
 from homed.paths import Paths
@@ -65,7 +66,8 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
         directory, rules = Directory(store, wall), Rules(store, wall)
         media, uploads = Media(store, files, redactor), _uploads(house, files)
-        remembered = _remembered(house, engine)
+        # what forgets for good needs the conversations, whose tools need it: it is there before one is called
+        remembered = _remembered(house, engine, lambda: keeping.forgetting)
         conversations = Conversations(
             AgentPorts(
                 store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
@@ -101,10 +103,11 @@ def _local(house: House) -> LocalPorts:
     return replace(ports, hold=house.host.wait_started)  # loading it takes a whole core
 
 
-def _remembered(house: House, engine: Engine) -> MemoryPorts:
+def _remembered(house: House, engine: Engine, forgetting: Callable[[], Forgetting]) -> MemoryPorts:
     return MemoryPorts(
-        store=house.store, wall=house.wall, failpoints=house.failpoints, ranker=engine.ranker, stored=engine.dense.wake
-    )
+        store=house.store, wall=house.wall, failpoints=house.failpoints, ranker=engine.ranker,
+        stored=engine.dense.wake, forgetting=forgetting,
+    )  # fmt: skip
 
 
 def _overview(house: House, sources: Sources, conversations: Conversations) -> Overview:
