@@ -20,15 +20,15 @@ T = TypeVar("T")
 def enough(
     read: Callable[[Sequence[int]], Mapping[int, T]], ranked: Sequence[int], wanted: Callable[[T], bool], count: int
 ) -> dict[int, T]:
-    """What is read of the first of a ranking, so many that ``count`` of them are wanted, or all."""
+    """The first ``count`` of a ranking that are wanted, as far as there are so many; read some at a time."""
     found: dict[int, T] = {}
-    inside = at = 0
-    step = count + POOL
-    while inside < count and at < len(ranked):
-        more = read(ranked[at : at + step])
-        inside += sum(map(wanted, more.values()))
-        found |= more
-        at += step
+    at = 0
+    while len(found) < count and at < len(ranked):
+        more = read(ranked[at : at + count])
+        for seq in ranked[at : at + count]:
+            if len(found) < count and seq in more and wanted(more[seq]):
+                found[seq] = more[seq]
+        at += count
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -24,13 +23,13 @@ def nearly(word: str, others: Iterable[str]) -> dict[str, float]:
     mistakes = allowed(word)
     if not mistakes:
         return {}
-    grams = _grams(word)
+    pieces, letters = _pieces(word, 2 * mistakes + 1), set(word)
     found: dict[str, float] = {}
     for other in others:
-        if abs(len(other) - len(word)) > mistakes:
+        # each mistake spoils two pieces at the most and one letter, so one piece is whole in what was meant
+        if abs(len(other) - len(word)) > mistakes or len(letters.difference(other)) > mistakes:
             continue
-        # one mistake spoils two pairs of letters, two in the wrong order three
-        if (grams & _grams(other)).total() < max(len(word), len(other)) + 1 - 3 * mistakes:
+        if not any(piece in other for piece in pieces) or len(set(other) - letters) > mistakes:
             continue
         distance = _distance(word, other, mistakes)
         if 0 < distance <= mistakes:
@@ -46,9 +45,10 @@ def allowed(word: str) -> int:
     return 2 if len(word) >= LONG else 1
 
 
-def _grams(word: str) -> Counter[tuple[str, str]]:
-    """Its pairs of letters, with its beginning and end as letters of their own."""
-    return Counter(pairwise(f"^{word}$"))
+def _pieces(word: str, count: int) -> list[str]:
+    """So many pieces of it, as long as each other."""
+    borders = [len(word) * n // count for n in range(count + 1)]
+    return [word[first:last] for first, last in pairwise(borders)]
 
 
 def _distance(first: str, second: str, most: int) -> int:

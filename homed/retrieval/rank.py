@@ -53,6 +53,9 @@ class _Pool:
     matched: lexical.Matched
 
 
+_Parts = dict[str, Mapping[int, float]]
+
+
 class Ranker:
     """Ranks what is remembered.  All but ``ask`` run in a reading transaction, on any thread.
 
@@ -96,8 +99,12 @@ class Ranker:
         question = _question(query)
         layers = {layer} if isinstance(layer, str) else set(layer)
         pool = self._pool(tx, scope, question, layers, max(POOL, limit))
-        hits = [hit for hit in self._hits(tx, scope, question, pool) if pool.places[hit.seq].layer in layers]
-        return sorted(hits, key=lambda hit: (-hit.score, -hit.seq))[:limit]
+        scores, parts = self._scores(tx, scope, question, pool)
+        found = {seq: score for seq, score in scores.items() if score > 0 and pool.places[seq].layer in layers}
+        return [
+            Hit(seq, pool.places[seq].id, found[seq], {name: values.get(seq, 0.0) for name, values in parts.items()})
+            for seq in channels.best(found)[:limit]
+        ]
 
     def score(self, tx: Tx, *, scope: str, query: str | Question, seqs: Collection[int]) -> dict[int, float]:
         """The relevance of each of these events to ``query``, as ``search`` gives it; 0.0 also for another scope's."""
@@ -108,7 +115,7 @@ class Ranker:
             asked = self._asked(tx, scope, question)
             matched = lexical.filled(tx, asked, {}, places)
             pool = _Pool(places, around.sides_within(places), asked, matched)
-            found |= {hit.seq: hit.score for hit in self._hits(tx, scope, question, pool)}
+            found |= self._scores(tx, scope, question, pool)[0]
         return found
 
     def records(
@@ -166,16 +173,17 @@ class Ranker:
         text = question.text
         return lexical.ask(tx, scope=scope, query=newest.without(text) if newest.wanted(text) else text)
 
-    def _hits(self, tx: Tx, scope: str, question: Question, pool: _Pool) -> list[Hit]:
+    def _scores(self, tx: Tx, scope: str, question: Question, pool: _Pool) -> tuple[dict[int, float], _Parts]:
+        """The relevance of each in the pool, and what each channel gave to it."""
         tokens = {seq: place.tokens for seq, place in pool.places.items()}
         weight = self._weights(pool)
         covered = lexical.coverage(pool.asked, pool.matched, tokens)
-        parts = {"words": _of(pool, weight, covered)}
+        parts: _Parts = {"words": _of(pool, weight, covered)}
         near = channels.closeness(tx, self._dense, question, scope, KINDS, pool.places)
         if near:  # what has no vector yet is judged by its words alone
             parts["vectors"] = _of(pool, weight, covered | near)
-            if not pool.asked.terms:
-                del parts["words"]
+        if near and not pool.asked.terms:  # words that know nothing of the question (another language) have no say
+            del parts["words"]
         means = channels.means(parts, self._fusion(), pool.asked.sure)
         if newest.wanted(question.text) and "newest" not in self._without:
             means = newest.first(means, {seq: place.at for seq, place in pool.places.items()})
@@ -184,11 +192,7 @@ class Ranker:
         if shares and "symbols" not in self._without:
             scores = fuse.exact_first(scores, shares)
             parts["symbols"] = shares
-        return [
-            Hit(seq, pool.places[seq].id, score, {name: values.get(seq, 0.0) for name, values in parts.items()})
-            for seq, score in scores.items()
-            if score > 0
-        ]
+        return scores, parts
 
     def _weights(self, pool: _Pool) -> dict[int, float]:
         """What each event counts for who says it and how."""

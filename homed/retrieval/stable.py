@@ -72,10 +72,14 @@ def records(tx: Tx, dense: Dense, question: Question, wanted: Wanted, *, limit: 
     ):
         pool |= channels.enough(read, ranking, lambda _: True, most)
     filled = lexical.filled(tx, asked, matched, pool)
-    parts = {"words": lexical.coverage(asked, filled, {seq: one.tokens for seq, one in pool.items()})}
+    parts: dict[str, Mapping[int, float]] = {
+        "words": lexical.coverage(asked, filled, {seq: one.tokens for seq, one in pool.items()})
+    }
     near = channels.closeness(tx, dense, question, wanted.scope, ("record",), pool)
     if near:
-        parts["vectors"] = parts["words"] | near
+        parts["vectors"] = {**parts["words"], **near}
+    if near and not asked.terms:
+        del parts["words"]
     weighed = {
         name: {seq: value * _prior(pool[seq], wanted.now) for seq, value in values.items()}
         for name, values in parts.items()
