@@ -195,7 +195,7 @@ def part_of(of: Set, events: int, histories: int = 1) -> Set:
 
 
 async def _ours(of: Set) -> tuple[Ranked, Mapping[str, Sequence[float]]]:
-    said = [Said(e.id, e.history, e.session, _at(e), _text(e)) for e in of.events]
+    said = [Said(e.id, e.history, e.session, at_of(e), text_of(e)) for e in of.events]
     sought = [Sought(query.id, query.history, query.text) for query in of.queries]
     async with open_trial() as trial:
         filled = await trial.fill(said, _silent)
@@ -207,7 +207,7 @@ def _others(of: Set, encode: Encodings) -> dict[str, Ranked]:
     found: dict[str, dict[str, list[str]]] = defaultdict(dict)
     for history in dict.fromkeys(event.history for event in of.events):
         events = [event for event in of.events if event.history == history]
-        texts = [_text(event) for event in events]
+        texts = [text_of(event) for event in events]
         rankers: dict[str, Callable[[str, int], list[int]]] = {
             BIGRAMS: Bm25(texts, bigrams), WORDS: Bm25(texts), GRAMS: Grams(texts), FTS5: Fts5(texts),
             ENCODER: Encoder(encode.all(texts), encode),
@@ -219,11 +219,13 @@ def _others(of: Set, encode: Encodings) -> dict[str, Ranked]:
     return dict(found)
 
 
-def _at(event: Event) -> float:
+def at_of(event: Event) -> float:
+    """UTC seconds."""
     return datetime.fromisoformat(event.time).replace(tzinfo=UTC).timestamp()
 
 
-def _text(event: Event) -> str:
+def text_of(event: Event) -> str:
+    """As it is stored: who says it, and what."""
     return f"{event.speaker}: {event.text}"
 
 
