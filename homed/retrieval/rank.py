@@ -127,13 +127,12 @@ class Ranker:
         limit: int,
         now: float,
         records: Collection[str] = stable.KINDS,
-        project: str = "",
     ) -> list[Hit]:
         """The summaries, facts and capsules of one scope that hold and that ``query`` is about, best first.
 
-        Of those that belong to a project only those of ``project``.  Scores as of ``search``.
+        Those of a project are not: who works in one asks `homed.retrieval.stable`.  Scores as of ``search``.
         """
-        wanted = stable.Wanted(scope, frozenset(records), now, project)
+        wanted = stable.Wanted(scope, frozenset(records), now)
         found = stable.records(tx, self._dense, _question(query), wanted, limit=limit, fusion=self._fusion())
         return [Hit(one.seq, one.id, one.score, one.parts) for one in found]
 

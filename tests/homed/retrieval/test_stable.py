@@ -6,7 +6,7 @@ import apsw
 import pytest
 
 from homed.memory.ports import Space
-from homed.retrieval import index, record_words
+from homed.retrieval import index, record_words, stable
 from homed.retrieval.asking import Question
 from homed.retrieval.rank import Hit, Ranker
 from homed.retrieval.terms import term
@@ -71,7 +71,9 @@ def test_only_what_holds_of_the_scope_the_kinds_and_the_project_is_found(tx: Tx)
     fact = put(tx, "the heron nests here")
     own = put(tx, "the heron nests here", reach="project", project="p2")
     assert [hit.seq for hit in found(tx, "heron", records=("fact",))] == [fact]
-    assert {hit.seq for hit in found(tx, "heron", records=("fact",), project="p2")} == {fact, own}
+    wanted = stable.Wanted("owner", frozenset({"fact"}), NOW, "p2")
+    hits = stable.records(tx, FakeDense(), Question("heron"), wanted, limit=9, fusion="sum")
+    assert {hit.seq for hit in hits} == {fact, own}
     assert found(tx, "heron", records=("capsule",)) == []
 
 
