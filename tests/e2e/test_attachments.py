@@ -202,3 +202,23 @@ def test_a_key_made_at_the_command_line_is_known_to_the_running_daemon(home: Hou
     assert json.loads(home.daemon.run("keys", "list", "--json").out)[0]["name"] == "script"
     assert home.daemon.run("keys", "remove", "script").code == 0
     assert home.ask("admin.keys_list") == {"keys": []}
+
+
+def test_files_are_looked_into_found_by_what_is_in_them_and_shown_small_until_they_are_deleted(home: House) -> None:
+    picture, words = png(900, 300), b"the zqpelican manual"
+    ids = upload(home, picture, "wide.png"), upload(home, words, "manual.txt")
+    done = send(home, "keep these", *ids)
+    answer = home.ask("io.block", block=ids[0], small=True)
+    assert (answer["small"], answer["bytes"]) == (False, len(picture)), "nobody has looked yet"
+    assert home.daemon.run("memory", "jobs", "run", "see").code == 0
+    until(lambda: home.ask("io.block", block=ids[0], small=True)["small"], what="a small picture")
+    small = base64.b64decode(home.ask("io.block", block=ids[0], small=True)["data"])
+    assert small[:4] + small[8:12] == b"RIFFWEBP"
+    assert len(small) < len(picture)
+    assert download(home, ids[0]) == picture, "the whole one is as it was"
+    assert len(where(home.data, small)) == 1
+    in_database = lambda: any(name.startswith("homed.db") for name in where(home.data, b"zqpelican manual"))  # noqa: E731
+    until(in_database, what="words in the database")
+    home.ask("io.thread_delete", thread=done["thread"])
+    for gone in (small, picture, b"zqpelican"):
+        assert where(home.data, gone) == []

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, Route, expect
 
+from homed.jobs.looking import opened, small_of
 from tests.e2e.conftest import Served, Visitor, at, ready
 from tests.kit.daemon import until
 from tests.plugins.webui.standin import StandIn, furnished
@@ -70,6 +71,26 @@ def test_files_by_the_button_go_with_the_message_and_are_shown_in_it(page: Page,
         page.reload()
         ready(page)
     expect(page.locator("#attached")).to_be_hidden()
+
+
+def test_a_list_shows_small_pictures_and_a_click_opens_the_whole_one(page: Page, served: Served) -> None:
+    page.set_input_files("#files", [PICTURE])
+    attached(page, 1)
+    page.fill("#text", "and this?")
+    page.keyboard.press("Enter")
+    shot = page.locator("section.turn a.shot").last
+    expect(shot.locator("img")).to_be_visible()
+    block = next(reversed(served.kernel.blocks.values()))
+    block["small"] = small_of(opened(PICTURE["buffer"]).resize((64, 48)))
+    page.reload()
+    ready(page)
+    image = page.locator("section.turn a.shot img").last
+    until(lambda: image.evaluate("one => one.complete && one.naturalWidth") == 64, what="the small picture")
+    with page.context.expect_page() as opened_one:
+        page.locator("section.turn a.shot").last.click()
+    whole = opened_one.value.locator("img")
+    until(lambda: whole.evaluate("one => one.complete && one.naturalWidth") == 320, what="the whole picture")
+    opened_one.value.close()
 
 
 @pytest.mark.parametrize("way", ["drop", "paste"])
