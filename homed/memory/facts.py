@@ -172,6 +172,8 @@ def _again(tx: Tx, known: Record, new: NewFact, pieces: Sequence[tuple[Evidence,
         "times": known.times + 1, "confidence": raised, "recheck": 0,
         "untrusted": int(known.untrusted and new.untrusted),
     }  # fmt: skip
+    if new.valid_until is not None and known.valid_until is None:  # it was open, and now its end is told
+        values |= {"valid_until": new.valid_until, "valid_from": known.valid_from or new.valid_from}
     if new.level == "explicit" and known.level != "contradiction":
         values["level"] = "explicit"
     if new.origin == "manual":

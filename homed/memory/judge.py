@@ -59,12 +59,12 @@ def judge(
     events = {event.id for _, event in pieces}
     near = _near(tx, new, subject, pool)
     for known in near:
-        if _is_same(known, new, subject, said, functional) or _is_same_again(tx, known, new, subject, events):
+        if _is_same(known, new, subject, functional) and not _other_period(tx, known, new, said):
+            return Judged(said, same=known)
+        if _is_same_again(tx, known, new, subject, events):
             return Judged(said, same=known)
     rivals = [known for known in near if known.status == "active" and _rivals(known, new, subject, functional)]
     rivals = [known for known in rivals if not _apart(tx, known, new, said)]
-    if not rivals:
-        return Judged(said)
     return _decided(tx, new, rivals, said, any(isinstance(piece, Span) for piece, _ in pieces))
 
 
@@ -140,15 +140,13 @@ def _texts(tx: Tx, pool: tuple[str, ...]) -> list[Row]:
     return tx.all(f"SELECT id, text FROM records WHERE {_POOL} AND status = 'active'", pool)
 
 
-def _is_same(known: Record, new: NewFact, subject: str | None, said: float, functional: Collection[str]) -> bool:
-    """The one law.  What ended before this was said is another period, and another record."""
+def _is_same(known: Record, new: NewFact, subject: str | None, functional: Collection[str]) -> bool:
+    """The one law."""
     if known.status not in ("active", "archived") and not (known.status == "quarantined" and new.untrusted):
         return False
     if not dedupe.compatible(known.kind, new.kind) or (known.level == "contradiction") != (
         new.level == "contradiction"
     ):
-        return False
-    if _other_period(known, new, said):
         return False
     if known.subject and subject and known.subject != subject:
         return False
@@ -178,13 +176,15 @@ def _is_same_again(tx: Tx, known: Record, new: NewFact, subject: str | None, eve
     return equal and events <= behind
 
 
-def _other_period(known: Record, new: NewFact, said: float) -> bool:
-    """True when the two periods do not meet; open ends are where nothing was said."""
+def _other_period(tx: Tx, known: Record, new: NewFact, said: float) -> bool:
+    """True when the two periods do not meet: they are two records, whatever they say.
+
+    What was said without an end went on when it was said, so a period that was over by then is another.
+    """
     since = new.valid_from if new.valid_from is not None else (said if new.valid_until is None else -math.inf)
-    until = new.valid_until if new.valid_until is not None else math.inf
-    if known.valid_until is not None and known.valid_until <= since:
-        return new.valid_until is None or known.valid_until < until
-    return known.valid_from is not None and until <= known.valid_from
+    if new.valid_until is not None:
+        return new.valid_until <= begins(tx, known) or (known.valid_until is not None and known.valid_until <= since)
+    return known.valid_until is not None and known.valid_until <= since
 
 
 def _same_object(known: Record, new: NewFact) -> bool:

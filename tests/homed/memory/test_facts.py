@@ -77,6 +77,8 @@ def test_b5_a_claim_that_something_is_corrected_is_heeded_only_where_it_is_about
     works = speech.fact("Ana works on the compiler", subject="Ana", relation="works on", object="compiler")
     lied = speech.fact("Ana owns a boat", subject="Ana", relation="owns", object="boat", replaces=works.record)
     assert (lied.outcome, lied.superseded) == ("new", ())
+    moon = speech.fact("The moon is bright", replaces=lied.record)
+    assert (moon.outcome, moon.superseded) == ("new", ())
     port = speech.fact("The server runs on port 4379")
     right = speech.fact("The server runs on port 4324", replaces=port.record)
     assert right.superseded == (port.record,)
@@ -115,6 +117,23 @@ def test_disjoint_periods_are_both_kept(speech: Speech) -> None:
     [moved] = speech.hear("I've moved to Bern.")
     assert moved.superseded == (now.record,)
     assert len(speech.records()) == 3
+
+
+def test_who_lives_there_again_has_two_periods(speech: Speech) -> None:
+    [before] = speech.hear("I lived in Rome from 2010 to 2015.")
+    [now] = speech.hear("I live in Rome.")
+    assert [before.outcome, now.outcome] == ["new", "new"]
+    [again] = speech.hear("I lived in Rome from 2010 to 2015!")
+    assert (again.record, again.outcome) == (before.record, "same")
+
+
+def test_the_end_of_what_is_known_is_told_later(speech: Speech) -> None:
+    event = speech.say("The shop is open")
+    first = speech.fact("The shop is open", of=event)
+    end = event.created_at + 9.0
+    assert speech.fact("The shop is open", valid_until=end).record == first.record
+    assert (speech.record(first).valid_until, speech.record(first).status) == (end, "active")
+    assert speech.fact("The shop is open").outcome == "new"
 
 
 def test_the_same_place_at_another_time_is_another_period(speech: Speech) -> None:
