@@ -6,8 +6,7 @@ walked: what was superseded, hidden, archived or is doubted leads nowhere.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from homed.memory import entities, stable
@@ -24,9 +23,6 @@ MOST_FACTS = 200
 """Facts that are looked at from one depth: somebody of whom everything is known must not fill a recall alone."""
 
 MOST_BLOCKS = 20
-TOLD = 1024
-"""Entities that are remembered as told; then the oldest is forgotten, and may be told again."""
-
 _BEST = "importance DESC, confidence DESC, updated_at DESC, seq DESC"
 _HOLDS = "record = 'fact' AND status = 'active'"
 
@@ -129,32 +125,6 @@ def index(tx: Tx, *, scope: str, without: Collection[str] = (), names: int = 10,
     kept = [fact for fact in best if not {fact.subject, fact.object_entity} & left_out]
     known = int(tx.value(f"SELECT count(*) FROM records WHERE scope = ? AND {_HOLDS}", (scope,)))
     return Index(entities.count(tx, scope), known, tuple(entity.name for entity in top[:names]), tuple(kept[:facts]))
-
-
-class Told:
-    """Which entities a conversation was told of because somebody asked: what is told by itself leaves them out.
-
-    First in, first out; it lives in memory only, and a restart forgets it.
-    """
-
-    def __init__(self, limit: int = TOLD) -> None:
-        self._limit = limit
-        self._told: OrderedDict[tuple[str, str], None] = OrderedDict()
-
-    def note(self, thread: str, ids: Iterable[str]) -> None:
-        """These were told in this conversation."""
-        for id_ in ids:
-            self._told.pop((thread, id_), None)
-            self._told[thread, id_] = None
-        while len(self._told) > self._limit:
-            self._told.popitem(last=False)
-
-    def of(self, thread: str) -> frozenset[str]:
-        """Ids of what this conversation was told of."""
-        return frozenset(id_ for where, id_ in self._told if where == thread)
-
-    def __len__(self) -> int:
-        return len(self._told)
 
 
 def _meant(tx: Tx, scope: str, name: str, peer: str) -> list[Entity]:

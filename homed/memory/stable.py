@@ -7,6 +7,7 @@ is the same.  Here is only what every record has.
 from __future__ import annotations
 
 import heapq
+import logging
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -14,6 +15,8 @@ from dataclasses import dataclass, fields
 from homed.clock import new_id
 from homed.errors import Conflict, NotFound
 from homed.store.rows import Row, SqlValue, Tx, dumps, loads
+
+log = logging.getLogger(__name__)
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "summary": ("turn",),
@@ -228,6 +231,7 @@ def evict(tx: Tx, scope: str, record: str, *, at: float, cap: int | None = None)
     ]
     gone = [row[-1] for row in heapq.nsmallest(count - most, order)]
     remove(tx, gone)
+    log.info("%d %s of least worth went: there were more than %d", len(gone), record, most)
     return gone
 
 

@@ -111,17 +111,3 @@ def test_e30_the_index_names_the_most_mentioned_first_and_the_best_facts(speech:
     assert without.names == ("Twice", "Old One")
     assert len(without.best) == 2
     assert all("Often" not in fact.text for fact in without.best)
-
-
-def test_e29_what_was_told_is_remembered_for_a_while_only() -> None:
-    told = graph.Told(limit=3)
-    told.note("t1", ["a", "b"])
-    told.note("t2", ["a"])
-    told.note("t1", ["a"])
-    told.note("t1", ["c"])
-    assert told.of("t1") == {"a", "c"}
-    assert told.of("t2") == {"a"}
-    assert told.of("t3") == frozenset()
-    big = graph.Told()
-    big.note("t", map(str, range(5000)))
-    assert len(big) == graph.TOLD == len(big.of("t"))
