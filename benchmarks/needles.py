@@ -16,9 +16,16 @@ from pathlib import Path
 import trio
 
 from benchmarks.figures import Figure
+from homed.config.secrets import Secrets
+from homed.errors import Unavailable
+from homed.events import Bus
+from homed.paths import Paths
 from homed.providers.base import System
+from homed.retrieval.embed.current import embed_ports, open_embedder
 from homed.retrieval.rank import Ranker
 from homed.retrieval.without import words_only
+from homed.settings.registry import open_settings
+from homed.store.db import open_store
 from tests.kit.builders import Agent, FakeModel, FakeSettings, Setup, running_agent
 from tests.kit.past import Past, Said, put
 
@@ -120,20 +127,61 @@ def small(ranker: Ranker) -> Setup:
 
 async def share(folder: Path, setup: Setup, *, reworded: bool) -> float:
     """The share of the needles that are found."""
-    questions = [(needle.reworded if reworded else needle.question, needle.key) for needle in NEEDLES]
     async with running_agent(folder, setup) as agent:
         await tell(agent)
-        seen = await found(agent, questions)
+        seen = await found(agent, _questions(reworded=reworded))
     return sum(seen) / len(seen)
+
+
+def _questions(*, reworded: bool) -> list[tuple[str, str]]:
+    return [(needle.reworded if reworded else needle.question, needle.key) for needle in NEEDLES]
+
+
+async def with_vectors(folder: Path) -> tuple[float, float]:
+    """The shares found by the embedder that homed has by default: in the needles' words, and in others."""
+    from homed.retrieval.vectors import Vectors
+    from homed.retrieval.vectors.refill import Refill, RefillPorts
+
+    paths = Paths(folder / "data")
+    paths.create()
+    (folder / "agent").mkdir()
+    async with (
+        open_store(paths.db) as kept,
+        open_settings(kept, {}, Secrets(paths.secrets, {})) as settings,
+        open_embedder(embed_ports(paths, settings, lambda _: None)) as current,
+        running_agent(folder / "agent", small(Ranker(lambda: current.current, Vectors()))) as agent,
+        trio.open_nursery() as nursery,
+    ):
+        refill = Refill(RefillPorts(agent.store, current, Bus(), _no_picture, lambda: None))
+        nursery.start_soon(refill.run)
+        while current.current is None:
+            await current.wait_changed()
+        await current.current.embed(["hello"], query=True)  # what answers questions loads with the first
+        await tell(agent)
+        refill.wake()
+        await refill.wait_done()
+        shares = []
+        for reworded in (False, True):
+            seen = await found(agent, _questions(reworded=reworded))
+            shares.append(sum(seen) / len(seen))
+        nursery.cancel_scope.cancel()
+    return shares[0], shares[1]
+
+
+async def _no_picture(hash_: str) -> bytes:
+    raise Unavailable(f"There are no pictures here ({hash_}).")
 
 
 def measure() -> Iterator[Figure]:
     """The share of needles found at a window of 50 000 tokens, against the full history."""
     settings = FakeSettings(**{"core.agent.max_context_size": 2 * EVENTS})
     whole = Setup(model=FakeModel(context_window=ALL), settings=settings)
+    with tempfile.TemporaryDirectory() as folder:
+        vectors = trio.run(with_vectors, Path(folder))
     for reworded, asked in ((False, "in their words"), (True, "in other words")):
         with tempfile.TemporaryDirectory() as full, tempfile.TemporaryDirectory() as folder:
             everything = trio.run(partial(share, Path(full), whole, reworded=reworded))
             value = trio.run(partial(share, Path(folder), small(words_only()), reworded=reworded))
-        name = f"needles found by words alone, asked {asked}"
-        yield Figure(name, 100 * value, 100 * everything, "the full history", "%")
+        for name, one in (("by words alone", value), ("with vectors", vectors[reworded])):
+            title = f"needles found {name}, asked {asked}"
+            yield Figure(title, 100 * one, 100 * everything, "the full history", "%")

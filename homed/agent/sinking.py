@@ -164,13 +164,15 @@ class Sinking:
         since = self._ports.wall() - LIVE
         active, texts = await self._ports.store.read(lambda tx: _asked(tx, level.scope, since))
         known = {use.query.text: use.query for use in uses}
-        end = trio.current_time() + self._ports.settings.float(RECALL_DEADLINE)
+        limit = self._ports.settings.float(RECALL_DEADLINE)
+        end = trio.current_time() + limit
+        slow = False
         for text in texts:
-            if before := self._scopes.asked(text):
-                known[text] = before
-            elif text not in known:
-                left = end - trio.current_time()
-                known[text] = await asked(self._ports.ranker, text, within=left) if left > 0 else Question(text)
+            question = known.get(text) or self._scopes.asked(text)
+            if question is None:  # each has the whole time: a time-out counts against the embedder
+                question = Question(text) if slow else await asked(self._ports.ranker, text, within=limit)
+                slow = bool(question.late) or trio.current_time() > end
+            known[text] = question
         return _Talk(tuple(active), tuple(known.values()), ids(uses))
 
     def _level(self, scope: str, uses: Sequence[Use], budget: Budget) -> _Level:
