@@ -146,6 +146,12 @@ BEGIN
     DELETE FROM revisions WHERE record = old.record;
 END;
 
+-- What turns out to be private afterwards is evidence of nothing any more.
+CREATE TRIGGER evidence_private AFTER UPDATE OF no_memory ON events WHEN new.no_memory > old.no_memory
+BEGIN
+    DELETE FROM evidence WHERE event = old.id;
+END;
+
 -- What was forgotten is not made again: a keyed hash of its normal form, or of the event it came from.
 CREATE TABLE tombstones (
     scope TEXT NOT NULL,

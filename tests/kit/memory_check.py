@@ -25,9 +25,9 @@ def rows(db: apsw.Connection, sql: str) -> list[tuple[Any, ...]]:
 
 
 def faults(db: apsw.Connection) -> list[str]:
-    """Everything that is wrong with the word index, the layers, the blocks and the accesses; empty when all is well."""
+    """Everything wrong with the word index, the layers, blocks, accesses and records; empty when all is well."""
     events = [table.from_row(row) for row in rows(db, f"SELECT {table.COLUMNS} FROM events ORDER BY seq")]
-    return [*_words(db, events), *_layers(events), *_blocks(db, events), *_accesses(db, events)]
+    return [*_words(db, events), *_layers(events), *_blocks(db, events), *_accesses(db, events), *_records(db)]
 
 
 def indexed(db: apsw.Connection) -> dict[int, set[str]]:
@@ -93,3 +93,15 @@ def _accesses(db: apsw.Connection, events: list[Event]) -> Iterator[str]:
     for event, scope in rows(db, asked):
         if scopes.get(event) != scope:
             yield f"a turn of {scope} looked at {event} of {scopes.get(event)}"
+
+
+def _records(db: apsw.Connection) -> Iterator[str]:
+    if not rows(db, "SELECT 1 FROM sqlite_schema WHERE name = 'records'"):
+        return
+    alone = "SELECT id FROM records WHERE origin = 'auto' AND id NOT IN (SELECT record FROM evidence)"
+    yield from (f"{id_} was made of nothing" for (id_,) in rows(db, alone))
+    foreign = (
+        "SELECT r.id, e.id FROM evidence v JOIN records r ON r.id = v.record JOIN events e ON e.id = v.event"
+        " WHERE r.scope <> e.scope OR e.no_memory = 1"
+    )
+    yield from (f"{record} rests on {event}, which is not its own to use" for record, event in rows(db, foreign))

@@ -5,23 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from homed.memory.distil.english_words import JOBS, NO_COMPANY, NO_PLACES
 from homed.memory.distil.match import Hit, Rule, age, hits
-
-_JOBS = """
-accountant actor actress analyst animator anthropologist archaeologist architect artist astronomer attorney baker banker
-barber barista bartender biologist bookkeeper builder bus_driver butcher carpenter cashier chef chemist chiropractor
-civil_servant cleaner clerk coach composer consultant cook copywriter dancer data_scientist dentist designer detective
-developer dietitian diplomat director doctor driver economist editor electrician engineer entrepreneur farmer
-firefighter fisherman flight_attendant florist freelancer gardener geologist graphic_designer guide hairdresser
-historian housekeeper illustrator interpreter investor janitor journalist judge lawyer lecturer librarian machinist
-manager marketer mathematician mechanic midwife miner musician nanny nurse nutritionist optician painter paralegal
-paramedic pastor pharmacist philosopher photographer physician physicist physiotherapist pianist pilot plumber
-police_officer policeman politician postdoc priest principal producer professor programmer project_manager psychiatrist
-psychologist realtor receptionist recruiter researcher sailor salesperson scientist secretary singer social_worker
-software_engineer soldier statistician student surgeon tailor taxi_driver teacher technician therapist tour_guide
-translator tutor vet veterinarian violinist waiter waitress web_developer welder writer
-"""
-JOBS = frozenset(job.replace("_", " ") for job in _JOBS.split())
 
 _VETO = re.compile(
     r"\b(?:if|unless|suppose|supposing|imagine|pretend\w*|would|could|might|wish|hope[sd]?|hoping|let'?s say"
@@ -157,16 +142,6 @@ _WHEN = re.compile(
 )
 
 
-_NO_PLACE_WORDS = """
-linux windows mac macos ubuntu debian fedora arch python rust go java javascript typescript kotlin swift kubernetes
-docker postgres postgresql mysql sqlite redis neovim vim emacs vscode firefox chrome safari gmail outlook slack
-discord teams telegram signal github gitlab jira notion obsidian aws azure gcp react vue angular svelte django flask
-android ios iphone monday tuesday wednesday thursday friday saturday sunday plan chapter version part step option
-"""
-_NO_PLACES = frozenset(_NO_PLACE_WORDS.split())
-"""What people move to as well: "I moved to Linux"."""
-
-
 def _place(value: str) -> str:
     plain = _WHEN.sub("", value.strip().rstrip("."))
     town, comma, region = plain.partition(",")
@@ -175,7 +150,7 @@ def _place(value: str) -> str:
     words = plain.split()
     if not words or len(words) > 6 or not any(word[:1].isupper() for word in words[:2]) or len(plain) > 50:
         return ""
-    if re.search(r"['’]s\s", plain) or words[0].lower() in _NO_PLACES:
+    if re.search(r"['’]s\s", plain) or words[0].lower() in NO_PLACES:
         return ""
     small = words[0][:1].islower() and words[0] not in (
         "the",
@@ -195,20 +170,6 @@ def _place(value: str) -> str:
     return "" if small or words[0] in ("I", "My", "A", "An") else plain
 
 
-_NO_COMPANY = _NO_PLACES | {
-    "fun",
-    "night",
-    "nights",
-    "weekends",
-    "pleasure",
-    "peanuts",
-    "free",
-    "me",
-    "myself",
-    "money",
-}
-
-
 def _company(value: str) -> str:
     """Words with capitals: "Bank of America"."""
     plain = _WHEN.sub("", value.strip().rstrip("."))
@@ -216,7 +177,7 @@ def _company(value: str) -> str:
     named = [word[:1].isupper() or word[:1].isdigit() or word in ("of", "and", "for", "the", "&") for word in words]
     if not words or len(words) > 5 or not all(named) or words[0] in ("I", "My", "A", "An", "Home", "The"):
         return ""
-    return "" if any(word.lower() in _NO_COMPANY for word in words) else plain
+    return "" if any(word.lower() in NO_COMPANY for word in words) else plain
 
 
 def _job(value: str) -> str:

@@ -137,3 +137,10 @@ def test_a_record_goes_with_its_last_evidence_and_is_looked_at_again_with_less(s
     assert stable.get(speech.tx, put.record) is None
     assert speech.record(by_hand).status == "active"
     assert facts.put(speech.tx, facts.NewFact("owner", "x y"), [Pointer(event.id)], at=1.0).why == "evidence"
+
+
+def test_what_turns_out_to_be_private_is_evidence_of_nothing_any_more(speech: Speech) -> None:
+    event = speech.say("I keep bees.")
+    put = speech.fact("I keep bees.", of=event)
+    speech.tx.execute("UPDATE events SET no_memory = 1 WHERE id = ?", (event.id,))
+    assert stable.get(speech.tx, put.record) is None
