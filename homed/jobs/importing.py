@@ -7,9 +7,10 @@ that nothing stays half taken in.  Doing a row twice does no harm: ids are kept,
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -20,17 +21,19 @@ from typing import IO
 import trio
 
 from homed.clock import WallClock, new_id, system_wall_clock
-from homed.errors import InvalidInput
+from homed.errors import HomedError, InvalidInput
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.jobs import holo
 from homed.jobs.staged import Looked, manifest_of, stage
-from homed.jobs.taking import drop_bare, settle, take
+from homed.jobs.taking import drop_bare, drop_empty, settle, take
 from homed.memory.portable import BY_NAME, TABLES, Carried, select
 from homed.store import problems
 from homed.store.backup import copy_file
-from homed.store.rows import SqlValue, Storage, Tx
+from homed.store.rows import SqlValue, Storage, Tx, dumps
 from homed.store.staging import staging
 from homed.wire.durable import sync_folder, write_whole
+
+log = logging.getLogger(__name__)
 
 FOLDER = "imports"
 READY = "ready.json"
@@ -89,10 +92,17 @@ class Importing:
         folder, done = self._ports.data / FOLDER, 0
         for path in await trio.to_thread.run_sync(_left, folder):
             async with self._one:
-                if await trio.to_thread.run_sync((path / READY).exists):
+                if not await trio.to_thread.run_sync((path / READY).exists):
+                    await trio.to_thread.run_sync(partial(shutil.rmtree, path, ignore_errors=True))
+                    continue
+                try:
                     await self._take_in(path, Looked())
+                    await trio.to_thread.run_sync(partial(_leave, path, folder))
                     done += 1
-                await trio.to_thread.run_sync(partial(shutil.rmtree, path, ignore_errors=True))
+                except HomedError as error:  # the others are not held up by it; the next start tries again
+                    log.error("an import that was cut off could not be finished: %s", error)
+                except (OSError, ValueError, KeyError):
+                    log.exception("an import that was cut off could not be finished")
         return done
 
     async def import_(self, source: Path, *, scope: str = "owner") -> Imported:
@@ -144,17 +154,21 @@ class Importing:
             step = partial(take, table=table, key=about["key"], empty=about["empty"], at=ports.wall())
             async with aclosing(_pages(path, table)) as pages:
                 async for rows in pages:
-                    piece = await ports.store.write(partial(step, rows=rows))
+                    grounds = await trio.to_thread.run_sync(_grounds, path, table, rows)
+                    piece = await ports.store.write(partial(step, rows=rows, grounds=grounds))
                     taken[table.name] += piece["taken"]
                     counts += piece
                     ports.failpoints.reach("import.taken")
         async with aclosing(_pages(path, BY_NAME["records"])) as pages:
             async for rows in pages:
                 taken["records"] -= await ports.store.write(partial(settle, rows=rows))
-        named_there = await trio.to_thread.run_sync(_named, path)
+        named_there, spoken_in = await trio.to_thread.run_sync(_named, path)
         for start in range(0, len(named_there), ROWS):
             some = named_there[start : start + ROWS]
             taken["entities"] -= await ports.store.write(partial(drop_bare, entities=some))
+        for start in range(0, len(spoken_in), ROWS):
+            some = spoken_in[start : start + ROWS]
+            taken["threads"] -= await ports.store.write(partial(drop_empty, threads=some))
         named = await ports.store.read(_hashes)
         await trio.to_thread.run_sync(_place, path / "media", ports.media, named)
         ports.failpoints.reach("import.placed")
@@ -235,14 +249,29 @@ async def _pages(path: Path, table: Carried) -> AsyncGenerator[Sequence[Sequence
         after = tuple(rows[-1][place] for place in places)
 
 
-def _named(path: Path) -> list[str]:
-    """Entities that a record there names."""
+def _named(path: Path) -> tuple[list[str], list[str]]:
+    """Entities that a record there names, and conversations in which something was said."""
     with staging(path / "staging.db") as held:
-        rows = held.tx.all(
+        entities = held.tx.all(
             "SELECT subject FROM records WHERE subject IS NOT NULL"
             " UNION SELECT object_entity FROM records WHERE object_entity IS NOT NULL"
         )
-    return [str(entity) for (entity,) in rows]
+        threads = held.tx.all("SELECT DISTINCT thread FROM events")
+    return [str(entity) for (entity,) in entities], [str(thread) for (thread,) in threads]
+
+
+def _grounds(path: Path, table: Carried, rows: Sequence[Sequence[SqlValue]]) -> Mapping[str, Sequence[str]]:
+    """What these records, or those that these rows are of, rest on there."""
+    column = {"records": "id", "revisions": "record"}.get(table.name)
+    if column is None:
+        return {}
+    place, found = table.columns.index(column), defaultdict[str, list[str]](list)
+    among = dumps(sorted({str(row[place]) for row in rows}))
+    with staging(path / "staging.db") as held:
+        resting = "SELECT record, event FROM evidence WHERE record IN (SELECT value FROM json_each(?))"
+        for record, event in held.tx.all(resting, (among,)):
+            found[record].append(event)
+    return found
 
 
 def _page(path: Path, table: Carried, after: tuple[SqlValue, ...]) -> Sequence[Sequence[SqlValue]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import trio
 
 from homed.clock import WallClock, system_wall_clock
-from homed.errors import HomedError, InvalidInput
+from homed.errors import InvalidInput
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.jobs.exporting import FORMATS, Exported, ExportPorts, export
 from homed.jobs.forget import Forgetting
@@ -49,11 +49,8 @@ class Keeping:
             await self.forgetting.run()
 
     async def _resume(self) -> None:
-        try:
-            if count := await self.imports.resume():
-                log.info("%d imports that were cut off were finished", count)
-        except HomedError as error:
-            log.error("an import that was cut off could not be finished: %s", error)
+        if count := await self.imports.resume():
+            log.info("%d imports that were cut off were finished", count)
 
     async def preview(self, kind: str, target: str, *, wide: bool) -> Preview:
         """What would be forgotten.  Raises NotFound, Conflict, InvalidInput."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -27,14 +28,17 @@ class Copy:
 
 
 def copies(data: Path) -> list[Copy]:
-    """Backups, databases that restores replaced, and kept damaged ones, by name and date.  Blocks."""
-    return [
-        Copy(f"{folder}/{path.name}", path.stat().st_mtime)
-        for folder in COPIES
-        if (data / folder).is_dir()
-        for path in sorted((data / folder).iterdir())
-        if not path.name.startswith(".")
-    ]
+    """Backups (also what is made into one just now), databases that restores replaced, and kept damaged ones, by name
+    and date.  Blocks."""
+    found: list[Copy] = []
+    for folder in COPIES:
+        for _ in range(3):  # one that gets its name, or is thinned out, while it is looked at: it is looked again
+            with suppress(FileNotFoundError):
+                found += [
+                    Copy(f"{folder}/{path.name}", path.stat().st_mtime) for path in sorted((data / folder).iterdir())
+                ]
+                break
+    return found
 
 
 MOST_ROWS = 20

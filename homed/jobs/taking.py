@@ -6,21 +6,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from homed.memory import forgets, stable, tombstones
+from homed.memory import forget, forgets, stable, threads, tombstones
 from homed.memory.portable import BY_NAME, Carried
 from homed.retrieval import index
 from homed.store.rows import SqlValue, Tx, dumps
 
 Named = Mapping[str, SqlValue]
+Grounds = Mapping[str, Sequence[str]]
+"""Record → the events that it rests on where it comes from."""
 
 
 def take(
-    tx: Tx, *, table: Carried, rows: Sequence[Sequence[SqlValue]], key: str, empty: bool, at: float
+    tx: Tx, *, table: Carried, rows: Sequence[Sequence[SqlValue]], key: str, empty: bool, at: float, grounds: Grounds
 ) -> Counter[str]:
     """Take these rows of a table in; how many were ``taken``, ``known``, ``forgotten``, ``revised``.
 
     ``key``: of the tombstones of where it comes from; those of another place say nothing here.  ``empty``: nothing was
     here before, so places in time and layers stay; else what comes is older than what is here, and so it is cold.
+    ``grounds``: of the records that these rows are, or are of.
     """
     done: Counter[str] = Counter()
     if table.name == "tombstones" and key != key_id(tx):
@@ -28,7 +31,7 @@ def take(
     peers = _forgotten_peers(tx)
     for row in rows:
         named = dict(zip(table.columns, row, strict=True))
-        if _forgotten(tx, table.name, named, peers):
+        if _forgotten(tx, table.name, named, peers) or _rested(tx, table.name, named, grounds):
             done["forgotten"] += 1
         else:
             done[_take(tx, table, named, empty=empty, at=at)] += 1
@@ -54,11 +57,29 @@ def _forgotten(tx: Tx, table: str, row: Named, peers: frozenset[str]) -> bool:
         whose = {str(row.get("peer", "")), str(row["scope"]).partition(":")[2]} - {""}
         if any(forgets.hashed(tx, peer) in peers for peer in whose):
             return True
-    if table == "events":
-        return bool(tombstones.events(tx, str(row["scope"]), [str(row["id"])]))
+    scope, id_ = str(row.get("scope")), str(row.get("id"))
+    if table == "events" and tombstones.events(tx, scope, [id_]):
+        threads.unname(tx, str(row["thread"]), [str(row["text"])])
+        return True
     if table == "records":
-        return tombstones.buried(tx, str(row["scope"]), str(row["text"]))
+        return tombstones.buried(tx, scope, str(row["text"])) or bool(tombstones.records(tx, scope, [id_]))
     return False
+
+
+def _rested(tx: Tx, table: str, row: Named, grounds: Grounds) -> bool:
+    """Whether something that a record rested on was forgotten here: what it says, or said, may be from there.  What
+    else it rests on is gone through again.  By hand, it rests on who wrote it, but what it said before is not known."""
+    if table not in ("records", "revisions"):
+        return False
+    record = str(row["id" if table == "records" else "record"])
+    scope = row.get("scope") or tx.value("SELECT scope FROM records WHERE id = ?", (record,))
+    said = grounds.get(record, ())
+    gone = tombstones.events(tx, str(scope), said)
+    if not gone or row.get("origin") == "manual":
+        return False
+    if table == "records" and stable.get(tx, record) is None:
+        forget.reopen(tx, {*said} - gone)
+    return True
 
 
 def _take(tx: Tx, table: Carried, row: Named, *, empty: bool, at: float) -> str:
@@ -72,7 +93,8 @@ def _take(tx: Tx, table: Carried, row: Named, *, empty: bool, at: float) -> str:
     if table.name == "records":
         values["superseded_by"] = None  # set by ``settle``: it may come later
         for column in ("subject", "object_entity"):
-            if values[column] and not tx.value("SELECT 1 FROM entities WHERE id = ?", (values[column],)):
+            there = "SELECT 1 FROM entities WHERE id = ? AND scope = ?"
+            if values[column] and not tx.value(there, (values[column], row["scope"])):
                 values[column] = None
         if (known := stable.get(tx, str(row["id"]))) is not None:
             return _newer(tx, known, row, at)
@@ -127,6 +149,15 @@ def settle(tx: Tx, *, rows: Sequence[Sequence[SqlValue]]) -> int:
     among = dumps([row["id"] for row in named])
     bare = "origin <> 'manual' AND NOT EXISTS (SELECT 1 FROM evidence WHERE record = records.id)"
     tx.execute(f"DELETE FROM records WHERE id IN (SELECT value FROM json_each(?)) AND {bare}", (among,))
+    return tx.changes()
+
+
+def drop_empty(tx: Tx, *, threads: Sequence[str]) -> int:
+    """Of these conversations, in which something was said where they come from, those of which nothing came in."""
+    bare = " AND ".join(
+        f"NOT EXISTS (SELECT 1 FROM {table} WHERE thread = threads.id)" for table in ("events", "inputs", "turns")
+    )
+    tx.execute(f"DELETE FROM threads WHERE id IN (SELECT value FROM json_each(?)) AND {bare}", (dumps(list(threads)),))
     return tx.changes()
 
 

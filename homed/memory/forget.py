@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from homed.memory import entities, rests, stable, tombstones
+from homed.memory import entities, rests, stable, threads, tombstones
 from homed.memory import events as table
 from homed.memory.normal import key, normal
 from homed.memory.records import EventKind, is_draft, is_inner
@@ -88,7 +88,7 @@ def remove_events(tx: Tx, ids: Collection[str], *, at: float, buried: bool = Tru
     What was asked and answered loses their words; a turn none of whose events are left loses its records.
     """
     gone = Gone()
-    columns = "id, scope, turn, kind, text, data, words"
+    columns = "id, scope, turn, kind, text, data, words, thread"
     rows = tx.all(f"SELECT {columns} FROM events WHERE id IN {_AMONG}", (dumps(sorted(ids)),))
     if not rows:
         return gone
@@ -97,12 +97,13 @@ def remove_events(tx: Tx, ids: Collection[str], *, at: float, buried: bool = Tru
     if buried:
         for scope in {row[1] for row in rows}:
             tombstones.bury(tx, scope, events=[row[0] for row in rows if row[1] == scope], at=at)
-    for hash_, name in tx.all(f"SELECT hash, name FROM blocks WHERE event IN {_AMONG}", (among,)):
-        gone.hashes.add(hash_)
-        gone.note(name)
-    for _, scope, _, _, text, data, words in rows:
+    files = tx.all(f"SELECT hash, name FROM blocks WHERE event IN {_AMONG}", (among,))
+    gone.hashes |= {hash_ for hash_, _ in files}
+    gone.note(*(name for _, name in files))
+    for _, scope, _, _, text, data, words, _ in rows:
         gone.scopes.add(scope)
         gone.note(text, words, *strings(loads(data)))
+    _unname(tx, rows, {name for _, name in files}, gone)
     for name, column in (("accesses", "event"), ("blocks", "event"), ("events", "id")):
         tx.execute(f"DELETE FROM {name} WHERE {column} IN {_AMONG}", (among,))
         gone.counts[name] += tx.changes()
@@ -174,7 +175,7 @@ def _unrest(tx: Tx, ids: Sequence[str], gone: Gone, at: float) -> None:
     _remove_records(tx, [record for record in doomed if record.id not in resting], gone, at, buried=True)
     # what is left may say some of it all the same: it is gone through again
     _remove_records(tx, [record for record in doomed if record.id in resting], gone, at, buried=False)
-    _reopen(tx, {event for left in resting.values() for event in left})
+    reopen(tx, {event for left in resting.values() for event in left})
     tx.execute(f"DELETE FROM evidence WHERE event IN {_AMONG}", (among,))  # its trigger: what they said before goes
     gone.counts["evidence"] += tx.changes()
     tx.execute(
@@ -234,10 +235,11 @@ def _remove_records(tx: Tx, found: Sequence[Record], gone: Gone, at: float, *, b
         said = [text for of, _, text in before if of == record.id]
         gone.scopes.add(record.scope)
         gone.note(record.text, record.title, *said, *(title for of, title, _ in before if of == record.id))
-        if buried and record.record == "fact":
+        if buried:
             form = entities.form(tx, record.subject) if record.subject else ""
             triples = [(form, record.relation, record.object)] if form and record.relation else []
             tombstones.bury(tx, record.scope, texts=[record.text, *said], triples=triples, at=at)
+        tombstones.bury(tx, record.scope, records=[record.id], at=at)
     _let_capsules_go(tx, found, gone, at)
     named = {entity for record in found for entity in (record.subject, record.object_entity) if entity}
     tx.execute(f"DELETE FROM evidence WHERE record IN {_AMONG}", (dumps(ids),))
@@ -296,12 +298,19 @@ def _drop_merged(tx: Tx, entity: str, gone: Gone) -> None:
     gone.counts["merged"] += tx.changes()
 
 
-def _reopen(tx: Tx, events: Collection[str]) -> None:
+def reopen(tx: Tx, events: Collection[str]) -> None:
     """Something is to be made of these anew."""
     tx.execute(f"UPDATE events SET pass = '' WHERE pass <> '' AND id IN {_AMONG}", (dumps(sorted(events)),))
 
 
 # -- what was asked and answered ---------------------------------------------------------------------------------------
+
+
+def _unname(tx: Tx, rows: Sequence[Row], files: Collection[str], gone: Gone) -> None:
+    """A conversation is called by its first message: it loses that name with it, and gets one by the next."""
+    for thread in sorted({row[7] for row in rows}):
+        texts = [text for _, _, _, kind, text, _, _, of in rows if of == thread and kind == EventKind.USER]
+        gone.note(threads.unname(tx, thread, texts, files))
 
 
 def _unsay(tx: Tx, rows: Sequence[Row], gone: Gone) -> None:

@@ -7,6 +7,7 @@ and no longer matter to what is remembered.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -89,6 +90,27 @@ _COUNTED = frozenset({"seq", "no_memory", "bytes", "place", "tokens", "mentions"
                       "untrusted", "recheck", "revision", "first", "last", "rounds"})  # fmt: skip
 
 
+_IDS = frozenset({"id", "thread", "turn", "event", "record", "capsule", "entity", "subject", "object_entity",
+                  "superseded_by"})  # fmt: skip
+_ID = re.compile(r"[\w.:@+-]{1,80}", re.ASCII)
+"""Longer is none of ours, and the ledger takes none."""
+
+_WHEN = frozenset({"created_at", "updated_at", "at", "sunk_at", "cited_at", "valid_from", "valid_until"})
+_TIMES = (-62_135_596_800, 253_402_300_799)
+"""The years 1 to 9999: what is outside, nobody can show."""
+
+
+def _named(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _words(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+_JSON: Mapping[str, Callable[[object], bool]] = {"data": _named, "tags": _words}
+"""What must stand in a column that holds JSON: whoever reads it relies on it."""
+
 SAID = frozenset({"text", "title", "words", "excerpt", "object", "why"})
 """Columns with free text."""
 
@@ -131,17 +153,32 @@ def values(table: Carried, text: str | bytes) -> tuple[SqlValue, ...]:
 
 def _value(table: Carried, column: str, value: object) -> SqlValue:
     if column in table.json:
-        return dumps(value)
-    if value is None or isinstance(value, str):
-        if isinstance(value, str) and "\0" in value:
-            raise BadLine(f"{column} holds a zero character")
-        return value
+        if not _JSON[column](value):
+            raise BadLine(f"{column} has a wrong shape")
+        return _said(column, dumps(value))
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return _said(column, value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadLine(f"{column} has a wrong type")
     if column in _COUNTED and not isinstance(value, int):
         raise BadLine(f"{column} is no whole number")
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+    first, last = _TIMES if column in _WHEN else (-(2**63), 2**63 - 1)
+    if not first <= value <= last:
         raise BadLine(f"{column} is too large")
+    return value
+
+
+def _said(column: str, value: str) -> str:
+    if "\0" in value:
+        raise BadLine(f"{column} holds a zero character")
+    if column in _IDS and value and not _ID.fullmatch(value):
+        raise BadLine(f"{column} is no id")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BadLine(f"{column} holds half a character") from None
     return value
 
 

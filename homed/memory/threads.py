@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from homed.clock import new_id
 from homed.errors import NotFound
@@ -67,6 +67,17 @@ def rename(tx: Tx, thread: str, title: str) -> None:
     """Give the thread a title.  Raises NotFound."""
     tx.execute("UPDATE threads SET title = ? WHERE id = ?", (title, thread))
     _must_exist(tx, thread)
+
+
+def unname(tx: Tx, thread: str, texts: Iterable[str], names: Collection[str] = ()) -> str:
+    """Take away a title that is the beginning of one of these texts, or one of these names of files: it was made of
+    them (or says the same).  Returns what it was, without the ellipsis; '' where it stays."""
+    title = tx.value("SELECT title FROM threads WHERE id = ?", (thread,)) or ""
+    begun = str(title).removesuffix("…")
+    if not begun or not (title in names or any(" ".join(text.split()).startswith(begun) for text in texts)):
+        return ""
+    tx.execute("UPDATE threads SET title = '' WHERE id = ?", (thread,))
+    return begun
 
 
 def touch(tx: Tx, thread: str, *, at: float) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from homed.errors import Conflict, InvalidInput, StorageError
 from homed.jobs.exporting import Exported, ExportPorts, export
@@ -20,7 +21,7 @@ from homed.memory.portable import TABLES, BadLine
 from homed.redact import Redactor
 from homed.store.rows import Tx
 from tests.kit.failpoints import RaiseAt
-from tests.kit.forgetting import World, world
+from tests.kit.forgetting import World, standing, world
 
 PICTURE = b"the bytes of a picture"
 HASH = hashlib.sha256(PICTURE).hexdigest()
@@ -80,7 +81,7 @@ async def content(here: World) -> dict[str, list[tuple[Any, ...]]]:
 
 def edit(folder: Path, name: str, number: int, **changed: Any) -> None:
     lines = (folder / name).read_text("utf-8").splitlines()
-    lines[number] = json.dumps({**json.loads(lines[number]), **changed}, ensure_ascii=False)
+    lines[number] = json.dumps({**json.loads(lines[number]), **changed})
     (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
 
 
@@ -141,6 +142,45 @@ async def test_into_another_memory_what_comes_is_older_and_cold(tmp_path: Path) 
         assert await here.value("SELECT count(*) FROM word_index WHERE word_index MATCH '\"x\"'") == 0
 
 
+async def test_what_rested_on_something_forgotten_does_not_come_back_with_its_words(tmp_path: Path) -> None:
+    async with world(tmp_path / "one") as here:
+        lost, _ = await here.say("My cat Mirabelle hides in the flowerpot.")
+        left, _ = await here.say("My cat sleeps all day long.")
+        alone, _ = await here.say("Mirabelle!", scope="guest:telegram:7")
+        partly = await here.learn("Mirabelle hides and sleeps all day.", lost, left)
+        stays = await here.learn("The cat sleeps all day long.", (left, "cat sleeps all day long"), lost)
+
+        def more(tx: Tx) -> None:
+            tx.execute("UPDATE events SET pass = 'model'")
+            tx.execute("UPDATE threads SET title = 'My cat Mirabelle hides in…' WHERE scope = 'owner'")
+            tx.execute("UPDATE threads SET title = 'Mirabelle!' WHERE scope <> 'owner'")
+            first = stable.get(tx, stays)
+            assert first is not None
+            stable.revise(tx, first, {"text": "The cat sleeps."}, why="test", at=70.0)
+            tx.execute("UPDATE revisions SET text = 'In the flowerpot the cat sleeps.'")
+
+        await here.store.write(more)
+        await out(here, tmp_path / "out")
+        await out(here, tmp_path / "holo", format="holo")
+        await here.forgetting.forget("event", lost.id)
+        await here.forgetting.forget("thread", alone.thread)
+        before = await content(here)
+        assert [row[0] for row in before["records"]] == [stays]
+        done = await into(here, tmp_path / "out")
+        await into(here, tmp_path / "holo")
+        assert {**await content(here), "tombstones": []} == {**before, "tombstones": []}
+        assert done.forgotten > 0
+        assert await here.value("SELECT pass FROM events WHERE id = ?", left.id) == "", "it is gone through again"
+    assert standing(tmp_path / "one", "Mirabelle", "flowerpot") == {}
+
+    async with world(tmp_path / "one") as here:  # as it is after a backup of before the record: it was never here
+        await here.store.write(lambda tx: tx.execute("DELETE FROM tombstones"))
+        await here.store.write(lambda tx: tombstones.bury(tx, "owner", events=[lost.id], at=1.0))
+        await into(here, tmp_path / "out")
+        assert await here.value("SELECT count(*) FROM records WHERE id = ?", partly) == 0
+        assert await here.value("SELECT count(*) FROM revisions") == 0
+
+
 def put_aside(done: Imported) -> list[dict[str, Any]]:
     return [json.loads(line) for line in Path(done.aside).read_text().splitlines()]
 
@@ -156,14 +196,33 @@ HOSTILE: dict[str, tuple[str, dict[str, Any], str]] = {
     "an excerpt": ("evidence.jsonl", {"excerpt": "Never said."}, "an excerpt that is not its hash's"),
     "another's scope": ("records.jsonl", {"scope": "guest:other"}, "it names what is not there"),
     "a zero": ("events.jsonl", {"text": "a\0b"}, "text holds a zero character"),
+    "half a character": ("events.jsonl", {"text": "a\ud83d"}, "text holds half a character"),
+    "no object": ("events.jsonl", {"data": "boo"}, "data has a wrong shape"),
+    "tags of tags": ("records.jsonl", {"tags": [["x"]]}, "tags has a wrong shape"),
+    "a time beyond all": ("events.jsonl", {"created_at": 1e300}, "created_at is too large"),
+    "an endless id": ("events.jsonl", {"id": "ev_" + "x" * 200}, "id is no id"),
 }
 
 
+@pytest.fixture(scope="module")
+def went_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export, to be copied."""
+    folder = tmp_path_factory.mktemp("went_out")
+
+    async def make() -> None:
+        async with filled(folder / "one") as here:
+            await out(here, folder / "out")
+
+    trio.run(make)
+    return folder / "out"
+
+
 @pytest.mark.parametrize("case", HOSTILE)
-async def test_a_hostile_line_is_put_aside_with_its_number_and_the_rest_is_taken_in(tmp_path: Path, case: str) -> None:
+async def test_a_hostile_line_is_put_aside_with_its_number_and_the_rest_is_taken_in(
+    tmp_path: Path, went_out: Path, case: str
+) -> None:
     file, change, why = HOSTILE[case]
-    async with filled(tmp_path / "one") as here:
-        await out(here, tmp_path / "out")
+    shutil.copytree(went_out, tmp_path / "out")
     edit(tmp_path / "out", file, 0, **change)
     async with world(tmp_path / "two") as here:
         done = await into(here, tmp_path / "out")
@@ -255,9 +314,28 @@ async def test_an_import_that_is_cut_off_is_finished_by_the_next_start(tmp_path:
             assert not [path for path in (folder / "imports").iterdir() if path.is_dir()]
 
 
+async def test_one_that_cannot_be_finished_holds_up_no_other_and_what_was_put_aside_stays(tmp_path: Path) -> None:
+    async with filled(tmp_path / "one") as here:
+        await out(here, tmp_path / "out")
+    edit(tmp_path / "out", "events.jsonl", 0, text="a\0b")
+    async with world(tmp_path / "two") as here:
+        cut = importing(here, failpoints=RaiseAt("import.taken", StorageError("the power went"), 1))
+        with pytest.raises(StorageError):
+            await cut.import_(tmp_path / "out")
+        broken = tmp_path / "two" / "imports" / "import_0"
+        broken.mkdir()
+        (broken / "ready.json").write_text("{")
+        assert await importing(here).resume() == 1
+        assert await here.value("SELECT count(*) FROM events") == 3
+    (aside,) = (tmp_path / "two" / "imports").glob("*.jsonl")
+    assert "zero character" in aside.read_text()
+
+
 def test_a_line_is_read_as_it_was_written() -> None:
     table = portable.BY_NAME["revisions"]
     row = ("fact_1", 2, "", "text\nof “two” lines\u2028", 5, '["a","b"]', "", 1.5)
     assert portable.values(table, portable.line(table, row)) == row
+    with pytest.raises(BadLine, match="at is too large"):
+        portable.values(table, portable.line(table, row).replace("1.5", "1e999"))
     with pytest.raises(BadLine, match="without why"):
         portable.values(table, '{"record": "x", "revision": 1, "title": "", "text": "", "importance": 1, "tags": []}')

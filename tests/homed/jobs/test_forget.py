@@ -11,17 +11,20 @@ import pytest
 import trio
 
 from homed.errors import Conflict, NotFound
+from homed.memory import capsules, facts, inputs, removal, threads
 from homed.memory import events as table
-from homed.memory import facts, inputs, removal
+from homed.memory.capsules import NewCapsule
 from homed.memory.evidence import Pointer
 from homed.memory.newfact import NewFact
-from homed.memory.records import EventKind, NewEvent
+from homed.memory.records import Event, EventKind, NewEvent
 from homed.store.rows import Tx
 from homed.store.scrubbing import free_places
-from tests.kit.forgetting import standing, world
+from tests.kit.forgetting import World, standing, world
 
 SECRET = "My sister Ludmilla hides the spare key beneath the blue flowerpot."
 ZH = "我妹妹把备用钥匙藏在蓝色花盆下面了。"
+BACKUP = "backups/homed-20260101-000000"
+MAKING = "backups/.making-homed-20260102-000000-0a1b2c3d"
 WORDS = ("ludmilla", "flowerpot", "备用钥匙", "蓝色花盆")
 
 
@@ -45,6 +48,47 @@ async def test_an_event_with_all_that_was_made_of_it_stands_in_no_file(tmp_path:
     assert proof.log_lines == 1
     assert standing(tmp_path, text, *WORDS, picture.decode()) == {}
     assert (tmp_path / "homed.log").read_text().splitlines()[::2] == ["one line", "the last"]
+
+
+async def title(here: World, event: Event, *given: str) -> str:
+    """That of its conversation, after it is set if one is given."""
+    for one in given:
+        await here.store.write(lambda tx: threads.rename(tx, event.thread, one))  # noqa: B023 - awaited here
+    return str(await here.value("SELECT title FROM threads WHERE id = ?", event.thread))
+
+
+async def test_a_conversation_is_no_longer_called_by_what_was_said_first(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        asked, answered = await here.say(f"{SECRET}\nAnd the rest.")
+        await title(here, asked, "My sister Ludmilla hides the spare key…")
+        await here.forgetting.forget("event", answered.id)
+        assert await title(here, asked) == "My sister Ludmilla hides the spare key…"
+        assert (await here.forgetting.forget("event", asked.id)).clean
+        assert await title(here, asked) == ""
+        peer = "telegram:zoya_4711"
+        group, _ = await here.say("It is Ludmilla with the gate code.", scope="group:telegram:7", peer=peer)
+        await title(here, group, "It is Ludmilla with the gate code.")
+        await here.forgetting.forget("peer", peer)
+        assert await title(here, group) == ""
+        pictured, _ = await here.say("Look at this, would you!", scope="guest:x", file=b"a picture")
+        await title(here, pictured, "pic.png")
+        await here.forgetting.forget("event", pictured.id)
+        assert await title(here, pictured) == ""
+        named, _ = await here.say("Is it going to rain tomorrow?", scope="guest:y")
+        await title(here, named, "Weather")
+        await here.forgetting.forget("event", named.id)
+        assert await title(here, named) == "Weather", "a person called it so"
+    assert standing(tmp_path, "Ludmilla") == {}
+
+
+async def test_a_capsule_that_was_forgotten_is_not_written_again(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        asked, _ = await here.say(SECRET)
+        new = NewCapsule("owner", "thread", "The spare key", "Ludmilla keeps the spare key under a flowerpot.")
+        put = await here.store.write(lambda tx: capsules.put_capsule(tx, new, [Pointer(asked.id)], at=60.0))
+        assert (await here.forgetting.forget("fact", put.record)).removed["records"] == 1
+        again = await here.store.write(lambda tx: capsules.put_capsule(tx, new, [Pointer(asked.id)], at=70.0))
+        assert (again.outcome, again.why) == ("refused", "forgotten")
 
 
 async def test_what_others_say_too_is_held_against_them(tmp_path: Path) -> None:
@@ -194,14 +238,12 @@ async def test_what_is_being_answered_waits_and_an_ambiguous_end_is_told(tmp_pat
 async def test_copies_of_before_are_told_by_name_and_not_touched(tmp_path: Path) -> None:
     async with world(tmp_path) as here:
         asked, _ = await here.say(SECRET)
-        for name in ("backups/homed-20260101-000000", "damaged/homed-1", "replaced/homed-2"):
+        for name in (BACKUP, MAKING, "damaged/homed-1", "replaced/homed-2"):
             (tmp_path / name).mkdir(parents=True)
             (tmp_path / name / "homed.db").write_text(SECRET)
         proof = await here.forgetting.forget("event", asked.id)
     assert proof.clean
-    assert {copy.name for copy in proof.copies} == {
-        "backups/homed-20260101-000000", "damaged/homed-1", "replaced/homed-2",
-    }  # fmt: skip
+    assert {copy.name for copy in proof.copies} == {BACKUP, MAKING, "damaged/homed-1", "replaced/homed-2"}
     assert sorted(standing(tmp_path, SECRET)[SECRET]) == sorted(f"{copy.name}/homed.db" for copy in proof.copies)
 
 
