@@ -316,3 +316,25 @@ async def test_a_start_on_a_database_that_takes_no_writes_goes_on(at: Bench, mon
 
     monkeypatch.setattr(at.store, "write", refuse)
     await at.uploads.prepare()
+
+
+async def test_a_caption_is_kept_with_the_upload_without_secrets_and_not_endlessly(at: Bench) -> None:
+    secret = "AKIAIOSFODNN7EXAMPLE"
+    piece = Piece(data=b"x", name="a.png", caption=f"a heron, key {secret} {'x' * blocks.CAPTION}", last=True)
+    await at.uploads.receive(OWNER, piece)
+    ((caption,),) = await at.store.read(lambda tx: tx.all("SELECT caption FROM uploads"))
+    assert caption.startswith("a heron")
+    assert secret not in caption
+    assert len(caption) == blocks.CAPTION
+
+
+async def test_a_small_picture_is_kept_only_for_a_file_that_somebody_names(at: Bench) -> None:
+    id_ = await at.upload(b"picture", "a.png")
+    digest = hashlib.sha256(b"picture").hexdigest()
+    assert await at.uploads.keep_small(digest, b"small")
+    assert (await at.uploads.small(OWNER, id_))[1] == b"small"
+    with pytest.raises(NotFound):
+        await at.uploads.small(GUEST, id_)
+    await at.uploads.cancel(OWNER, id_)
+    assert not await at.uploads.keep_small(digest, b"small")
+    assert [path for path in at.files.root.rglob("*") if path.is_file()] == []
