@@ -44,6 +44,7 @@ __all__ = [
     "same_value",
     "similarity",
     "stance",
+    "topic",
 ]
 
 THRESHOLD = 0.72
@@ -111,6 +112,11 @@ def contradicts(a: str, b: str) -> bool:
 def stance(text: str) -> int:
     """1 when something is liked, -1 when it is disliked or not liked, 0 when neither or both are said."""
     return _Signs(text).stance
+
+
+def topic(text: str) -> frozenset[str]:
+    """What of a text says what is liked or disliked: small words, and single Chinese characters; "ё" is "е"."""
+    return _Signs(text).topic
 
 
 class _Signs:

@@ -6,17 +6,17 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from homed.memory import dedupe, stable
+from homed.memory import dedupe
 from homed.memory.entities import is_self
 from homed.memory.evidence import Evidence, Span
+from homed.memory.near import near
 from homed.memory.newfact import NewFact
-from homed.memory.normal import bag, folded, jaccard, normal
+from homed.memory.normal import bag, normal
 from homed.memory.records import Event
 from homed.memory.relations import PLACES, canonical, opposite
 from homed.memory.stable import Record
-from homed.store.rows import Row, Tx
+from homed.store.rows import Tx
 
-_POOL = "scope = ? AND record = 'fact' AND reach = ? AND project = ? AND observer = ? AND observed = ?"
 _CORRECTED = 0.4
 """Jaccard index from which on one text may be a correction of another, if somebody says that it is."""
 
@@ -37,7 +37,12 @@ class Judged:
 
 def completed(new: NewFact) -> NewFact:
     """The statement with its relation by its one name; and with its triple where it has none and its words say it
-    plainly of whoever speaks ("The user's name is A")."""
+    plainly of whoever speaks ("The user's name is A").
+
+    A relation to nothing is none: two statements with it would be taken for one.
+    """
+    if not new.object.strip():
+        new = replace(new, relation="", object="")
     if new.relation:
         return replace(new, relation=canonical(new.relation))
     if new.subject and not is_self(new.subject):
@@ -55,15 +60,14 @@ def judge(
     functional: Collection[str],
 ) -> Judged:  # fmt: skip
     """Hold ``new`` against what is known.  ``subject``: its entity; ``said``: when it was said, UTC seconds."""
-    pool = (new.scope, new.reach, new.project, new.observer, new.observed)
     events = {event.id for _, event in pieces}
-    near = _near(tx, new, subject, pool)
-    for known in near:
+    found = near(tx, new, subject, events, functional)
+    for known in found:
         if _is_same(known, new, subject, functional) and not _other_period(tx, known, new, said):
             return Judged(said, same=known)
         if _is_same_again(tx, known, new, subject, events):
             return Judged(said, same=known)
-    rivals = [known for known in near if known.status == "active" and _rivals(known, new, subject, functional)]
+    rivals = [known for known in found if known.status == "active" and _rivals(known, new, subject, functional)]
     rivals = [known for known in rivals if not _apart(tx, known, new, said)]
     return _decided(tx, new, rivals, said, any(isinstance(piece, Span) for piece, _ in pieces))
 
@@ -98,46 +102,6 @@ def _decided(tx: Tx, new: NewFact, rivals: Sequence[Record], said: float, verbat
 def _well_founded(tx: Tx, record: Record) -> bool:
     span = "SELECT 1 FROM evidence WHERE record = ? AND first IS NOT NULL LIMIT 1"
     return record.origin == "manual" or tx.value(span, (record.id,)) is not None
-
-
-def _near(tx: Tx, new: NewFact, subject: str | None, pool: tuple[str, ...]) -> list[Record]:
-    """Those that could be the same or a rival, active ones first."""
-    wanted = "status <> 'hidden' AND (key = ? OR id = ? OR (subject IS ? AND subject IS NOT NULL AND relation <> ''))"
-    found = {
-        record.id: record
-        for record in stable.select(tx, f"{_POOL} AND {wanted}", (*pool, dedupe.key(new.text), new.replaces, subject))
-    }
-    alike = [id_ for id_ in _alike(tx, new, pool) if id_ not in found]
-    for id_ in alike:
-        record = stable.get(tx, id_)
-        if record is not None:
-            found[id_] = record
-    order = {"active": 0, "superseded": 1, "archived": 2, "quarantined": 3}
-    return sorted(found.values(), key=lambda record: (order.get(record.status, 4), -record.seq))
-
-
-def _alike(tx: Tx, new: NewFact, pool: tuple[str, ...]) -> list[str]:
-    """Ids of active records with nearly the same words, or that like what it dislikes.
-
-    All of the pool are looked at, but few closely: two texts that share enough words share most of the shorter words
-    letter by letter, and to look for those is some thirty times faster than to take a text apart.
-    """
-    mine = bag(new.text)
-    words = [word for word in mine if word.isalpha()]
-    enough = math.ceil(dedupe.THRESHOLD * len(mine)) - (len(mine) - len(words))
-    topic = words if dedupe.stance(new.text) else []
-    found: list[str] = []
-    for id_, text in _texts(tx, pool):
-        plain = folded(text)
-        shared = sum(word in plain for word in words)
-        alike = shared >= enough and jaccard(mine, bag(text)) >= dedupe.THRESHOLD
-        if alike or (topic and shared and dedupe.contradicts(text, new.text)):
-            found.append(id_)
-    return found
-
-
-def _texts(tx: Tx, pool: tuple[str, ...]) -> list[Row]:
-    return tx.all(f"SELECT id, text FROM records WHERE {_POOL} AND status = 'active'", pool)
 
 
 def _is_same(known: Record, new: NewFact, subject: str | None, functional: Collection[str]) -> bool:

@@ -247,7 +247,7 @@ def _same(a: Record, b: Record) -> bool:
         return False
     if a.untrusted != b.untrusted:
         return False
-    triple = bool(a.relation) and a.relation == b.relation
+    triple = bool(a.relation) and a.relation == b.relation and bool(a.object and b.object)
     objects = a.object_entity == b.object_entity if a.object_entity else dedupe.same_value(a.object, b.object)
     return a.key == b.key or (triple and objects) or (dedupe.same(a.text, b.text) and not (triple and not objects))
 

@@ -66,9 +66,15 @@ def key(text: str) -> str:
 def bag(text: str) -> frozenset[str]:
     """The words of a text as a set, a run of an unspaced script as its pairs (a single character as itself)."""
     found: set[str] = set()
-    for token in normal(text).split(" "):
-        found.update(pairs(token) if is_run(token) else (token,))
-    found.discard("")
+    run = ""
+    for token in tokens(text):
+        if is_run(token):  # what a comma parts is one run, as in ``normal``
+            run += token
+            continue
+        found.add(token)
+        found.update(pairs(run) if run else ())
+        run = ""
+    found.update(pairs(run) if run else ())
     return frozenset(found)
 
 

@@ -70,6 +70,10 @@ def canonical(relation: str) -> str:
     return _NAMES.get(plain, plain)
 
 
+CONTRARY = {LIKES: DISLIKES, DISLIKES: LIKES}
+"""What can not hold of the same thing as well."""
+
+
 def opposite(a: str, b: str) -> bool:
     """True for liking and disliking."""
-    return {a, b} == {LIKES, DISLIKES}
+    return CONTRARY.get(a) == b

@@ -376,3 +376,11 @@ def test_a_mention_is_counted_when_something_is_stored(speech: Speech) -> None:
     for thing in ("bees", "cats", "bees"):
         speech.fact(f"Ana keeps {thing}", subject="Ana", relation="keeps", object=thing)
     assert entities.must(speech.tx, "owner", "Ana").mentions == 2
+
+
+def test_a_relation_to_nothing_makes_no_two_statements_one(speech: Speech) -> None:
+    first = speech.fact("Ana administers the GitHub org", subject="Ana", relation="administers")
+    second = speech.fact("Ana administers the whole wiki", subject="Ana", relation="administers")
+    third = speech.fact("Ana is somewhere in town", subject="Ana", relation="home")
+    fourth = speech.fact("Ana is far away in the hills", subject="Ana", relation="home")
+    assert [put.outcome for put in (first, second, third, fourth)] == ["new"] * 4

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from homed.errors import Conflict, NotFound
-from homed.memory import entities, evidence, merges, stable
+from homed.memory import entities, evidence, graph, merges, stable
 from homed.store.rows import Tx
 from tests.homed.memory.speech import Speech
 from tests.homed.memory.test_alike import many
@@ -142,3 +142,12 @@ def test_ten_thousand_entities_take_seconds(tx: Tx) -> None:
     assert time.perf_counter() - began < 20
     assert found
     assert merges.note(tx, "owner", found, at=1.0) == len(found)
+
+
+def test_two_that_say_the_same_of_nothing_stay_two(tx: Tx, speech: Speech) -> None:
+    first = speech.fact("Ana administers the GitHub org", subject="Ana", relation="administers", object="GitHub")
+    second = speech.fact("Anna administers the wiki", subject="Anna", relation="administers", object="wiki")
+    tx.execute("UPDATE records SET object = '', object_entity = NULL")  # as an import may bring them
+    keep, gone = (entities.must(tx, "owner", name) for name in ("Ana", "Anna"))
+    assert merges.merge(tx, "owner", keep.id, gone.id, at=speech.at).duplicates == 0
+    assert {first.record, second.record} == {record.id for record in graph.facts_of(tx, "owner", [keep.id])}
