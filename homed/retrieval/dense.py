@@ -138,7 +138,9 @@ class DenseIndex:
         await self._ports.hold()
         # numpy takes 0.1 s, which the loop cannot do without
         await trio.to_thread.run_sync(importlib.import_module, "homed.retrieval.vectors.keeper")
-        self._parts = parts = _made(self._ports)
+        parts = _made(self._ports)
+        await parts.keeper.take_over()  # until then a search would have to read every row
+        self._parts = parts
         self._up.set()
         if facilities is not None:
             facilities.up(INDEX)

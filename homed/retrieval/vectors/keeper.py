@@ -69,13 +69,17 @@ class Keeper:
 
         Nothing that goes wrong here is an error: the search is exact without an index.
         """
-        await self._guarded(self.open)
+        await self.take_over()
         while True:
             self._wake = trio.Event()
             await self._guarded(self.look)
             await trio.sleep(PAUSE)
             with trio.move_on_after(LOOK):
                 await self._wake.wait()
+
+    async def take_over(self) -> None:
+        """Open what there is, if that can be done."""
+        await self._guarded(self.open)
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
