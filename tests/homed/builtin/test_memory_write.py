@@ -157,11 +157,11 @@ async def test_words_of_strangers_are_asked_about_and_stored_as_such(tmp_path: P
     ):
         nursery.start_soon(_allow, agent)
         await agent.ask("What is the weather?", can_ask=True)
-        nursery.cancel_scope.cancel()
         (fact,) = await facts_of(agent)
         assert fact.untrusted
         assert fact.confidence < 0.4
         assert result(agent)["stored"][0]["untrusted"] is True
+        nursery.cancel_scope.cancel()
 
 
 async def _allow(agent: Agent) -> None:
@@ -172,14 +172,25 @@ async def _allow(agent: Agent) -> None:
                 await agent.conversations.approve(OWNER, str(notice.data["approval"]), allow=True)
 
 
+async def test_what_nobody_said_beside_a_page_may_be_the_pages_in_other_words(tmp_path: Path) -> None:
+    """B15: a translation, say."""
+    script = [calls(("web", "{}")), calls(commit(triple("I", "likes", "国际象棋"))), says("ok")]
+    async with running_agent(tmp_path, setup(*script, host=browsing())) as agent, trio.open_nursery() as nursery:
+        nursery.start_soon(_allow, agent)
+        await agent.ask("What is the weather?", can_ask=True)
+        (fact,) = await facts_of(agent)
+        assert fact.untrusted
+        nursery.cancel_scope.cancel()
+
+
 async def test_what_a_person_said_beside_a_page_is_still_theirs(tmp_path: Path) -> None:
     script = [calls(("web", "{}")), calls(commit(HOME)), says("ok")]
     async with running_agent(tmp_path, setup(*script, host=browsing())) as agent, trio.open_nursery() as nursery:
         nursery.start_soon(_allow, agent)
         await agent.ask("I live in Vienna. What is the weather?", can_ask=True)
-        nursery.cancel_scope.cancel()
         (fact,) = await facts_of(agent)
         assert not fact.untrusted
+        nursery.cancel_scope.cancel()
 
 
 async def test_what_nobody_said_is_weak_and_displaces_nothing(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from homed.agent.explicit import Explicit
 from homed.builtin.memory import memory_tools
 from homed.builtin.ports import MemoryPorts
-from homed.memory import evidence, facts, stable
+from homed.memory import entities, evidence, facts, stable
 from homed.memory.facts import NewFact
 from homed.memory.stable import Record
 from homed.providers.base import ToolResult
@@ -20,8 +21,12 @@ from tests.kit.builders import GUEST, TRUSTED, Agent, Answer, FakeModel, Setup, 
 AT = 1_760_000_000.0
 
 
-def setup(*script: Answer) -> Setup:
-    return Setup(model=FakeModel(*script), builtins=lambda store, _: memory_tools(MemoryPorts(store=store)))
+def setup(*script: Answer, explicit: Explicit | None = None) -> Setup:
+    shared = explicit or Explicit()
+    return Setup(
+        model=FakeModel(*script),
+        builtins=lambda store, _: memory_tools(MemoryPorts(store=store, explicit=shared)),
+    )  # fmt: skip
 
 
 def call(name: str, /, **args: Any) -> Answer:
@@ -56,14 +61,18 @@ async def test_a_relation_is_seen_from_both_sides_and_stored_once(tmp_path: Path
     script = [call("person_relate", person="Ida", relation="boss", other="Olsen"), says("ok")]
     script += [call("person_relate", person="Olsen", relation="report", other="Ida"), says("ok")]
     script += [call("person_query", name="Olsen"), says("ok"), call("person_network", name="Ida"), says("ok")]
-    async with running_agent(tmp_path, setup(*script)) as agent:
+    explicit = Explicit()
+    async with running_agent(tmp_path, setup(*script, explicit=explicit)) as agent:
         await agent.ask("Olsen is the boss of Ida.")
         await agent.ask("As I said, Ida reports to Olsen.")
         assert result(agent)["outcome"] == "same"
         assert len(await facts_of(agent)) == 1
-        await agent.ask("Who is Olsen?")
+        turn = (await agent.ask("Who is Olsen?")).turn
+        olsen = await agent.store.read(lambda tx: entities.must(tx, "owner", "Olsen").id)
+        assert explicit.seen("owner", [turn]) == {olsen}, "it is not told once more by itself (E29)"
         assert [(one["relation"], one["who"]) for one in result(agent)["relations"]] == [("report", "Ida")]
-        await agent.ask("Who is around Ida?")
+        turn = (await agent.ask("Who is around Ida?")).turn
+        assert len(explicit.seen("owner", [turn])) == 2
         assert result(agent) == {
             "people": ["Ida", "Olsen"], "relations": [{"who": "Olsen", "relation": "boss", "of": "Ida"}],
         }  # fmt: skip
