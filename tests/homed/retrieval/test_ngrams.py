@@ -50,7 +50,7 @@ def test_whatever_single_mistake_is_found(word: str, data: st.DataObject) -> Non
 def test_a_mistyped_word_finds_what_it_was_meant_for_and_one_that_is_there_nothing_else(tx: Tx, say: Talks) -> None:
     stove = say("the camping stove is in the cellar", thread="a")
     store = say("the store closes at eight", thread="b")
-    say("stoce", scope="group")
+    other = say("stoce", scope="group")
 
     def found(query: str) -> list[str]:
         return [hit.id for hit in words_only().search(tx, scope="owner", layer="context", query=query, limit=5)]
@@ -58,3 +58,5 @@ def test_a_mistyped_word_finds_what_it_was_meant_for_and_one_that_is_there_nothi
     assert found("where is the camping stoce")[0] == stove.id
     assert found("cellra") == [stove.id]
     assert found("store") == [store.id]
+    hits = words_only().search(tx, scope="group", layer="context", query="stoec", limit=5)
+    assert [hit.id for hit in hits] == [other.id], "of its own scope's words"
