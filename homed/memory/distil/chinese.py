@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from homed.memory.distil.match import Hit, Rule, age, hits
+from homed.memory.distil.match import Hit, Rule, age, hits, nobody
 
 _SURNAMES = frozenset(
     "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻柏窦章云苏潘葛奚范彭郎鲁韦昌马苗凤方"
@@ -77,15 +77,15 @@ _DATE = (
 )
 _NO_NAME_END = frozenset("来去帮给过吃买做写等了的吧呢吗啊时人们")
 _NO_NAME = re.compile(
-    "不|没|你|他|她|它|我|车|外卖|大家|醒|得|一个|这|那|什么|啥|别人|自己|客服|老板|朋友|同学|妈|爸|师傅|滴滴|救护"
+    "不|没|你|他|她|它|我|车|外卖|大家|醒|得|一个|这|那|什么|啥|别人|自己|客服|老板|朋友|同学|妈|爸|师傅|滴滴|救护|王八|笨|傻|蛋"
 )
 _NOT_SAID_NAME = frozenset("生员师者家手工匠友控党族迷粉民众单大学新老人妈爸哥姐弟妹男女客主孩子年业级辈")
 _PLACE_BAD = re.compile(
     "^(?:这|那|一|哪|某|几|自己|同|和|跟)|我|你|他|她|它|的|宿舍|酒店|宾馆|旅馆|学校|家里|家$|乡下|城里|郊区|里$|上$|边$|附近|公司|医院|楼|房|屋|国外|外地|老家|隔壁|对面|网上|山上"
-    "|过去|当下|一起|农村|朋友|父母|宿舍"
+    "|过去|当下|一起|农村|朋友|父母|未来|梦|又|^不|^了|着火|装修|施工|漏水|停电|打扫|还是|或者"
 )
 _THING_BAD = re.compile(
-    "^(?:你|您|他|她|它|我|这|那|的|过|上了|到|了|不|什么|怎么|如何|哪|谁|自己|被|把|在这|一个人$|一直|人家|听你|跟你|和你|看到你|问)|的时候|[吗呢吧么]$|^.{0,6}的$"
+    "^(?:你|您|他|她|它|我|这|那|的|过|上了|到|了|不|什么|怎么|如何|哪|谁|自己|被|把|在这|一个人$|一直|人家|听你|跟你|和你|看到你|问)|的时候|还是|或者|^(.)不\\1|[吗呢吧么]$|^.{0,6}的$"
 )
 _ORGANISATION = re.compile(
     "(?:公司|大学|学院|医院|中学|小学|幼儿园|银行|集团|研究所|研究院|事务所|工厂|局|厅|出版社|电视台|报社|科技"
@@ -100,6 +100,8 @@ def _latin(value: str) -> bool:
 def _name(value: str) -> str:
     """A name by its surname, by 小/老/阿 before a character, or in Latin letters."""
     plain = value.strip()
+    if nobody(plain):
+        return ""
     if _latin(plain):
         return plain if plain[0].isupper() and plain.lower() not in ("uber", "taxi") else ""
     if _NO_NAME.search(plain) or ("·" not in plain and plain[-1] in _NO_NAME_END):
@@ -125,8 +127,11 @@ def _said_name(value: str) -> str:
 
 def _job(value: str) -> str:
     plain = value.strip()
-    bad = re.search("的|你|他|她|不|没|好|坏|假|前|未来|个|其", plain)
-    return plain if plain.endswith(JOBS) and len(plain) <= 10 and not bad else ""
+    job = next((job for job in JOBS if plain.endswith(job)), "")
+    bad = re.search(
+        "[的你他她不没好坏假个其给过当然是做去来找帮和跟让问把被比想叫爱]|前(?![端台])|未来", plain.removesuffix(job)
+    )
+    return plain if job and len(plain) <= 10 and not bad else ""
 
 
 def _place(value: str) -> str:
@@ -144,6 +149,11 @@ def _thing(value: str) -> str:
     plain = re.sub("(?:了|啦|哦|呀|啊|哈|噢|呦|的说)$", "", value.strip()).strip()
     bare = len(plain) == 1 and plain in "吃喝玩看听打读跑唱画养旅"
     return "" if not plain or bare or _THING_BAD.search(plain) or len(plain) > 25 else plain
+
+
+def _pet(value: str) -> str:
+    """What a pet is called, and not how it cries."""
+    return "" if value[0] in "得个了着声不一人起唤来去完" or value[-1] in "了着的" else value
 
 
 def _date(value: str) -> str:
@@ -183,7 +193,7 @@ _RULES = (
     Rule("name", re.compile(rf"^(?:你好|您好|大家好|嗨|哈喽)[，,！!\s]*我是{_NAME}{_END}"), _said_name),
     _rule(
         "home",
-        rf"{_I}{_ADVERB}(?:住在|居住在|定居在|生活在|家住|住(?!院|校|宿))(?P<v>{_VALUE}{{2,16}}?){_PARTICLE}{_END}",
+        rf"{_I}{_ADVERB}(?:住在|居住在|定居在|生活在|家住|住(?![院校宿不进过得着满了下]))(?P<v>{_VALUE}{{2,16}}?){_PARTICLE}{_END}",
         _place,
     ),
     _rule("home", rf"{_I}(?:的)?家(?:就)?在(?P<v>{_VALUE}{{2,16}}?){_PARTICLE}{_END}", _place),
@@ -201,11 +211,11 @@ _RULES = (
     ),
     _rule(
         "age",
-        rf"{_I}(?:今年|现在|已经|都|刚刚?满?|马上)?(?P<v>\d{{1,3}}|[一二三四五六七八九十百零两]{{1,5}})(?:周)?岁(?:了|啦|哦)?{_END}",
+        rf"{_I}(?:今年|现在|已经|都|刚刚?满?)?(?P<v>\d{{1,3}}|[一二三四五六七八九十百零两]{{1,5}})(?:周)?岁(?:了|啦|哦)?{_END}",
         age,
     ),
     _rule("age", rf"{_I}的?年龄是(?P<v>\d{{1,3}}|[一二三四五六七八九十百零两]{{1,5}})岁?{_END}", age),
-    _rule("birthday", rf"{_I}的?生日是(?:在)?{_DATE}", _date),
+    _rule("birthday", rf"{_I}的?生日是(?:在)?{_DATE}(?![之前后左以])", _date),
     _rule("birthday", rf"{_I}(?:是)?(?:在)?{_DATE}(?:出生|生)的?{_END}", _date),
     _rule(
         "job", rf"{_I}(?:现在)?(?:不是{_VALUE}{{2,8}}?[，,]而)?是(?:一?[名个位])?(?P<v>{_VALUE}{{2,10}}?){_END}", _job
@@ -238,7 +248,7 @@ _RULES = (
         "pet",
         rf"{_I}(?:家里?)?(?:养了?|有)(?:一)?[只条个]{_PETS}[，,]?(?:它)?(?:的?名字)?(?:叫做?|名叫|是)(?P<v>{_C}{{2,4}}"
         rf"|[A-Z][a-z]{{1,15}}){_END}",
-        _date,
+        _pet,
     ),
 )
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from homed.memory.distil.english_words import JOBS, NO_COMPANY, NO_PLACES
-from homed.memory.distil.match import Hit, Rule, age, hits
+from homed.memory.distil.match import Hit, Rule, age, hits, nobody
 
 _VETO = re.compile(
     r"\b(?:if|unless|suppose|supposing|imagine|pretend\w*|would|could|might|wish|hope[sd]?|hoping|let'?s say"
@@ -18,7 +18,10 @@ _VETO = re.compile(
     r"|as if|as though|like if|no longer|anymore|any more|never|it'?s not true|not true|wrong|instead of saying"
     r"|said|says?|saying|told|tells?|telling|ask(?:s|ed)?|wr(?:ote|ites|iting)|replie[sd]|claim\w*|think\w*"
     r"|thought|believe\w*"
-    r"|according to|heard|quot\w+|lyrics?|the line|the phrase|the sentence|for example|e\.g|such as|tell me|do you)\b",
+    r"|according to|by mistake|in name only|as \w+ puts? it"
+    r"|but (?:(?:I|then|later|soon|have) ){0,3}(?:moved|went|came|left|returned)"
+    r"|in (?:the|this|that|my|our|a) (?:\w+ )?(?:test|story|game|film|movie|book|example|exam|play|dream|song)"
+    r"|heard|quot\w+|lyrics?|the line|the phrase|the sentence|for example|e\.g|such as|tell me|do you)\b",
     re.IGNORECASE,
 )
 _MESSAGE = re.compile(
@@ -27,7 +30,7 @@ _MESSAGE = re.compile(
     r"|this) (?:grammar|text|sentence)"
     r"|you are (?:a|an|the|now) |the prompt|(?:said|asked|replied|answered|wrote)\s*[:\"]"
     r"|correct (?:the|this|my) (?:text|sentence|grammar|english)|story|poem|lyrics|essay|cover letter|"
-    r"example sentences?|fictional|novel|screenplay|test data|sample (?:text|data))(?!\w)",
+    r"example sentences?|my character|d&d|fictional|novel|screenplay|test data|sample (?:text|data))(?!\w)",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(
@@ -54,7 +57,7 @@ _OVER = r"[^,;:!?()—–\0\n]"
 _AM = r"I(?:\s+am|\s*['’]?m)"
 _HAVE = r"I(?:\s+have|['’]ve)?"
 _ADVERB = (
-    r"(?:(?:really|also|just|absolutely|truly|still|always|especially|particularly|very much|mostly"
+    r"(?:(?:really|also|absolutely|truly|still|always|especially|particularly|very much|mostly"
     r"|generally|now|currently|quite)\s+){0,2}"
 )
 _NUMBER = (
@@ -85,7 +88,8 @@ _PARTICLES = frozenset(
 _NO_THING = re.compile(
     r"(?:it|that|this|these|those|them|you|u|your|yours|him|her|his|how|what|whatever|when|where|who|why"
     r"|the way|the idea"
-    r"|the fact|the fact|to (?:think|know|see|hear|say|ask|understand|get|be|believe|admit|do|use it)|not"
+    r"|the fact|the fact|to (?:think|know|see|hear|say|ask|understand|get|be|believe|admit|do|use it|break|repeat"
+    r"|bother|interrupt|complain|disappoint|tell|argue|nag)|not"
     r"|being told|both"
     r"|all of|one|ones|nothing|everything|anything|something|everyone|people who|seeing that|where|most of|some of|mine"
     r"|neither|either|up|still|down|out|by|here|there|the same|the first|the second|the other|option|more"
@@ -93,7 +97,14 @@ _NO_THING = re.compile(
     r"|an? (?:lot|bit)\b",
     re.IGNORECASE,
 )
-_CUT = re.compile(r"\s+(?:more than|rather than|when|while|if|that|than|whenever|every time)\b.*$", re.IGNORECASE)
+_POINTING = re.compile(
+    r"\b(?:this|that|these|those|here|there|you|your|yours|him|her|them|our|me|us|mine|is|are|was|were)\b",
+    re.IGNORECASE,
+)
+"""What means something only where it was said, or makes a sentence of it."""
+_CUT = re.compile(
+    r"\s+(?:more than|less than|rather than|when|while|if|that|than|whenever|every time)\b.*$", re.IGNORECASE
+)
 _TAIL = re.compile(
     r"\s+(?:a lot|very much|so much|too|as well|the most|most|best|now|again|lol|haha|though|honestly|tbh)$",
     re.IGNORECASE,
@@ -108,6 +119,8 @@ _GREETED = re.compile(
 
 def _name(value: str) -> str:
     """The words with a capital that it begins with, or one plain word written small."""
+    if nobody(value) or re.search(r"/|['’]s\b|\bor\b", value):
+        return ""
     words: list[str] = []
     for word in value.split():
         plain = word.strip(".'’-")
@@ -131,6 +144,12 @@ def _name(value: str) -> str:
 def _greeted(value: str) -> str:
     name = _name(value)
     return name if name[:1].isupper() and name == value.strip() and not _GREETED.search(name) else ""
+
+
+def _exactly(value: str) -> str:
+    """A name and nothing else: not "Stupid all the time", "Rex by my neighbours"."""
+    name = _name(value)
+    return name if name == value.strip(" .") else ""
 
 
 _WHEN = re.compile(
@@ -211,9 +230,15 @@ def _thing(value: str) -> str:
     plain = _TAIL.sub("", _CUT.sub("", value.strip().rstrip("."))).strip()
     if plain.lower() in ("to", "too", "doing") or re.match(r"(?:all )?the [a-z]", plain):
         return ""
-    if not 2 <= len(plain) <= 50 or len(plain.split()) > 7 or _NO_THING.match(plain):
+    if not 2 <= len(plain) <= 50 or len(plain.split()) > 7 or _NO_THING.match(plain) or _POINTING.search(plain):
         return ""
     return plain
+
+
+def _favourite(value: str) -> str:
+    plain = _thing(value)
+    off = re.match(r"(?:on|in|at|under|from|with|about|so|very|too|out|lost|missing|gone|never)\b", plain)
+    return "" if off else plain
 
 
 def _date(value: str) -> str:
@@ -254,7 +279,7 @@ _RULES = (
         rf"\W\d_]{_OVER}{{0,40}}?){_STOP}",
         _name,
     ),
-    _rule("name", rf"{_AM}\s+(?:called|named)\s+(?P<v>[^\W\d_]{_OVER}{{0,40}}?){_STOP}", _name),
+    _rule("name", rf"{_AM}\s+(?:called|named)\s+(?P<v>[^\W\d_]{_OVER}{{0,40}}?){_STOP}", _exactly),
     Rule(
         "name",
         re.compile(
@@ -296,7 +321,7 @@ _RULES = (
         rf"{_HAVE}\s+(?:just\s+|recently\s+)?turned\s+{_NUMBER}(?=\s*(?:[,.!]|$)|\s+(?:today|yesterday|last|this)\b)",
         age,
     ),
-    _rule("age", rf"my\s+age\s+is\s+{_NUMBER}\b", age),
+    _rule("age", rf"my\s+age\s+is\s+{_NUMBER}(?=\s*(?:[,.;!]|$))", age),
     _rule("birthday", rf"my\s+birthday\s+is\s+(?:on\s+)?{_DATE}", _date),
     _rule("birthday", rf"I\s+was\s+born\s+on\s+{_DATE}", _date),
     _rule(
@@ -336,17 +361,17 @@ _RULES = (
         rf"|\s+(?:but|because|so|since|which|and\s+(?:I|my|he|she|we|love|like))\b)",
         _thing,
     ),
-    _rule("favourite_*", rf"my\s+favou?rite\s+{_FAVOURITES}\s+is\s+(?P<v>{_OVER}{{2,50}}?){_STOP}", _thing),
+    _rule("favourite_*", rf"my\s+favou?rite\s+{_FAVOURITES}\s+is\s+(?P<v>{_OVER}{{2,50}}?){_STOP}", _favourite),
     _rule(
         "pet",
         rf"I\s+(?:have|own|got|['’]ve\s+got)\s+an?\s+(?:\w+\s+){{0,2}}?{_PETS}\s*,?\s+(?:named|called"
         rf"|whose\s+name\s+is)\s+(?P<v>[^\W\d_]{_OVER}{{0,20}}?){_STOP}",
-        _name,
+        _exactly,
     ),
     _rule(
         "pet",
         rf"my\s+{_PETS}(?:['’]s\s+name\s+is|\s+is\s+(?:named|called))\s+(?P<v>[^\W\d_]{_OVER}{{0,20}}?){_STOP}",
-        _name,
+        _exactly,
     ),
 )
 

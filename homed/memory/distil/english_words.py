@@ -1,4 +1,4 @@
-"""Words that the English rules know: occupations, and what is neither a place nor an employer.  Data."""
+"""Words that the English rules know: occupations, and what is neither place nor employer.  Data."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ linux windows mac macos ubuntu debian fedora arch python rust go java javascript
 docker postgres postgresql mysql sqlite redis neovim vim emacs vscode firefox chrome safari gmail outlook slack
 discord teams telegram signal github gitlab jira notion obsidian aws azure gcp react vue angular svelte django flask
 android ios iphone monday tuesday wednesday thursday friday saturday sunday plan chapter version part step option
+excel word powerpoint photoshop figma blender unity fear hope peace
 """
 NO_PLACES = frozenset(_NO_PLACE_WORDS.split())
 """What people move to as well: "I moved to Linux"."""

@@ -11,6 +11,18 @@ from homed.memory import numbers
 
 OLDEST = 120
 
+_NOBODY = re.compile(
+    r"(?:john|jane) doe|x+|tbd|todo|n/?a|foo|bar|baz|none|null|nobody|unknown|anonymous|your name|your_name|root|admin"
+    r"|张三|李四|王五|某.*|никто|аноним|имя(?: фамилия)?|(?:вася|иван) пупкин",
+    re.IGNORECASE,
+)
+"""Names of nobody, which stand in forms and examples."""
+
+
+def nobody(name: str) -> bool:
+    """True for a name that is nobody's."""
+    return _NOBODY.fullmatch(name.strip()) is not None
+
 
 class Hit(NamedTuple):
     """A relation and the place of its value in the sentence; ``more``: what else the statement says; ``form``: which

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from homed.memory.distil import chinese, english, russian
 from homed.memory.distil.match import Hit
-from homed.memory.distil.said import LONGEST, Sentence, sentences
+from homed.memory.distil.said import LONGEST, Sentence, foreign, sentences
 
 CONFIDENCE = 0.6
 """Of what a rule found; medium: the words are the person's own, how they were meant is not sure."""
@@ -49,6 +49,7 @@ _TEXTS = {
         "period": "Пользователь жил в {v} с {since} по {until}.",
     },
 }  # fmt: skip
+_MINE = re.compile(r"\bmy\b")
 _PREFERENCES = ("likes", "dislikes", "favourite")
 _THIRD = (
     (re.compile(r"^(?:the )?user['’]s\b", re.IGNORECASE), "my"),
@@ -92,7 +93,7 @@ def statements(message: str) -> list[Said]:
     """What a message states of its writer, in the order it is said; each relation and value once."""
     if len(message) > LONGEST or not message.strip():
         return []
-    if any(_LANGUAGES[language].silent(message) for language in _spoken(message)):
+    if foreign(message) or any(_LANGUAGES[language].silent(message) for language in _spoken(message)):
         return []
     found: dict[tuple[str, str, float | None], Said] = {}
     for sentence in sentences(message):
@@ -148,8 +149,8 @@ def _said(language: str, hit: Hit, sentence: Sentence, message: str) -> Said:
     kind = "preference" if hit.relation.startswith(_PREFERENCES) else "fact"
     return Said(
         hit.relation.replace("color", "colour").replace("movie", "film"), value,
-        text.format(v=value, what=hit.more, since=since, until=until), sentence.first, sentence.last, kind,
-        _new_year(since), _new_year(until),
+        text.format(v=_MINE.sub("their", value), what=hit.more, since=since, until=until),
+        sentence.first, sentence.last, kind, _new_year(since), _new_year(until),
     )  # fmt: skip
 
 

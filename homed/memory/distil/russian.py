@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from homed.memory.distil.match import Hit, Rule, age, hits
+from homed.memory.distil.english_words import NO_PLACES
+from homed.memory.distil.match import Hit, Rule, age, hits, nobody
 
 _JOBS = """
 программист программистка разработчик врач учитель учительница преподаватель инженер юрист адвокат бухгалтер студент
@@ -29,13 +30,15 @@ _VETO = re.compile(
     r"|сказал\w*|говор\w+|ответил\w*|спросил\w*|спрашива\w*|написал\w*|пишет|пишут|думаю|думает|дума\w+|считает"
     r"|считаю|утвержда\w*|слышал\w*"
     r"|по словам|цитат\w*|фраз\w+|предложени\w+|строчк\w+|например|скажи|больше не|уже не|никогда|неправда"
+    r"|по мнению|верну(?:лся|лась)|уехала?|передумала?"
     r"|не правда|угадай)\b",
     re.IGNORECASE,
 )
 _MESSAGE = re.compile(
     r"\b(?:перевед\w+|перевод\w*|перефразир\w+|перепиши\w*|исправь\w*|сочини\w*|напиши\w*|придумай\w*|рассказ"
     r"|сказк\w+|стих\w*|стихотворени\w+"
-    r"|сыгра\w+ роль|притвор\w+|сценари\w+|эссе|сочинени\w+|персонаж\w*|роман\w*|пример\w* предложени\w*"
+    r"|сыгра\w+ роль|притвор\w+|сценари\w+|эссе|сочинени\w+|персонаж\w*|роман\w*|мой геро\w+|в игре|во сне|по сюжету"
+    r"|пример\w* предложени\w*"
     r"|кратко изложи\w*|шаблон)\b",
     re.IGNORECASE,
 )
@@ -69,12 +72,13 @@ _NUMBER = rf"(?P<v>\d{{1,3}}|{_WORD}{{3,12}}(?:\s+{_WORD}{{3,10}})?)"
 _YEARS = r"\s+(?:с\s+)?(?P<since>(?:19|20)\d\d)\s*(?:по|до|-|–|—)\s*(?P<until>(?:19|20)\d\d)"
 _NO_THING = re.compile(
     r"(?:тебя|вас|его|её|ее|их|это|этот|эту|эти|то|тот|те|когда|как|что|чтобы|себя|всех|всё|все|ничего|никого"
-    r"|тем|так|одного|одну|нас|него|неё|тво[йяёеи]\w*|ваш\w*)\b",
+    r"|тем|так|вот|так(?:ой|ая|ое|ие|ую)|мо(?:й|я|ю|ё|е|и|его|ей|их)"
+    r"|(?:перв|втор|последн)\w+ вариант\w*|одного|одну|нас|него|неё|тво[йяёеи]\w*|ваш\w*)\b",
     re.IGNORECASE,
 )
 _NO_WORDS = """
 вечером утром днём днем весной зимой осенью летом порой временем целыми дома удалённо удаленно хорошо много мало одним
-одной полностью ночью сменой собой ним ней с
+одной полностью целиком ночью сменой номером собой ним ней с
 """
 _NO_WORK = frozenset(_NO_WORDS.split())
 
@@ -86,12 +90,13 @@ def _name(value: str) -> str:
         if not plain[:1].isupper():  # "Иваном все друзья"
             return ""
         words.append(plain)
-    if words and len(words) <= 3:
+    if words and len(words) <= 3 and not nobody(" ".join(words)):
         return value[value.find(words[0]) : value.find(words[-1]) + len(words[-1])]
     return ""
 
 
-_NO_PLACES = frozenset({"Я", "Мой", "Моей", "Доме", "Квартире", "Общежитии", "Этом", "Linux", "Windows"})
+_NO_PLACES = frozenset({"Я", "Мой", "Моей", "Доме", "Квартире", "Общежитии", "Этом", "Страхе", "Мире"})
+_SEASON = re.compile(r"\s(?:летом|зимой|осенью|весной|временно|иногда|часто|редко)\b")
 
 
 def _place(value: str) -> str:
@@ -102,14 +107,23 @@ def _place(value: str) -> str:
         return ""
     if words[0].lower() in kinds and len(words) > 1:
         return plain if words[1][:1].isupper() else ""
-    return plain if words[0][:1].isupper() and words[0] not in _NO_PLACES else ""
+    if not words[0][:1].isupper() or words[0] in _NO_PLACES or words[0].lower() in NO_PLACES or _SEASON.search(plain):
+        return ""
+    small = next((at for at, word in enumerate(words) if word[:1].islower() and word not in ("на", "под")), len(words))
+    return plain[: plain.find(words[small - 1]) + len(words[small - 1])]
 
 
 def _job(value: str) -> str:
     plain = value.strip().rstrip(".")
     words = plain.lower().split()
-    bad = {"не", "плохой", "хороший", "бывший", "твой", "его", "её", "будущий"}
+    bad = {"не", "и", "плохой", "хороший", "бывший", "твой", "его", "её", "будущий"}
     return plain if 1 <= len(words) <= 3 and words[-1] in JOBS and not bad & set(words) else ""
+
+
+_AGENT = re.compile(
+    r"(?:ист|ер|ёр|ор|ир|ик|лог|граф|нт|вед|мен|яр|ар|тел|вц)(?:ом|ем|ём)$|(?:ниц|чиц|щиц)ей$|(?:ист|нт|ер|ор)кой$"
+)
+"""How words for who does something end; heads, hands and wolves are worked with or like."""
 
 
 def _work(value: str) -> str:
@@ -117,7 +131,11 @@ def _work(value: str) -> str:
     words = value.strip().rstrip(".").split()
     if not 1 <= len(words) <= 3 or any(word.lower() in _NO_WORK for word in words):
         return ""
-    return " ".join(words) if all(re.search(r"(?:ом|ем|ём|ой|ей|ым|им|ью|ими)$", word) for word in words) else ""
+    if not all(re.search(r"(?:ом|ем|ём|ой|ей|ым|им|ью|ими)$", word) for word in words):
+        return ""
+    last = words[-1].lower()
+    known = any(last[:4] == job[:4] for job in JOBS)
+    return " ".join(words) if known or _AGENT.search(last) else ""
 
 
 def _organisation(value: str) -> str:
@@ -129,11 +147,11 @@ def _organisation(value: str) -> str:
         r"(?:компании|фирме|банке|университете|институте|больнице|корпорации|студии|агентстве)", words[0], re.IGNORECASE
     ):
         return plain if len(words) > 1 and words[1][:1].isupper() else ""
-    return plain if words[0][:1].isupper() and words[0].isascii() else ""
+    return plain if words[0][:1].isupper() and words[0].isascii() and words[0].lower() not in NO_PLACES else ""
 
 
 def _thing(value: str) -> str:
-    plain = re.sub(r"\s+(?:больше всего|очень|сильно|больше, чем.*|больше чем.*)$", "", value.strip().rstrip("."))
+    plain = re.sub(r"\s+(?:больше всего|очень|сильно|больше|больше чем.*)$", "", value.strip().rstrip("."))
     return "" if not 2 <= len(plain) <= 50 or len(plain.split()) > 7 or _NO_THING.match(plain) else plain
 
 
@@ -191,7 +209,7 @@ _RULES = (
     _rule(
         "job",
         rf"я\s+(?:по\s+профессии|по\s+специальности)?{_DASH}\s*(?P<v>{_WORD}{_OVER}{{2,40}}?)(?={_ENDING}"
-        rf"|\s+(?:в|на|по)\b)",
+        rf"|\s+(?:в|на)\b|\s+по\s+\w+(?:{_ENDING}))",
         _job,
     ),
     _rule("job", rf"(?:моя\s+)?профессия{_DASH}\s*(?P<v>{_WORD}{_OVER}{{2,40}}?){_STOP}", _job),

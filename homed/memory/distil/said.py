@@ -19,7 +19,7 @@ _NOT_OWN = re.compile(
     r"```.*?(?:```|\Z)"
     r"|<(?P<tag>data|quote|blockquote|code|pre|system)\b[^>]{0,200}>.*?(?:</(?P=tag)>|\Z)"
     r"|`[^`\n]{0,400}`"
-    r"|^[ \t]{0,8}(?:>|\||-{3,}).*$"
+    r"|^[ \t]{0,8}(?:>|\||-{3,}|//|#+[ \t]).*$"
     r"|^.*\(id:[0-9a-f]{8}\).*$"
     r"|[“„][^”“\n]{0,400}[”“]|«[^»\n]{0,400}»|「[^」\n]{0,400}」|『[^』\n]{0,400}』|\"[^\"\n]{0,400}\"|‘[^’\n]{0,400}’(?!\w)"
     r"|(?<!\w)'[^'\n]{2,400}'(?!\w)"
@@ -37,6 +37,23 @@ _OWN_PREFIX = re.compile(
     r"поправка|кстати|уточнение|обо мне|о себе|запомни|важно)",
     re.IGNORECASE,
 )
+
+
+_IRONY = re.compile(
+    r"[\U0001F643\U0001F644\U0001F60F]|(?:^|\s)/s(?![\w/])|\b(?:sarcasm|irony)\b|\boh,? great\b|\byeah,? right\b"
+    r"|[,.…]\s*not[\s.!]*$|呵呵|才怪|个鬼|狗头|\[doge\]|\bсарказм|\bирони[яюи]\b|\bага\b|\bну да\b|\bкак же,",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LETTER = re.compile(
+    r"^\s*(?:from|to|cc|subject|fwd?|fw|re|кому|тема|от кого|发件人|收件人|主题|转发)\s*[:：]"
+    r"|\A\s*(?:dear\b|уважаем|尊敬的)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def foreign(message: str) -> bool:
+    """True for a message that is not meant as it stands, or that is another's letter."""
+    return _IRONY.search(message) is not None or _LETTER.search(message) is not None
 
 
 @dataclass(frozen=True, slots=True)

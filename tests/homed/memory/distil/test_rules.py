@@ -169,3 +169,178 @@ def test_no_message_makes_the_rules_slow(text: str) -> None:
     began = time.perf_counter()
     statements(text)
     assert time.perf_counter() - began < 2.0
+
+
+NASTY = {
+    "en": """
+        Oh great, I love being ignored
+        Yeah right, I love Mondays.
+        I love being on hold \U0001f643
+        I love waiting for the bus /s
+        I love Mondays... not!
+        I just love paying taxes.
+        I moved to London but moved back to Kyiv.
+        I am a manager in name only.
+        I hate to break it to you.
+        I hate bugs like this one.
+        I can't stand losing you is a song.
+        I love our new office.
+        I enjoy working with you.
+        I prefer JSON here.
+        I prefer tabs in this file.
+        I don't like to repeat myself.
+        My favourite book is on the table.
+        As Shakespeare put it, I love thee.
+        My character is called Zog. I live in Mordor. I love gold.
+        My dog is called Rex by my neighbours, but Max by me.
+        Dear Sir, my name is Prince Abu and I live in Nigeria.
+        From: kate@example.org|Hi, I'm Kate. I live in Oslo.
+        Fwd: Hi, I'm Kate. I work at Stripe.
+        I am called Bob by mistake.
+        I am called Stupid all the time.
+        My age is 30 in the test.
+        My name's Bob's Burgers.
+        My name is Anna or Hanna.
+        My name is Bob/Rob.
+        My name is XXX.
+        My name is John Doe.
+        My name is TBD.
+        // I live in Berlin
+        # my name is Bob
+        print("My name is Bob")
+        You said my name is Bob.
+        My brother says I live in Narnia.
+        Forget that my name is Bob.
+        In the game my name is Zog.
+        My name is not Anna.
+        I'm 30 minutes late.
+        I'm 30 years older than her.
+        My sister's name is Anna.
+        Translate: My name is Anna.
+        I used to live in Rome.
+        Call me tomorrow.
+    """,
+    "zh": """
+        我叫王八蛋
+        我叫张三
+        我叫XXX
+        我叫李雷才怪
+        我叫李雷或者李磊
+        我叫外卖了
+        我住在北京个鬼
+        我搬到上海了又搬回北京
+        我住在未来
+        我住不起北京
+        我住了五年
+        我家在着火
+        我家在装修
+        我马上30岁了
+        我快30岁了
+        我比她大5岁
+        我的生日是5月3日之后
+        我的生日是5月3日前后
+        我最喜欢加班了，呵呵
+        我真喜欢堵车啊\U0001f644
+        我讨厌周一（狗头）
+        我爱吃不吃
+        我爱看不看
+        我喜欢你的回答
+        我喜欢过她
+        我不是不喜欢吃辣
+        我并不讨厌吃辣
+        我最喜欢的颜色是红色还是蓝色
+        我有一只猫叫得很大声
+        我有一只猫叫个不停
+        我有一只狗叫了一夜
+        我养了一只猫，叫声很大
+        我做饭给老师
+        我当过老师
+        我当然是老师
+        我是医生的儿子
+        我是不是医生
+        我被当做医生
+        # 我住在北京
+        // 我叫李雷
+        print("我叫李雷")
+        老师问我叫什么我说我叫李雷
+        李雷：我住在北京|韩梅梅：我住在上海
+        主题：你好|我叫李雷
+        我以前在北京大学工作
+        我梦见我住在北京
+    """,
+    "ru": """
+        Меня зовут Никто.
+        Меня зовут Имя Фамилия.
+        Меня зовут обедать.
+        Меня зовут не Иван.
+        Меня зовут Иван или Игорь.
+        Я живу в Страхе.
+        Я живу в Москве летом.
+        Я живу не в Москве.
+        Я переехал в Москву, но вернулся в Киев.
+        Я переехала в Москву и тут же уехала.
+        Я переехал в Telegram.
+        Я перебрался в Notion.
+        Я менеджер по паролям установил.
+        Я программист, по мнению мамы.
+        Я врач от бога, ага.
+        Я работаю головой.
+        Я работаю волком.
+        Я работаю целиком.
+        Я работаю в Excel.
+        Я работаю в Vim.
+        Я работаю в Linux каждый день.
+        Я больше не работаю в Google.
+        Ага, я люблю понедельники.
+        Ну да, конечно, я люблю пробки.
+        Я обожаю стоять в пробках /s
+        Я просто обожаю пробки \U0001f644
+        Я люблю мою собаку.
+        Я люблю вот это.
+        Я люблю такое.
+        Я люблю твои ответы.
+        Я предпочитаю первый вариант.
+        Мне нравится второй вариант.
+        Мне 20 минут ждать.
+        Мне скоро 30 лет.
+        Моему сыну 5 лет.
+        Мой герой врач. Я живу в Мордоре.
+        В игре меня зовут Зог.
+        Во сне я живу в Париже.
+        Я и физик, и лирик.
+        У меня был кот по имени Барсик.
+        Все думают, что я врач.
+        Переведи: меня зовут Иван.
+        Тема: привет|Меня зовут Иван
+        // я живу в Омске
+        print("я живу в Омске")
+        Забудь, что я живу в Москве.
+    """,
+}
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_what_is_not_meant_not_now_not_ones_own_or_no_value_yields_nothing(name: str) -> None:
+    lines = [line.strip().replace("|", "\n") for line in NASTY[name].splitlines() if line.strip()]
+    assert len(lines) >= 40
+    assert {line: found(line) for line in lines if found(line)} == {}
+
+
+def test_what_is_the_users_is_not_called_mine() -> None:
+    (said,) = statements("I love my garden.")
+    assert (said.text, said.value) == ("The user likes their garden.", "my garden")
+
+
+@pytest.mark.parametrize(
+    ("message", "statement"),
+    [
+        ("I like pizza less than before.", "The user likes pizza."),
+        ("Я люблю чай больше, чем кофе.", "Пользователь любит чай."),
+        ("Я живу в Москве недалеко от метро.", "Пользователь живёт в Москве."),
+        ("Я менеджер по продажам.", "Профессия пользователя: менеджер."),
+        ("Я работаю сварщиком.", "Пользователь работает сварщиком."),
+        ("我是前端工程师", "用户的职业是前端工程师。"),
+    ],
+)
+def test_a_statement_says_no_more_than_its_sentence(message: str, statement: str) -> None:
+    assert [said.text for said in statements(message)] == [statement]
