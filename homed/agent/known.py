@@ -25,7 +25,10 @@ NAMES = 6
 """Names that the index names."""
 
 KINDS = ("fact", "capsule")
-"""Records that are told by themselves."""
+"""Records that are told by themselves before others."""
+
+SUMMARIES = 2
+"""Summaries of turns that are told behind them: of what became no fact, they are all that still comes by itself."""
 
 TOKENS = 450
 """Tokens of all facts and the index: about what 1 400 characters take."""
@@ -41,6 +44,13 @@ EARLIER_TOKENS = 40
 
 LEAST = 12
 """Tokens below which a fact is not worth telling cut."""
+
+_SAME_TURN = (
+    "SELECT v.record FROM evidence v JOIN events e ON e.id = v.event"
+    " WHERE v.record IN (SELECT value FROM json_each(?1)) AND e.turn <> '' AND e.turn IN"
+    " (SELECT f.turn FROM evidence w JOIN events f ON f.id = w.event"
+    " WHERE w.record IN (SELECT value FROM json_each(?2)))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +94,33 @@ def look(tx: Tx, ranker: Ranker, about: About) -> Known:
     asked.sort(key=lambda one: -scores[one.id])
     found = {record.id: record for record in (*asked, *reached.facts) if not _names(record) & about.without}
     held = [record for record in found.values() if record.reach == "user"]
-    facts = tuple(Fact(one, evidence.mark(tx, one), scores.get(one.id, 0.0)) for one in held[:FACTS])
+    facts = [_fact(tx, one, scores.get(one.id, 0.0)) for one in held[:FACTS]]
+    turns = _summaries(tx, ranker, about, [fact.record.id for fact in facts])
     names = tuple(entity.name for entity in reached.entities if entity.id not in about.without)
-    return Known(facts, names, len(held), sum(hit.score < about.gate for hit in hits))
+    below = sum(hit.score < about.gate for hit in hits)
+    return Known((*facts, *turns), names, len(held) + len(turns), below)
 
 
 def by_ids(tx: Tx, scope: str, ids: Iterable[str]) -> dict[str, Fact]:
     """These records, so far as they still hold."""
-    return {record.id: Fact(record, evidence.mark(tx, record)) for record in _records(tx, scope, ids)}
+    return {record.id: _fact(tx, record) for record in _records(tx, scope, ids)}
+
+
+def _summaries(tx: Tx, ranker: Ranker, about: About, told: Sequence[str]) -> list[Fact]:
+    """Those of turns that none of the facts that are told comes from."""
+    most = SUMMARIES + len(told)
+    hits = ranker.records(tx, scope=about.scope, query=about.question, limit=most, records=("summary",), now=about.now)
+    near = {hit.id: hit.score for hit in hits if hit.score >= about.gate}
+    same = {id_ for (id_,) in tx.all(_SAME_TURN, (dumps(sorted(near)), dumps(list(told))))}
+    found = [one for one in _records(tx, about.scope, near.keys() - same) if one.reach == "user"]
+    found.sort(key=lambda one: -near[one.id])
+    return [_fact(tx, one, near[one.id]) for one in found[:SUMMARIES]]
+
+
+def _fact(tx: Tx, record: Record, score: float = 0.0) -> Fact:
+    mark = evidence.mark(tx, record)
+    # what a turn was is nobody's words, however sure it is which turn it was
+    return Fact(record, "pointer" if record.record == "summary" and mark == "source" else mark, score)
 
 
 def write(known: Known, *, tokens: int) -> tuple[list[str], tuple[Fact, ...]]:
@@ -114,7 +143,7 @@ def write_small(known: Known, *, tokens: int) -> tuple[list[str], tuple[Fact, ..
     """The same for a small model: what is known, and no more; only what is about its question."""
     lines, told, left = [], [], min(SMALL_TOKENS, tokens)
     for fact in known.facts:
-        text = f"- {_said(fact)}"
+        text = f"- {_asked(fact) if fact.record.record == 'summary' else _said(fact)}"
         if fact.score and (cost := estimate_tokens(text)) <= left:
             lines.append(text)
             told.append(fact)
@@ -125,7 +154,8 @@ def write_small(known: Known, *, tokens: int) -> tuple[list[str], tuple[Fact, ..
 def line(fact: Fact, tokens: int) -> str:
     """One fact as it is told: what it is, where it comes from, its words and its id; '' when that does not fit."""
     record = fact.record
-    marks = [record.kind, *filter(None, [fact.mark]), *(["from outside, not checked"] if record.untrusted else [])]
+    what = "summary" if record.record == "summary" else record.kind
+    marks = [what, *filter(None, [fact.mark]), *(["from outside, not checked"] if record.untrusted else [])]
     head, tail = f"- [{' · '.join(marks)}] ", f" (id:{record.shown_id})"
     text, room = _said(fact), tokens - estimate_tokens(head + tail)
     if room < LEAST:
@@ -149,8 +179,16 @@ def _cut(text: str, room: int) -> str:
 
 def _said(fact: Fact) -> str:
     record = fact.record
+    if record.record == "summary":
+        parts = [notes.neutral(part) for part in record.text.split("\n") if part.strip() not in ("", "-")]
+        return " → ".join(" ".join(part.split()) for part in parts)
     title = f"{record.title}: " if record.title else ""
     return " ".join(notes.neutral(f"{title}{record.text}").split())
+
+
+def _asked(fact: Fact) -> str:
+    """What the person said, of a turn: the first line of its summary."""
+    return " ".join(notes.neutral(fact.record.text.partition("\n")[0]).split())
 
 
 def _index(known: Known, told: int) -> str:

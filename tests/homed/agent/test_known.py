@@ -13,8 +13,8 @@ from homed.agent import known
 from homed.agent.explain import Explanations
 from homed.agent.known import Fact, Known
 from homed.identity.permissions import Decision, Rule
-from homed.memory import entities, evidence, facts, ledger, stable
-from homed.memory.evidence import Span
+from homed.memory import dedupe, entities, evidence, facts, ledger, stable
+from homed.memory.evidence import Pointer, Span
 from homed.memory.facts import NewFact
 from homed.memory.records import InputState
 from homed.memory.stable import Record
@@ -24,7 +24,7 @@ from homed.retrieval import index
 from homed.retrieval.rank import Ranker
 from homed.store.rows import Tx
 from tests.kit.builders import GUEST, OWNER, Agent, FakeHost, FakeModel, FakeSettings, Setup, calls, running_agent, says
-from tests.kit.past import remember
+from tests.kit.past import Past, Said, put, remember
 
 AT = 1_760_000_000.0
 
@@ -286,6 +286,58 @@ async def test_what_was_said_is_marked_by_its_source_and_by_pointer_when_that_ch
         assert await agent.store.read(lambda tx: evidence.check(tx, made)) == "mismatch"
         await agent.ask("What does Ida play?")
         assert "[fact · pointer] Ida plays the cello." in snapshot(agent)
+
+
+async def archived(agent: Agent, question: str, answer: str = "I see.") -> list[str]:
+    """A turn as the archive has it when no model read it: its summary, and what the rules found; the events."""
+
+    def write(tx: Tx) -> list[str]:
+        said = put(tx, Past(said=[Said(question=question, answer=answer)], layer="archived"))
+        row = {
+            "scope": "owner", "record": "summary", "kind": "turn", "title": question[:80], "origin": "auto",
+            "text": f"{question}\n-\n{answer}", "key": dedupe.key(question), "extractor": "fallback",
+        }  # fmt: skip
+        evidence.add(tx, stable.insert(tx, row, at=AT), evidence.usable(tx, "owner", [Pointer(said[0].id)])[0], at=AT)
+        index.catch_up(tx)
+        return [event.id for event in said]
+
+    return await agent.store.write(write)
+
+
+ALLERGIC = "Remember that I am allergic to peanuts."
+
+
+async def test_what_was_archived_without_a_fact_is_told_by_its_summary(tmp_path: Path) -> None:
+    """Without a model most of what was said becomes no fact: it must not be out of reach after three days."""
+    async with running_agent(tmp_path) as agent:
+        await archived(agent, ALLERGIC, "Noted.")
+        await agent.ask("What am I allergic to?")
+        assert f"- [summary · pointer] {ALLERGIC} → Noted. (id:" in snapshot(agent)
+        await agent.ask("Please write a poem.")
+        assert "peanuts" not in snapshot(agent)
+
+
+async def test_a_small_model_gets_of_a_summary_what_was_said(tmp_path: Path) -> None:
+    async with running_agent(tmp_path, Setup(model=FakeModel(tools=False, context_window=2_048))) as agent:
+        await archived(agent, ALLERGIC, "Noted, and " + "well understood " * 30)
+        await agent.ask("What am I allergic to?")
+        assert f"\n- {ALLERGIC}\n" in snapshot(agent)
+
+
+async def test_a_summary_says_nothing_again_that_a_fact_of_its_turn_says(tmp_path: Path) -> None:
+    async with running_agent(tmp_path) as agent:
+        said = [(await archived(agent, ALLERGIC))[0], *[(await archived(agent, f"{ALLERGIC} {n}"))[0] for n in "abc"]]
+
+        def write(tx: Tx) -> None:
+            facts.put(tx, fact("The user is allergic to peanuts.", origin="auto"), [Span(said[0], 16, 39)], at=AT)
+            index.catch_up(tx)
+
+        await agent.store.write(write)
+        await agent.ask("What am I allergic to?")
+        text = snapshot(agent)
+        assert "[fact · source] The user is allergic to peanuts." in text
+        assert f"{ALLERGIC} →" not in text
+        assert text.count("[summary") == known.SUMMARIES
 
 
 def held(text: str) -> Fact:
