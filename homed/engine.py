@@ -17,7 +17,7 @@ from homed.agent.cleaning import cleaned
 from homed.agent.complete import Completions
 from homed.agent.conversations import Conversations
 from homed.agent.uploads import Uploads
-from homed.config.definitions import BACKUPS_KEPT, FUSION, NIGHT_HOUR, TIME_ZONE
+from homed.config.definitions import BACKUPS_KEPT, FUSION, LEDGER_DAYS, NIGHT_HOUR, TIME_ZONE
 from homed.config.environment import child_environment
 from homed.config.zone import system_zone, zone_named
 from homed.jobs import upkeep
@@ -143,7 +143,13 @@ class Engine:
             await backup(store, files, target, keep=keep, wall=self.house.wall, failpoints=self.house.failpoints)
 
         return [
-            upkeep.maintenance(store, night, local=store.disk.local),
+            upkeep.maintenance(
+                store,
+                night,
+                local=store.disk.local,
+                wall=self.house.wall,
+                ledger_days=lambda: settings.int(LEDGER_DAYS),
+            ),
             upkeep.backup(make, lambda: settings.int(BACKUPS_KEPT), night),
         ]
 

@@ -71,6 +71,7 @@ EXTRACT_MAX_TRANSCRIPT = "core.memory.extract_max_transcript_chars"
 EXTRACT_MAX_TOKENS = "core.memory.extract_max_tokens"
 NIGHT_HOUR = "core.memory.night_hour"
 BACKUPS_KEPT = "core.memory.backups_kept"
+LEDGER_DAYS = "core.memory.ledger_days"
 LLM_SOURCES = "core.llm.sources"
 LLM_CURRENT = "core.llm.current"
 LLM_EMBEDDED = "core.llm.embedded"
@@ -225,6 +226,11 @@ CORE: tuple[Definition, ...] = (
     Definition(
         BACKUPS_KEPT, "int", 7, "Nightly backups that are kept; 0 means that none are made.",
         "Backups kept", _MEMORY, minimum=0, maximum=365,
+    ),
+    Definition(
+        LEDGER_DAYS, "int", 90, "Days for which it is kept what each turn was shown and why; of older ones `homed"
+        " context explain` knows nothing more.",
+        "Ledger kept", _MEMORY, minimum=1, maximum=3650,
     ),
     Definition(
         LLM_SOURCES, "list", [], "The model sources, without their keys; edited with `homed models` or on the page.",

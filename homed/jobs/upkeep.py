@@ -7,8 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from homed.clock import WallClock
 from homed.jobs.due import Interval, Nightly, Schedule
 from homed.jobs.job import Job, Run
+from homed.memory import ledger
 from homed.store import examine
 from homed.store.rows import Damaged, Storage, Tx
 
@@ -17,6 +19,11 @@ log = logging.getLogger(__name__)
 PRUNE = 1800.0
 """Seconds between two heartbeats: a turn brings its own window down, so this is for what kept it from doing so."""
 
+
+DAY = 86_400.0
+
+PORTION = 500
+"""Records of the ledger that one transaction deletes."""
 
 REINDEX = 6 * 3600.0
 """Seconds: an endpoint that was down is mostly up again then."""
@@ -77,14 +84,18 @@ def reindex(index: IndexPort) -> Job:
     return Job("reindex", lambda: Interval(REINDEX), work)
 
 
-def maintenance(store: StorePort, night: Callable[[], Nightly], *, local: bool) -> Job:
-    """Once a night: what SQLite knows of its indexes is brought up to date, the log goes into the file, and the file is
-    read through.  Damage makes homed read-only, as if it had been met in use.
+def maintenance(
+    store: StorePort, night: Callable[[], Nightly], *, local: bool, wall: WallClock, ledger_days: Callable[[], int]
+) -> Job:
+    """Once a night: what is older in the ledger than ``ledger_days`` goes, what SQLite knows of its indexes is brought
+    up to date, the log goes into the file, and the file is read through.  Damage makes homed read-only, as if it had
+    been met in use.
 
     ``local`` False (a disk elsewhere): without a log a reader keeps everybody from storing, so the look is a quick one.
     """
 
     async def work(run: Run) -> None:
+        await _forget_ledger(run, store, wall() - ledger_days() * DAY)
         await store.write(_optimize)
         run.seen()
         await run.between()
@@ -106,6 +117,14 @@ def maintenance(store: StorePort, night: Callable[[], Nightly], *, local: bool) 
             run.failed(rule)
 
     return Job("maintenance", night, work, heavy=True)
+
+
+async def _forget_ledger(run: Run, store: Storage, before: float) -> None:
+    """Looked for by a reader, and deleted in small portions: nobody who stores waits for it."""
+    while gone := await store.read(lambda tx: ledger.older(tx, before, PORTION)):
+        await run.between()
+        await store.write(lambda tx: ledger.drop(tx, gone))
+        run.made(len(gone))
 
 
 def _optimize(tx: Tx) -> None:

@@ -64,6 +64,16 @@ def of_turns(tx: Tx, turns: Collection[str], kind: str) -> dict[str, Entry]:
     return {entry.turn: entry for entry in found}
 
 
+def older(tx: Tx, before: float, limit: int) -> list[int]:
+    """The seqs of records that were made before this time, UTC seconds."""
+    return [seq for (seq,) in tx.all("SELECT seq FROM ledger WHERE at < ? LIMIT ?", (before, limit))]
+
+
+def drop(tx: Tx, seqs: Collection[int]) -> None:
+    """Delete these records."""
+    tx.execute("DELETE FROM ledger WHERE seq IN (SELECT value FROM json_each(?))", (dumps(sorted(seqs)),))
+
+
 def recalled(tx: Tx, turns: Collection[str]) -> dict[str, list[str]]:
     """The ids in ``shown`` and ``cold`` of each turn's last ``recall`` record; turns without one are left out."""
     return {turn: _ids(entry.data) for turn, entry in of_turns(tx, turns, "recall").items()}

@@ -14,7 +14,7 @@ from homed.jobs import upkeep
 from homed.jobs.book import Counts
 from homed.jobs.due import Nightly
 from homed.jobs.job import Job, JobPorts, Run
-from homed.store.db import open_store
+from homed.store.db import Store, open_store
 from homed.store.rows import ReadOnly, Storage, Tx
 from tests.homed.jobs.running import Desk, Turns
 from tests.homed.store.files import make_store
@@ -30,6 +30,10 @@ async def done(job: Job, store: Storage) -> Counts:
 
 def night() -> Nightly:
     return Nightly(3, 30)
+
+
+def maintenance(store: Store, days: int = 90) -> Job:
+    return upkeep.maintenance(store, night, local=True, wall=lambda: 1e9, ledger_days=lambda: days)
 
 
 class Windows:
@@ -60,7 +64,7 @@ async def test_a_sound_database_is_read_through_and_its_log_put_away(tmp_path: P
     async with open_store(path) as store:
         await store.write(lambda tx: tx.execute("INSERT INTO seeds VALUES ('a', 1.0)"))
         assert path.with_name("homed.db-wal").stat().st_size > 0
-        counts = await done(upkeep.maintenance(store, night, local=True), store)
+        counts = await done(maintenance(store), store)
         assert path.with_name("homed.db-wal").stat().st_size == 0
         assert (counts.seen, counts.errors, counts.drops) == (4, 0, {})
         assert store.damage is None
@@ -76,7 +80,7 @@ async def test_damage_that_nobody_met_yet_is_found_at_night(tmp_path: Path) -> N
         with path.open("r+b") as file:
             file.seek((root - 1) * 4096)
             file.write(b"\xff" * 4096)
-        job = upkeep.maintenance(store, night, local=True)
+        job = maintenance(store)
         try:
             counts = await done(job, store)
         except StorageError:  # met by a read already
@@ -103,7 +107,7 @@ async def test_a_rule_that_is_broken_is_an_error_and_no_damage(tmp_path: Path) -
             )
 
         await store.write(broken)
-        counts = await done(upkeep.maintenance(store, night, local=True), store)
+        counts = await done(maintenance(store), store)
         assert counts.errors >= 1
         assert store.damage is None
 
@@ -137,3 +141,23 @@ async def test_vectors_that_failed_are_tried_again() -> None:
     index = Index()
     counts = await done(upkeep.reindex(index), Desk().store)
     assert (counts.seen, index.woken) == (4, 1)
+
+
+@pytest.mark.parametrize(("days", "left"), [(90, 3), (30, 2), (365, 4)])
+async def test_the_ledger_is_kept_for_as_many_days_as_are_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: int, left: int
+) -> None:
+    monkeypatch.setattr(upkeep, "PORTION", 2)
+    ages = (0.0, 29.9, 60.0, 100.0, *[400.0] * 5)
+
+    def fill(tx: Tx) -> None:
+        tx.many(
+            "INSERT INTO ledger (turn, scope, thread, kind, at, data) VALUES ('t', 'owner', 'h', 'recall', ?, '{}')",
+            [(1e9 - age * 86_400,) for age in ages],
+        )
+
+    async with open_store(tmp_path / "homed.db") as store:
+        await store.write(fill)
+        counts = await done(maintenance(store, days), store)
+        assert await store.read(lambda tx: tx.value("SELECT count(*) FROM ledger")) == left
+        assert (counts.made, counts.errors) == (len(ages) - left, 0)
