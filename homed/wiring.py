@@ -66,8 +66,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
         directory, rules = Directory(store, wall), Rules(store, wall)
         media, uploads = Media(store, files, redactor), _uploads(house, files)
-        # what forgets for good needs the conversations, whose tools need it: it is there before one is called
-        remembered = _remembered(house, engine, lambda: keeping.forgetting)
+        remembered = _remembered(house, engine, lambda: keeping.forgetting)  # there before a tool is called
         conversations = Conversations(
             AgentPorts(
                 store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,

@@ -109,10 +109,8 @@ def coldcontext_commit() -> BuiltinTool:
         return FromOutside(kept) if context.tainted else kept
 
     properties = {"text": string(most=MOST_KEPT), "title": string()}
-    declared = entry(
-        "coldcontext_commit", properties, ("text",), guest=False, tool_class=WRITE, no_memory=False
-    )  # fmt: skip
-    return BuiltinTool(declared, run)
+    declared = entry("coldcontext_commit", properties, ("text",), guest=False, tool_class=WRITE)
+    return BuiltinTool(replace(declared, no_memory=False), run)
 
 
 def named(tool: BuiltinTool, name: str) -> BuiltinTool:

@@ -18,15 +18,13 @@ def entry(
     required: tuple[str, ...],
     *,
     guest: bool,
-    untrusted: bool = False,
     tool_class: str = READ,
-    no_memory: bool = True,
 ) -> ToolEntry:
-    """The declaration.  What such tools give back is never remembered again (B1), but where ``no_memory`` is False;
-    those that only read run side by side."""
+    """The declaration.  What such tools give back is never remembered again (B1); those that only read run side by
+    side."""
     return ToolEntry(
         name, KERNEL, text_of(name), shape(properties, required), tool_class, guest=guest,
-        parallel_safe=tool_class == READ, timeout=0.0, confirm=False, no_memory=no_memory, untrusted=untrusted,
+        parallel_safe=tool_class == READ, timeout=0.0, confirm=False, no_memory=True, untrusted=False,
         trust=Trust.PACKAGED,
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import trio
 
@@ -65,7 +66,7 @@ def _result_read(store: Storage, media: MediaPort) -> BuiltinTool:
         "length": {"type": "integer", "minimum": 1, "maximum": READ_LENGTH, "description": "Characters to read."},
     }
     # what it reads may have come from strangers in an earlier turn, so it taints this one
-    return BuiltinTool(entry("result_read", properties, ("id",), guest=True, untrusted=True), run)
+    return BuiltinTool(replace(entry("result_read", properties, ("id",), guest=True), untrusted=True), run)
 
 
 def _get_plugin_tools(registry: RegistryPort) -> BuiltinTool:
