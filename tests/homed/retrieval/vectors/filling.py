@@ -8,13 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 import trio
+from numpy.typing import NDArray
 
 from homed.errors import NotFound
 from homed.events import Bus
 from homed.memory import events, inputs, threads
 from homed.memory.ports import Near
 from homed.memory.records import Event, EventKind, Input, NewEvent, NewInput
+from homed.retrieval.embed.failed import EmbedFailed
 from homed.retrieval.embed.fake import FakeEmbedder
 from homed.retrieval.vectors import Vectors
 from homed.retrieval.vectors.refill import Refill, RefillPorts
@@ -23,6 +26,19 @@ from homed.store.executors import InlineExecutor
 from homed.store.rows import Tx
 
 T = TypeVar("T")
+
+
+class Poisoned(FakeEmbedder):
+    """Cannot bear a word, and may take its time."""
+
+    poison = "poison"
+    seconds = 0.0
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+        await trio.sleep(self.seconds)
+        if any(self.poison in text for text in texts):
+            raise EmbedFailed("That text is too much.")
+        return await super().embed(texts, query=query)
 
 
 @dataclass

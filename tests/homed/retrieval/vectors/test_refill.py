@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 import trio
-from numpy.typing import NDArray
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from homed.events import MEMORY, PROGRESS
@@ -19,20 +17,7 @@ from homed.retrieval.vectors import refill, todo
 from homed.retrieval.vectors.counts import GIVE_UP
 from homed.store.rows import Tx
 from tests.homed.retrieval.vectors.conftest import items
-from tests.homed.retrieval.vectors.filling import cleaner, opened, say
-
-
-class Poisoned(FakeEmbedder):
-    """Cannot bear a word, and may take its time."""
-
-    poison = "poison"
-    seconds = 0.0
-
-    async def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        await trio.sleep(self.seconds)
-        if any(self.poison in text for text in texts):
-            raise EmbedFailed("That text is too much.")
-        return await super().embed(texts, query=query)
+from tests.homed.retrieval.vectors.filling import Poisoned, cleaner, opened, say
 
 
 async def test_what_was_said_is_found_by_its_vector(tmp_path: Path, autojump_clock: MockClock) -> None:
@@ -44,6 +29,20 @@ async def test_what_was_said_is_found_by_its_vector(tmp_path: Path, autojump_clo
         assert items(found) == [heron.seq]
         assert len(await house.find("heron", scope="guest")) == 1
         assert house.stored > 0
+
+
+async def test_the_log_speaks_of_vectors_to_be_made_only_where_there_are(
+    tmp_path: Path, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="homed.retrieval.vectors.refill")
+    async with opened(tmp_path, embedder=FakeEmbedder()) as house:
+        await house.all_done()
+        assert caplog.messages == [], "nothing is made anew in a memory that is new"
+        await house.say("one", "two")
+        await house.all_done()
+        house.chosen.use(FakeEmbedder("another"))
+        await house.all_done()
+    assert caplog.messages == ["2 vectors are to be made with the embedder in use; search goes on meanwhile"]
 
 
 async def test_the_newest_come_first(tmp_path: Path, autojump_clock: MockClock) -> None:

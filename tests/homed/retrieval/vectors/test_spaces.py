@@ -12,10 +12,10 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from homed.errors import InvalidInput
 from homed.memory.ports import Space
 from homed.retrieval.embed.fake import FakeEmbedder
-from homed.retrieval.vectors import todo
-from homed.retrieval.vectors.counts import Counts
+from homed.retrieval.vectors import refill, todo
+from homed.retrieval.vectors.counts import GIVE_UP, Counts
 from tests.homed.retrieval.vectors.conftest import items
-from tests.homed.retrieval.vectors.filling import Filled, opened
+from tests.homed.retrieval.vectors.filling import Filled, Poisoned, opened
 from tests.kit.failpoints import RaiseAt
 
 A, B, C = FakeEmbedder("a", 64), FakeEmbedder("b", 32), FakeEmbedder("c", 64)
@@ -61,20 +61,29 @@ async def test_the_search_goes_on_with_what_there_is_and_the_old_ones_stay_until
         assert (await counts(house)).have == 100
 
 
-async def test_back_and_forth_makes_what_was_said_meanwhile(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_old_ones_stay_while_a_text_is_to_be_tried_again_and_going_back_makes_what_came_meanwhile(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     async with opened(tmp_path, embedder=A) as house:
-        await house.say("one")
+        await house.say("poison")
         await house.all_done()
-        house.chosen.use(other := FakeEmbedder("b", 32))
+        house.chosen.use(Poisoned("b", 32))
+        await house.say("two")
+        await house.all_done()
+        assert await counts(house) == Counts(1, 1, 1, 0)
+        house.chosen.use(A)
+        await house.all_done()
+        assert (await house.have(), await counts(house)) == ([1, 2], Counts(2, 0, 0, 0))
+
+
+async def test_old_ones_go_once_the_last_text_was_given_up(tmp_path: Path, autojump_clock: MockClock) -> None:
+    async with opened(tmp_path, embedder=A) as house:
+        await house.say("poison", "two")
+        await house.all_done()
+        house.chosen.use(Poisoned("b", 32))
         async with house.running():
-            await wait_all_tasks_blocked()
-            other.hang = True
-            await house.say("two")
-            house.refill.wake()
-            await wait_all_tasks_blocked()
-            house.chosen.use(A)
-            await wait_all_tasks_blocked()
-        assert await house.have() == [1, 2]
+            await trio.sleep((GIVE_UP + 1) * (refill.LOOK + 1))
+        assert await counts(house) == Counts(1, 0, 0, 1)
 
 
 async def test_a_restart_with_the_same_embedder_makes_nothing_again(tmp_path: Path, autojump_clock: MockClock) -> None:
