@@ -88,13 +88,13 @@ def _recall(data: Mapping[str, Any], events: Events) -> list[str]:
     hits = data.get("hits", [])
     scores = {hit["id"]: hit["score"] for hit in hits}
     told = data.get("cold", [])
-    lines = [f"Told in notes: {len(told)} ({data.get('chars', 0)} characters)."]
+    facts = data.get("facts", [])
+    size = f" ({data.get('chars', 0)} characters)" if told or facts else ""
+    lines = [f"Told in notes{size}: {len(told)} of what was said, {len(facts)} of what is known."]
     lines += _listed(told, events, scores)
-    if facts := data.get("facts"):
-        lines.append(f"Told of what is known: {len(facts)}.")
-        lines += _listed(facts, events, data.get("known", {}).get("scores", {}))
+    lines += _listed(facts, events, data.get("known", {}).get("scores", {}))
     if others := data.get("shown"):
-        lines.append(f"From other conversations: {len(others)} of the events shown.")
+        lines.append(f"Of the events shown, from other conversations and about the message: {len(others)}.")
     if below := data.get("below"):
         lines.append(f"Found but not relevant enough (below {data.get('gate')}): {below}.")
     if late := data.get("late"):
@@ -152,7 +152,8 @@ def _line(id_: str, event: Mapping[str, Any] | None, score: float | None) -> str
     if event is None:
         return f"    {known}  {id_}  (not there any more)"
     mark = " ⚠" if event.get("untrusted") else ""
-    where = f"{event['kind']}{mark}, {event['layer']}, “{event['title'] or event['thread']}”"
+    place = event["title"] or event["thread"]
+    where = f"{event['kind']}{mark}, {event['layer']}" + (f", “{place}”" if place else "")
     return clean(
         f"    {known}  {id_}  {when(event['created_at'])}  {where}: {event['excerpt'] or '(no words)'}"
     ).replace("\n", " ")

@@ -92,13 +92,17 @@ def _in_range(definition: Definition, value: float, place: str) -> float:
     low, high = definition.minimum, definition.maximum
     if (low is not None and value < low) or (high is not None and value > high):
         unit = " seconds" if definition.type == "duration" else ""
-        bounds = (
-            f"between {low:g} and {high:g}"
-            if low is not None and high is not None
-            else (f"at least {low:g}" if low is not None else f"at most {high:g}")
-        )
-        _refuse(definition, place, f"must be {bounds}{unit}; this is {value:g}")
+        if low is not None and high is not None:
+            bounds = f"between {plain(low)} and {plain(high)}"
+        else:
+            bounds = " ".join(f"{w} {plain(n)}" for w, n in (("at least", low), ("at most", high)) if n is not None)
+        _refuse(definition, place, f"must be {bounds}{unit}; this is {plain(value)}")
     return value
+
+
+def plain(number: float) -> str:
+    """As people write it: 31536000, not 3.1536e+07."""
+    return str(int(number)) if float(number).is_integer() else f"{number:g}"
 
 
 def _finite(definition: Definition, value: object, place: str, wanted: str) -> int | float:

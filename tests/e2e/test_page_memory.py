@@ -57,6 +57,25 @@ def test_the_recall_line_opens_to_the_events_and_each_to_its_words(page: Page) -
     expect(rows.nth(1)).to_be_focused()
 
 
+def test_what_is_known_stands_in_line_with_its_id_and_day(page: Page) -> None:
+    at_, id_ = 1_700_000_000.0, "fact_00000000deadbeef"
+    known = {"kind": "fact", "layer": "stable", "title": "", "excerpt": "Ida plays the cello.", "created_at": at_}
+    told = {"cold": ["ev_1"], "facts": [id_], "hits": [], "known": {"scores": {id_: 0.4}}}
+    said = known | {"kind": "user", "layer": "cold", "excerpt": "I heard her play."}
+    answer = {"entries": [{"kind": "recall", "data": told}], "events": {id_: known, "ev_1": said}}
+    page.route("**/explain", lambda route: route.fulfill(json=answer))
+    page.locator("details.recall summary").click()
+    rows = page.locator(".recalled .event")
+    expect(rows).to_have_count(2)
+    heard, cello = rows.all()
+    expect(cello).to_contain_text("lasting memory · fact_00000000deadbeef · 14 Nov")
+    expect(cello).to_contain_text("Ida plays the cello.")
+    one, other = (row.locator(".excerpt").bounding_box() for row in (heard, cello))
+    assert one
+    assert other
+    assert abs(one["x"] - other["x"]) < 2, "they are one list"
+
+
 def test_a_recall_that_comes_while_one_looks_stands_over_the_answer(visitor: Visitor) -> None:
     page = visitor.open("/")
     page.fill("#text", "and live?")

@@ -135,7 +135,9 @@ def test_recall_lines_count_and_open_to_the_ids() -> None:
     assert talk(replace(recall, cold=())) == ["[recall] 2 from other conversations"]
     assert talk(replace(recall, shown=())) == ["[recall] 1 from cold memory"]
     assert talk(replace(recall, shown=(), cold=())) == []
-    assert talk(replace(recall, cold=(), facts=("f1",))) == ["[recall] 2 from other conversations, 1 known facts"]
+    assert talk(replace(recall, cold=(), facts=("f1",))) == [
+        "[recall] 2 from other conversations, 1 from lasting memory"
+    ]
     assert talk(recall, state=State(Line(""), opened=frozenset({"r:1"})))[1:] == ["  │ e1", "  │ e2", "  │ e3"]
 
 

@@ -177,7 +177,6 @@ class _Filling:
         self._number, all_ = await self._store.write(lambda tx: todo.enter(tx, self._space))
         if not all_:
             return
-        _log.info("vectors are made anew: the embedder is another one")
         for kind in ("entity", "record", "event", *(["block"] if self._space.media else [])):
             below = 0 if kind == "block" else 1 << 62
             while below := await self._store.write(
@@ -185,6 +184,8 @@ class _Filling:
             ):
                 pass
         await self._store.write(lambda tx: todo.entered(tx, self._number, at=self._ports.wall()))
+        if left := await self._store.read(todo.left):
+            _log.info("%d vectors are to be made with the embedder in use; search goes on meanwhile", left)
 
     async def all_there_is(self) -> None:
         """Until the list is empty but for what is to be tried later; then other spaces' vectors are deleted."""

@@ -44,7 +44,8 @@ def test_every_kind_of_record_is_told_in_words() -> None:
         "Turn turn_1 of 2025-06-15", "Shown: 2 of 40 events", "room for 29 events and 16000 tokens",
         "newest of this conversation:", "closest of the others, then the newest:", "0.43  ev_2",
         "the most relevant of 38",
-        "Told in notes: 1 (321 characters)", "From other conversations: 1", "below 0.12): 2",
+        "Told in notes (321 characters): 1 of what was said, 0 of what is known.",
+        "from other conversations and about the message: 1", "below 0.12): 2",
         "Too late, or failed: notes",
         "found 1; 0 it saw already", "outgrown the model's window: 9 events, 70000 tokens before, 4 events",
         "of this turn, not shown any more", "1 events went to cold memory", "Back in the window, since the answer used",
@@ -52,6 +53,16 @@ def test_every_kind_of_record_is_told_in_words() -> None:
     ):  # fmt: skip
         assert words in text, words
     assert "\x1b" not in text
+
+
+def test_what_is_known_is_told_with_its_words_and_without_a_conversation() -> None:
+    fact = EVENT | {"kind": "fact", "layer": "stable", "title": "", "thread": "", "excerpt": "Ida plays the cello."}
+    told = {"cold": [], "facts": ["fact_1"], "known": {"scores": {"fact_1": 0.4}}, "chars": 80}
+    lines = account(ANSWER | {"entries": [{"kind": "recall", "at": 1.0, "data": told}], "events": {"fact_1": fact}})
+    assert "Told in notes (80 characters): 0 of what was said, 1 of what is known." in lines
+    assert [line for line in lines if line.endswith("fact, stable: Ida plays the cello.")]
+    nothing = account(ANSWER | {"entries": [{"kind": "recall", "at": 1.0, "data": {"chars": 0}}]})
+    assert "Told in notes: 0 of what was said, 0 of what is known." in nothing
 
 
 def test_a_turn_without_a_record_says_so() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from homed.config import definitions
 from homed.config.definitions import CORE, Definition
+from homed.config.values import plain
 
 ROOT = Path(__file__).parents[3]
 READS = frozenset({"get", "int", "float", "str", "bool"})
@@ -93,7 +94,7 @@ def row(definition: Definition) -> str:
     default = "none" if definition.secret else f"`{json.dumps(definition.default, ensure_ascii=False)}`"
     limits = ""
     if definition.minimum is not None and definition.maximum is not None:
-        limits = f" {definition.minimum:g} to {definition.maximum:g}."
+        limits = f" {plain(definition.minimum)} to {plain(definition.maximum)}."
     if definition.options:
         limits = f" One of {', '.join(definition.options)}."
     return f"| `{definition.key}` | {definition.type} | {default} | {definition.description}{limits} |"

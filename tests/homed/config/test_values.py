@@ -82,6 +82,11 @@ def test_a_number_out_of_range_is_told_the_range(value: int) -> None:
         check(setting("int", minimum=1, maximum=10), value)
 
 
+def test_bounds_are_written_as_people_write_them() -> None:
+    with pytest.raises(ConfigError, match=r"between 0\.5 and 31536000 seconds; this is 31536001"):
+        check(setting("duration", minimum=0.5, maximum=31_536_000), 31_536_001)
+
+
 def test_text_is_read_as_the_type_wants() -> None:
     assert from_text(setting("int"), " 7 ") == 7
     assert from_text(setting("float"), "1e3") == 1000

@@ -63,10 +63,10 @@ def test_recall_is_told_in_numbers_and_only_where_there_is_any() -> None:
     assert plain(item.html) == "[长期回忆] 2 条来自其他对话 · 1 条来自冷记忆 · 640 个字符"
     (item,) = items().recall({**told, "facts": ["fact_1", "fact_2"]})
     assert plain(item.html) == (
-        "[long-term recall] 2 from other conversations · 1 from cold memory · 2 known facts · 640 chars"
+        "[long-term recall] 2 from other conversations · 1 from cold memory · 2 from lasting memory · 640 chars"
     )
     (item,) = items().recall({"facts": ["fact_1"], "chars": 80})
-    assert plain(item.html) == "[long-term recall] 1 known facts · 80 chars"
+    assert plain(item.html) == "[long-term recall] 1 from lasting memory · 80 chars"
     (item,) = items().recall({**told, "shown": []})
     assert plain(item.html) == "[long-term recall] 1 from cold memory · 640 chars"
     assert items().recall({"shown": [], "cold": [], "chars": 0, "late": []}) == []

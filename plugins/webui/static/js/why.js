@@ -1,5 +1,5 @@
 // Why a turn was answered as it was: what the model was shown, what was left out, what sank and what came back.
-import { $, make, toast, word, wordOr } from "./dom.js";
+import { $, make, toast, when, word, wordOr } from "./dom.js";
 import { get } from "./api.js";
 import { show } from "./dialogs.js";
 import { eventRow } from "./evidence.js";
@@ -50,11 +50,17 @@ function bar(score) {
   return make("span", { class: "score", title: word("score") }, make("span", { class: "bar", "aria-hidden": "true" }, fill), make("span", { class: "hidden", text: word("score") }), score.toFixed(2));
 }
 
+// What is known is nobody's message: there is nothing to open, and its id is what `homed memory forget fact` takes.
+function knownRow(id, { excerpt, created_at: at }, more) {
+  const about = [word("layer_stable"), id, at ? when(at) : ""].filter(Boolean).join(" · ");
+  return make("div", { class: "event" }, make("span", { class: "about", text: about, dir: "auto" }), make("span", { class: "excerpt", text: excerpt, dir: "auto" }), more);
+}
+
 function row({ id, score, why }, events) {
   const more = make("span", { class: "because" });
   if (score > 0) more.append(bar(score));
   if (why) more.append(make("span", { text: why }));
-  if (events[id]?.layer === "stable") return make("li", {}, make("p", { class: "event", text: events[id].excerpt, dir: "auto" }), more);
+  if (events[id]?.layer === "stable") return make("li", {}, knownRow(id, events[id], more));
   return make("li", {}, eventRow(id, events[id], ...(more.childNodes.length ? [more] : [])));
 }
 
