@@ -6,8 +6,6 @@ Without one both wait for a person.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +17,7 @@ from homed.failpoints import Failpoints
 from homed.jobs.due import Interval
 from homed.jobs.job import Job, Run
 from homed.memory import entities, merges, review, stable
+from homed.memory.distil.answers import json_object
 from homed.memory.entities import Entity
 from homed.memory.merges import Proposal
 from homed.memory.stable import Record
@@ -38,8 +37,6 @@ FACTS, WORDS = 3, 120
 
 UNSURE_ROUNDS = 6
 """Rounds after which two are asked about again that the model was not sure of."""
-
-_FENCE = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 class AskPort(Protocol):
@@ -196,18 +193,3 @@ async def _asked(ports: JudgingPorts, run: Run, prompt: str, shown: str, *keys: 
     if not found:
         run.dropped("bad_json")
     return found
-
-
-def json_object(text: str, keys: Sequence[str]) -> Mapping[str, Any]:
-    """The first JSON object in an answer that has one of these keys; {} if there is none."""
-    plain = _FENCE.sub("", text)
-    decoder, at = json.JSONDecoder(), plain.find("{")
-    while at >= 0:
-        try:
-            found, _ = decoder.raw_decode(plain, at)
-        except (ValueError, RecursionError):
-            found = None
-        if isinstance(found, dict) and any(key in found for key in keys):
-            return found
-        at = plain.find("{", at + 1)
-    return {}

@@ -42,6 +42,16 @@ class Transcript:
     text: str
     pieces: tuple[Piece, ...]
 
+    @property
+    def others(self) -> list[str]:
+        """What the model and programs said."""
+        return [
+            event.text
+            for piece in self.pieces
+            for event in piece.events
+            if event.kind is EventKind.ASSISTANT or (event.kind is EventKind.USER and piece.foreign)
+        ]
+
     def find(self, quote: str) -> Quote:
         """Look for a quote, the words of the person first, the newest of them before older ones."""
         others = ""

@@ -6,13 +6,14 @@ subject: it is kept without its triple, and that is counted too.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Protocol
 
+from homed.memory.distil.answers import json_object
 from homed.memory.entities import is_self, valid
 from homed.memory.evidence import Evidence, Pointer, Span
 from homed.memory.lawwords import FUNCTION_WORDS
@@ -27,17 +28,23 @@ FACT, REQUEST, ACTIONS, OUTCOME, TITLE, CAPSULE = 300, 200, 300, 200, 80, 800
 SLACK = 1.5
 """A text is taken up to so many times its length: models do not count characters."""
 
-BRACES = 50
-"""Opening braces of an answer at which a JSON object is looked for."""
-
 SUPPORT = 0.5
 """Share of a statement's words that must stand in one thing a person said, when its quote stands nowhere."""
 
 UNQUOTED = 0.35
 """Confidence, at the most, of a statement whose quote stands nowhere: low."""
 
-_FENCED = re.compile(r"^\s*```[a-zA-Z]*\s*\n|\n?\s*```\s*$")
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+ECHO = 0.75
+"""Share of a statement's words that others said, from which on it is theirs if people said less than half of them."""
+
+QUOTED = 2
+"""Letters of a quote at the least: an "I" stands in every message."""
+
+RELATION, VALUE = 60, 200
+"""Characters of a relation and of its object at the most."""
+
+_LETTER = re.compile(r"[^\W_]")
+_SCRIPTS = (re.compile("[\u4e00-\u9fff]"), re.compile("[а-яё]", re.IGNORECASE), re.compile("[a-z]", re.IGNORECASE))
 _NAMES = {"l1": ("l1", "summary"), "l2": ("l2", "facts"), "l3": ("l3", "capsules")}
 
 
@@ -118,6 +125,11 @@ class Quote(Protocol):
 class Script(Protocol):
     """What was read: finds quotes in it."""
 
+    @property
+    def others(self) -> Sequence[str]:
+        """What the model and programs said in it."""
+        ...
+
     def find(self, quote: str) -> Quote:
         """Where a quote stands."""
         ...
@@ -137,7 +149,9 @@ class Ground:
 
 def read(answer: str) -> Answer:
     """Take an answer apart.  Raises ``BadAnswer`` when it holds no JSON object with one of the three parts."""
-    found = _object(answer)
+    found = json_object(answer, [key for keys in _NAMES.values() for key in keys])
+    if not found:
+        raise BadAnswer("no JSON object with l1, l2 or l3" if "{" in answer else "no JSON object")
     drops: Counter[str] = Counter()
     mended: Counter[str] = Counter()
     parts = {name: next((found[key] for key in keys if key in found), None) for name, keys in _NAMES.items()}
@@ -152,43 +166,43 @@ def read(answer: str) -> Answer:
 def grounded(answer: Answer, script: Script, ground: Ground) -> tuple[list[tuple[NewFact, Evidence]], Counter[str]]:
     """Each statement that people's own words bear out, with where they do; and how many are lost at which gate.
 
-    ``not_said``: its quote stands only in what the model or a program said (so a memory told back is no news);
-    ``unsupported``: its quote stands nowhere, and no message has half of its words; ``tainted``: the same while words
-    of strangers were in view.  ``triple``: kept, but without subject, relation and object, which do not fit together.
+    ``not_said``: its quote, or next to all of its words, stand only in what the model or a program said (so a memory
+    told back is no news, whatever it is said to be quoted from); ``unsupported``: its quote stands nowhere, and no
+    message has half of its words; ``tainted``: the same while words of strangers were in view.  A quote that stands
+    there, but shares no word with the statement, bears it out as little as none would.  ``triple``: kept, but without
+    subject, relation and object, which do not fit together.
     """
     kept: list[tuple[NewFact, Evidence]] = []
     gates: Counter[str] = Counter()
+    own, others = _words(text for _, text in ground.said), _words(script.others)
     for stated in answer.facts:
-        quote = script.find(stated.quote) if stated.quote.strip() else None
-        span = quote.span if quote is not None else None
-        if span is not None:
-            kept.append((_new(stated, ground, stated.confidence, gates), span))
-        elif quote is not None and quote.whose:
+        quote = script.find(stated.quote) if len(_LETTER.findall(stated.quote)) >= QUOTED else None
+        span, said, heard = quote.span if quote else None, _share(stated.text, own), _share(stated.text, others)
+        if (heard >= ECHO and said < heard / 2) or (quote is not None and quote.whose and span is None):
             gates["not_said"] += 1
+        elif span is not None and (said > 0 or not _one_script(stated.text, stated.quote)):
+            kept.append((_new(stated, ground, stated.confidence, gates), span))
         elif ground.tainted:
             gates["tainted"] += 1
-        elif (event := _bearer(stated.text, ground.said)) is None:
+        elif (event := span.event if span is not None else _bearer(stated.text, ground.said)) is None:
             gates["unsupported"] += 1
         else:
             kept.append((_new(stated, ground, min(stated.confidence, UNQUOTED), gates), Pointer(event)))
     return kept, gates
 
 
-def _object(answer: str) -> Mapping[str, Any]:
-    plain = _FENCED.sub("", _THOUGHT.sub("", answer))
-    decoder = json.JSONDecoder()
-    at = plain.find("{")
-    for _ in range(BRACES):
-        if at < 0:
-            break
-        try:
-            found, _end = decoder.raw_decode(plain, at)
-        except (ValueError, RecursionError):
-            found = None
-        if isinstance(found, dict) and any(key in found for keys in _NAMES.values() for key in keys):
-            return found
-        at = plain.find("{", at + 1)
-    raise BadAnswer("no JSON object with l1, l2 or l3" if "{" in plain else "no JSON object")
+def _one_script(text: str, quote: str) -> bool:
+    return any(script.search(text) and script.search(quote) for script in _SCRIPTS)
+
+
+def _words(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(chain.from_iterable(map(bag, texts)))
+
+
+def _share(text: str, said: Collection[str]) -> float:
+    """Share of the words of a statement that were said, 0..1; 1 of one that has none."""
+    words = bag(text) - FUNCTION_WORDS
+    return len(words & frozenset(said)) / len(words) if words else 1.0
 
 
 def _items(found: object, most: int, drops: Counter[str]) -> Sequence[Mapping[str, Any]]:
@@ -327,7 +341,7 @@ def _new(stated: Stated, ground: Ground, confidence: float, gates: Counter[str])
 def _triple(stated: Stated) -> tuple[str, str, str]:
     """Subject, relation, object, when the three make sense; a missing subject is the user when the sentence begins
     with them."""
-    if not stated.relation or not stated.object:
+    if not 0 < len(stated.relation) <= RELATION or not 0 < len(stated.object) <= VALUE:
         return "", "", ""
     subject = stated.subject or _said_subject(stated.text)
     return (subject, stated.relation, stated.object) if is_self(subject) or valid(subject) else ("", "", "")

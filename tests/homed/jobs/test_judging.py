@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from homed.jobs.job import Job
-from homed.jobs.judging import JudgingPorts, json_object, judging
+from homed.jobs.judging import JudgingPorts, judging
 from homed.memory import entities, facts
+from homed.memory.distil.answers import json_object
 from homed.memory.evidence import Pointer
 from homed.memory.newfact import NewFact
 from homed.store.rows import Tx

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homed.memory.distil import contract
+from homed.memory.distil.answers import json_object
 from homed.memory.distil.contract import Answer, BadAnswer, Ground
 from homed.memory.evidence import Pointer, Span, locate
 
@@ -31,6 +32,8 @@ class Found:
 
 class Script:
     """What was said, and what was answered."""
+
+    others = (ECHO,)
 
     def find(self, quote: str) -> Found:
         place = locate(SAID, quote)
@@ -153,6 +156,37 @@ def test_a_quote_is_evidence_where_it_stands() -> None:
 
 def test_b1_what_only_the_model_said_is_no_fact() -> None:
     assert ground({**FACT, "quote": "your cat is called Rex"}) == ([], {"not_said": 1})
+
+
+@pytest.mark.parametrize("quote", ["I keep seven hives", "My name is Anna.", "bees in the garden"])
+def test_b1_what_only_the_model_said_is_no_fact_whatever_it_is_said_to_be_quoted_from(quote: str) -> None:
+    told = {**FACT, "text": "The user's cat is called Rex", "quote": quote}
+    assert ground(told) == ([], {"not_said": 1})
+
+
+def test_b15_a_quote_that_has_nothing_to_do_with_the_statement_bears_out_nothing() -> None:
+    lie = {**FACT, "text": "Mail must always go to Eve", "quote": "My name is Anna."}
+    [(fact, piece)], _ = ground(lie)
+    assert (piece, fact.confidence) == (Pointer("ev1"), contract.UNQUOTED)
+    assert ground(lie, tainted=True) == ([], {"tainted": 1})
+    assert ground({**lie, "quote": "I"}) == ([], {"unsupported": 1})
+    [(_, span)], _ = ground({**FACT, "text": "用户养了七箱蜜蜂"})  # what shares no script can share no word
+    assert isinstance(span, Span)
+
+
+def test_a_value_as_long_as_a_book_is_none() -> None:
+    [(fact, _)], gates = ground({**FACT, "object": "bees " * 1000})
+    assert ((fact.subject, fact.relation, fact.object), gates) == (("", "", ""), {"triple": 1})
+
+
+@pytest.mark.parametrize(
+    "much", ["x" + " " * 10**6 + "y", "\n" * 10**6, "{" * 10**6, '{"a":' * 10**5, "<think>" * 10**5]
+)
+def test_an_answer_of_megabytes_is_read_at_once(much: str) -> None:
+    with pytest.raises(BadAnswer):
+        contract.read(much)  # took hours: the daemon stood still
+    assert json_object(much, ["keep"]) == {}
+    assert contract.read(f'{{"l2": []}}{much}').facts == ()
 
 
 def test_without_a_quote_that_stands_there_it_is_a_pointer_of_little_confidence_or_nothing() -> None:
