@@ -16,7 +16,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="what is remembered, and the work on it",
         description="What homed remembers, and what it does with it by itself.",
-        epilog="Examples:\n  homed memory jobs",
+        epilog="Examples:\n  homed memory jobs\n  homed memory forget fact 1a2b3c4d\n  homed memory export DIR",
     )
     actions = Actions(parser, common)
     memory_jobs.add(actions)

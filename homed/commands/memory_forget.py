@@ -22,12 +22,23 @@ _WORDS = {
     "turns": "turns", "merged": "merges", "rechecked": "held against what else they rest on",
 }  # fmt: skip
 
+_TAKEN = {
+    table: f" (`homed memory forget {kind} ID` takes what you name of them, too)"
+    for table, kind in (("events", "event"), ("records", "fact"), ("entities", "entity"), ("threads", "thread"))
+} | {"inputs": " (they go with their messages)"}
+"""What to do about others that say the same."""
+
 
 def add(actions: Actions) -> None:
     """Add the action to those of `homed memory`."""
     forget = actions.add("forget", _forget, "forget something wherever it stands, and prove it", "fact 1a2b3c4d")
     forget.add_argument("kind", metavar="KIND", choices=KINDS, help=", ".join(KINDS))
-    forget.add_argument("target", metavar="ID", help="its id, or the last eight digits; of an entity also its name")
+    forget.add_argument(
+        "target",
+        metavar="ID",
+        help="its id, or the last eight digits (the page and `homed context explain last` show them); of an"
+        " entity also its name",
+    )
     forget.add_argument(
         "--wide", action="store_true", help="of an event the whole turn; of a fact or an entity its messages too"
     )
@@ -106,7 +117,8 @@ def _verdict(proof: Mapping[str, Any]) -> list[str]:
         lines.append(clean(f"It still stands in {name} ({count} times)."))
     for said in proof["said"]:
         ids = f": {', '.join(said['ids'])}" if said["ids"] else ""
-        lines.append(clean(f"  {said['count']} rows of {said['table']} say it too{ids}"))
+        what = _WORDS.get(said["table"], f"rows of {said['table']}")
+        lines.append(clean(f"  {said['count']} {what} say it too{ids}{_TAKEN.get(said['table'], '')}"))
     return lines
 
 

@@ -32,7 +32,7 @@ def test_a_message_shows_its_pictures_and_offers_its_files() -> None:
         "blocks": [block(), block(id="b 2", name="a.pdf", media_type="x/pdf")],
     }
     html = items().said(said, 0).html
-    assert '<img src="/api/v1/blocks/b1" alt="south bed.png"' in html
+    assert '<img src="/api/v1/blocks/b1?small=1" alt="south bed.png"' in html
     assert 'href="/api/v1/blocks/b%202" download="a.pdf"' in html
     assert "2.0 kB" in html
 
