@@ -5,7 +5,6 @@ Below ``wiring``, which enters it and hands its parts on; everything here ends b
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -46,8 +45,6 @@ from homed.retrieval.rank import Ranker
 from homed.settings.registry import Settings
 from homed.store.backup import backup
 from homed.store.files import MediaFiles
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,8 +154,6 @@ class Engine:
 @asynccontextmanager
 async def open_engine(house: House) -> AsyncIterator[Engine]:
     """The engine for the length of the block."""
-    if (named := house.settings.str(TIME_ZONE).strip()) and zone_named(named) is None:
-        log.warning("%s is %r, which is no time zone: nights are those of the machine's clock", TIME_ZONE, named)
     embedding = embed_ports(house.paths, house.settings, house.redactor.know, house.host.wait_started)
     async with open_embedder(embedding) as embedder, trio.open_nursery() as nursery:
         nursery.start_soon(bring_up, embedder, house.facilities)

@@ -5,7 +5,10 @@ One table; the settings registry, ``homed.toml``, the environment, the page's fo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from homed.config.zone import zone_named
 
 TYPES = ("string", "text", "int", "float", "bool", "duration", "password", "select", "list")
 """``text`` is a string of several lines; ``duration`` is seconds, or "90s", "5m", "1h30m"; ``list`` is a JSON array."""
@@ -17,7 +20,8 @@ class Definition:
 
     ``minimum``/``maximum`` bound int, float and duration (seconds).  ``options`` belong to ``select``.  ``hashed`` is
     for a password that is only ever checked: its scrypt hash is stored, never the text; other passwords go to the
-    secrets file.  ``restart``: a change takes effect at the next start.  ``hidden`` keys have an editor of their own.
+    secrets file.  ``fits`` says of a string whether it may be the value, ``wanted`` what it must be.  ``restart``: a
+    change takes effect at the next start.  ``hidden`` keys have an editor of their own.
     """
 
     key: str
@@ -32,6 +36,8 @@ class Definition:
     maximum: float | None = None
     hashed: bool = False
     restart: bool = False
+    fits: Callable[[str], bool] | None = None
+    wanted: str = ""
 
     @property
     def secret(self) -> bool:
@@ -120,6 +126,8 @@ CORE: tuple[Definition, ...] = (
         TIME_ZONE, "string", "", "Your time zone, like Europe/Berlin, in which a night is a night; empty means the"
         " machine's.",
         "Time zone", _AGENT,
+        fits=lambda name: not name.strip() or zone_named(name.strip()) is not None,
+        wanted="must be the name of a time zone, like Europe/Berlin, or empty",
     ),
     Definition(
         STAGE_TIMEOUT, "duration", 10, "Seconds one plugin's handler of a stage may take.",

@@ -85,6 +85,8 @@ def _text(definition: Definition, value: object, place: str) -> object:
         _refuse(definition, place, "must be plain text without NUL or broken characters")
     if definition.type == "string" and ("\n" in value or "\r" in value):
         _refuse(definition, place, "must be a single line")
+    if definition.fits is not None and not definition.fits(value):
+        _refuse(definition, place, definition.wanted)
     return value
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homed.config.definitions import CORE, TYPES, Definition
+from homed.config.definitions import CORE, TIME_ZONE, TYPES, Definition
 from homed.config.values import check, from_text, whole
 from homed.errors import ConfigError
 
@@ -131,3 +131,12 @@ def test_every_core_default_is_valid_and_described(definition: Definition) -> No
     assert definition.name
     assert definition.category
     assert definition.description.endswith(".")
+
+
+def test_a_time_zone_that_is_none_is_refused_when_it_is_set() -> None:
+    zone = next(one for one in CORE if one.key == TIME_ZONE)
+    for name in ("", " ", "Europe/Berlin", "UTC"):
+        assert check(zone, name) == name
+    for wrong in ("Berlin", "Mars/Olympus", "../../etc/passwd"):
+        with pytest.raises(ConfigError, match=r"core\.agent\.time_zone must be the name of a time zone"):
+            check(zone, wrong, place="homed.toml line 3")
