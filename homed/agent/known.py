@@ -13,7 +13,7 @@ from homed.agent import notes
 from homed.memory import evidence, graph, stable
 from homed.memory.stable import Record
 from homed.memory.tokens import estimate_tokens
-from homed.retrieval import met
+from homed.retrieval import met, saying
 from homed.retrieval.asking import Question
 from homed.retrieval.rank import Ranker
 from homed.store.rows import Tx, dumps
@@ -44,6 +44,9 @@ EARLIER_TOKENS = 40
 
 LEAST = 12
 """Tokens below which a fact is not worth telling cut."""
+
+LOOKED = 8
+"""Summaries that are looked at for each that is told: the same may have been asked often."""
 
 _SAME_TURN = (
     "SELECT v.record FROM evidence v JOIN events e ON e.id = v.event"
@@ -107,10 +110,12 @@ def by_ids(tx: Tx, scope: str, ids: Iterable[str]) -> dict[str, Fact]:
 
 
 def _summaries(tx: Tx, ranker: Ranker, about: About, told: Sequence[str]) -> list[Fact]:
-    """Those of turns that none of the facts that are told comes from."""
-    most = SUMMARIES + len(told)
+    """Those of turns that none of the facts that are told comes from.  What only asked the same counts half."""
+    most = LOOKED * SUMMARIES + len(told)
     hits = ranker.records(tx, scope=about.scope, query=about.question, limit=most, records=("summary",), now=about.now)
     near = {hit.id: hit.score for hit in hits if hit.score >= about.gate}
+    asks = {one.id: saying.asking(one.text) for one in _records(tx, about.scope, near)}
+    near = {id_: score * (1 - asks.get(id_, 0.0) / 2) for id_, score in near.items()}
     same = {id_ for (id_,) in tx.all(_SAME_TURN, (dumps(sorted(near)), dumps(list(told))))}
     found = [one for one in _records(tx, about.scope, near.keys() - same) if one.reach == "user"]
     found.sort(key=lambda one: -near[one.id])
@@ -187,8 +192,9 @@ def _said(fact: Fact) -> str:
 
 
 def _asked(fact: Fact) -> str:
-    """What the person said, of a turn: the first line of its summary."""
-    return " ".join(notes.neutral(fact.record.text.partition("\n")[0]).split())
+    """What the person said, of a turn: the first line of its summary.  Of a question it is the answer that counts."""
+    first = fact.record.text.partition("\n")[0]
+    return _said(fact) if saying.asking(first) else " ".join(notes.neutral(first).split())
 
 
 def _index(known: Known, told: int) -> str:

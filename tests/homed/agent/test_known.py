@@ -317,6 +317,16 @@ async def test_what_was_archived_without_a_fact_is_told_by_its_summary(tmp_path:
         assert "peanuts" not in snapshot(agent)
 
 
+async def test_who_asked_the_same_before_is_told_what_answers_it(tmp_path: Path) -> None:
+    async with running_agent(tmp_path) as agent:
+        await archived(agent, ALLERGIC, "Noted.")
+        for number in range(4):
+            await archived(agent, "What am I allergic to?", f"Let me see, number {number}?")
+        await agent.ask("What am I allergic to?")
+        first = snapshot(agent).partition("[summary · pointer] ")[2]
+        assert first.startswith(ALLERGIC)
+
+
 async def test_a_small_model_gets_of_a_summary_what_was_said(tmp_path: Path) -> None:
     async with running_agent(tmp_path, Setup(model=FakeModel(tools=False, context_window=2_048))) as agent:
         await archived(agent, ALLERGIC, "Noted, and " + "well understood " * 30)
