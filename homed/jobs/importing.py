@@ -28,7 +28,7 @@ from homed.jobs.staged import Looked, manifest_of, stage
 from homed.jobs.taking import drop_bare, drop_empty, settle, take
 from homed.memory.portable import BY_NAME, TABLES, Carried, select
 from homed.store import problems
-from homed.store.backup import copy_file
+from homed.store.backup import copy_file, plain
 from homed.store.rows import SqlValue, Storage, Tx, dumps
 from homed.store.staging import staging
 from homed.wire.durable import sync_folder, write_whole
@@ -185,6 +185,7 @@ class Importing:
             try:
                 given = await trio.to_thread.run_sync(_holo_file, source / name)
             except FileNotFoundError:
+                refused[f"{name} is no plain file"] += await trio.to_thread.run_sync(os.path.lexists, source / name)
                 continue
             except (ValueError, RecursionError):
                 refused[f"{name} is no JSON"] += 1
@@ -203,8 +204,7 @@ def _take_holo(given: Sequence[object], record: str, read: holo.Read, tx: Tx, *,
 
 
 def _holo_file(path: Path) -> list[object]:
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    with os.fdopen(fd, "rb") as file:
+    with os.fdopen(plain(path), "rb") as file:
         return holo.parse(file.read())
 
 

@@ -15,12 +15,14 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import trio
 
@@ -47,6 +49,12 @@ LINKED = 256
 """Attachments that are linked in one go, after which a cancellation is looked at."""
 
 _MAKING = ".making-"
+
+MOST_MANIFEST = 16 << 20
+LAST = 253_402_300_799
+"""Seconds: the year 9999."""
+
+_ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +121,21 @@ def look(path: Path) -> BackupInfo:
     """What a backup says it is.  Raises StorageError for what is none, or one that a later release made."""
     with problems.translated(path):
         try:
-            found = json.loads((path / MANIFEST).read_bytes())
+            found = _manifest(path)
             if found["format"] != FORMAT:
                 raise ValueError
             if found["version"] > VERSION or found["schema"] > migrations.latest():
-                raise _newer(path)
+                raise newer(path)
             counts = {str(key): int(value) for key, value in found["counts"].items()}
+            at, size, files = float(found["made_at"]), int(found["bytes"]), int(found["files"])
+            sane = all(0 <= count < 1 << 63 for count in (size, files, *counts.values()))
+            if not (0 <= at <= LAST and found["schema"] >= 1 and "events" in counts and sane):
+                raise ValueError
             return BackupInfo(
-                path, float(found["made_at"]), int(found["schema"]), int(found["bytes"]), counts, int(found["files"]),
-                [str(one) for one in found["missing"]],
-            )  # fmt: skip
-        except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError, AttributeError):
-            raise StorageError(
-                f"{path} is no backup of homed's.", hint="Give the folder that `homed backup` made.",
-                detail={"reason": "no_backup"},
-            ) from None  # fmt: skip
+                path, at, int(found["schema"]), size, counts, files, [str(one) for one in found["missing"]]
+            )
+        except (*_ABSENT, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            raise no_backup(path) from None
 
 
 def backups(folder: Path) -> list[BackupInfo]:
@@ -146,14 +154,18 @@ def check(info: BackupInfo) -> list[str]:
     """
     path, sound = info.path, []
     with problems.translated(path):
-        sums = (path / SUMS).read_bytes()
-        if hashlib.sha256(sums).hexdigest() != json.loads((path / MANIFEST).read_bytes())["sums"]:
-            raise _changed(path, SUMS)
-        for line in sums.decode().splitlines():
+        try:
+            sums = _read(path / SUMS)
+            if hashlib.sha256(sums).hexdigest() != _manifest(path).get("sums"):
+                raise ValueError
+            lines = sums.decode("ascii").splitlines()
+        except (*_ABSENT, ValueError):
+            raise changed(path, SUMS) from None
+        for line in lines:
             wanted, _, name = line.partition("  ")
             same = _INSIDE.fullmatch(name) is not None and _is(path / name, wanted)
             if name == DATABASE and not same:
-                raise _changed(path, name)
+                raise changed(path, name)
             if name != DATABASE and same:
                 sound.append(wanted)
     return sound
@@ -162,25 +174,50 @@ def check(info: BackupInfo) -> list[str]:
 def _is(file: Path, wanted: str) -> bool:
     try:
         return digest(file) == wanted
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
-            return False
-        raise
+    except _ABSENT:
+        return False
 
 
 _INSIDE = re.compile(rf"{re.escape(DATABASE)}|{MEDIA}/[0-9a-f]{{2}}/[0-9a-f]{{64}}")
 
 
 def digest(file: Path) -> str:
-    """The sha256 of a file, in hex.  No link is followed."""
+    """The sha256 of a file, in hex.  No link is followed; FileNotFoundError for what is no plain file."""
     sha = hashlib.sha256()
-    fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    fd = plain(file)
     try:
         while piece := os.read(fd, CHUNK):
             sha.update(piece)
     finally:
         os.close(fd)
     return sha.hexdigest()
+
+
+def plain(file: Path) -> int:
+    """Open a plain file for reading.  FileNotFoundError for a link, and for a pipe: one would wait on it for ever."""
+    try:
+        fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file)) from None
+        raise
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file))
+    return fd
+
+
+def _read(file: Path) -> bytes:
+    with os.fdopen(plain(file), "rb") as reading:
+        return reading.read()
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    with os.fdopen(plain(path / MANIFEST), "rb") as reading:
+        found = json.loads(reading.read(MOST_MANIFEST))
+    if not isinstance(found, dict):
+        raise ValueError
+    return found
 
 
 def free_name(folder: Path, at: float) -> Path:
@@ -316,14 +353,24 @@ def _thin_out(target: Path, keep: int) -> None:
         shutil.rmtree(old.path, ignore_errors=True)
 
 
-def _newer(path: Path) -> StorageError:
+def no_backup(path: Path) -> StorageError:
+    """It is something else."""
+    return StorageError(
+        f"{path} is no backup of homed's.", hint="Give the folder that `homed backup` made.",
+        detail={"reason": "no_backup"},
+    )  # fmt: skip
+
+
+def newer(path: Path) -> StorageError:
+    """A later release made it."""
     return StorageError(
         f"The backup {path} was made by a newer version of homed.", hint="Install that version, then restore it.",
         detail={"reason": "newer_schema"},
     )  # fmt: skip
 
 
-def _changed(path: Path, name: str) -> StorageError:
+def changed(path: Path, name: str) -> StorageError:
+    """A file of it is not what was made."""
     return StorageError(
         f"{name[:100]!r} in the backup {path} is not what it was when the backup was made.",
         hint="Nothing was changed here. Take another backup; this one is damaged.", detail={"reason": "changed"},

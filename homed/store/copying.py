@@ -107,6 +107,7 @@ def opened(path: Path) -> Iterator[apsw.Connection]:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             connection.pragma("secure_delete", "on")
+            connection.pragma("trusted_schema", "off")  # it may come from anywhere
             yield connection
         finally:
             connection.close()

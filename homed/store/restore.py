@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,19 @@ import apsw
 from homed.errors import StorageError
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.store import migrations, problems
-from homed.store.backup import DATABASE, MEDIA, BackupInfo, check, copy_file, free_name, look, place, sync_file
+from homed.store.backup import (
+    DATABASE,
+    MEDIA,
+    BackupInfo,
+    changed,
+    check,
+    copy_file,
+    free_name,
+    look,
+    newer,
+    place,
+    sync_file,
+)
 from homed.store.connection import APPLICATION_ID, open_damaged
 from homed.store.copying import opened
 from homed.store.repair import INVARIANTS, announce_swap, finish_swap, new_file
@@ -63,8 +75,9 @@ def restore(
         new = new_file(path)
         try:
             copy_file(source / DATABASE, new)
-            forgotten = _put_right(new, path, media, wall())
-            missing = _missing(new, sound)
+            with _of_the_backup(source):
+                forgotten = _put_right(new, path, media, wall())
+                missing = _missing(new, sound)
             sync_file(new)
             reach("restore.copied")
             aside = _keep_aside(path, media, wall())
@@ -83,6 +96,20 @@ def restore(
     return Restored(info, aside if any(aside.iterdir()) else None, missing, forgotten)
 
 
+@contextmanager
+def _of_the_backup(source: Path) -> Iterator[None]:
+    """What is wrong with the copy is wrong with the backup, and that is what a person knows the name of."""
+    try:
+        yield
+    except StorageError as error:
+        reason = error.detail.get("reason")
+        if reason == "newer_schema":
+            raise newer(source) from error
+        if reason in ("corrupt", "not_a_database", "foreign"):
+            raise changed(source, DATABASE) from error
+        raise
+
+
 def _put_right(new: Path, old: Path, media: Path, at: float) -> int:
     """What must not be as it was then: turns that were running, files that nothing names, and what was forgotten since
     must not come back.  Returns how much of that there is."""
@@ -91,6 +118,8 @@ def _put_right(new: Path, old: Path, media: Path, at: float) -> int:
             raise problems.foreign(new)
         db.pragma("journal_mode", "delete")
         migrations.migrate(db, new)
+        if _schema(db) != _ours():
+            raise problems.foreign(new)  # a trigger or a view is a program, and none of ours
         db.pragma("foreign_keys", "on")
         db.execute("BEGIN IMMEDIATE")
         forgotten = _carry_over(db, old)
@@ -99,10 +128,23 @@ def _put_right(new: Path, old: Path, media: Path, at: float) -> int:
         _mark_loose(db, media)
         db.execute("COMMIT")
         wrong = [str(row[0]) for row in db.execute("PRAGMA integrity_check(3)") if row[0] != "ok"]
+        wrong += ["a row that names what is not there"] if db.execute("PRAGMA foreign_key_check").fetchone() else []
         wrong += [what for what, sql in INVARIANTS.items() if db.execute(f"SELECT EXISTS ({sql})").get]
         if wrong:
             raise problems.corrupt(new, wrong[0])
     return forgotten
+
+
+def _schema(db: apsw.Connection) -> set[tuple[str, str, str]]:
+    """Every table, index, trigger and view, as it was made; SQLite's own statistics aside."""
+    rows = db.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+    return {(str(type_), str(name), str(sql)) for type_, name, sql in rows}
+
+
+def _ours() -> set[tuple[str, str, str]]:
+    with closing(apsw.Connection(":memory:")) as db:
+        migrations.migrate(db, Path(":memory:"))
+        return _schema(db)
 
 
 def _carry_over(db: apsw.Connection, old: Path) -> int:
@@ -120,8 +162,12 @@ def _carry_over(db: apsw.Connection, old: Path) -> int:
         db.execute("INSERT INTO memory_key (one, key) VALUES (1, ?1) ON CONFLICT (one) DO UPDATE SET key = ?1", (key,))
     db.executemany("INSERT OR IGNORE INTO tombstones (scope, hash, at) VALUES (?, ?, ?)", stones)
     count = 0
-    for row in rows:
-        db.execute("INSERT OR IGNORE INTO forgets (id, kind, target, wide, upto, at) VALUES (?, ?, ?, ?, ?, ?)", row)
+    last = db.execute("SELECT coalesce(max(seq), 0) FROM events").get  # numbers above it are given again
+    for *row, upto, at in rows:
+        db.execute(
+            "INSERT OR IGNORE INTO forgets (id, kind, target, wide, upto, at) VALUES (?, ?, ?, ?, ?, ?)",
+            (*row, min(upto, last), at),
+        )
         count += db.changes()
     return count
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,10 +15,12 @@ from pathlib import Path
 import trio
 
 from homed.failpoints import Failpoints, NoFailpoints
+from homed.jobs import bytesearch
 from homed.jobs.forget import ForgetPorts, Forgetting, delete_quietly
-from homed.jobs.searching import InChild, Searcher
+from homed.jobs.searching import LEFT_OUT, Found, InChild, Searcher
 from homed.memory import blocks, events, evidence, facts, inputs, threads
 from homed.memory.evidence import Evidence, Pointer
+from homed.memory.needles import Needles
 from homed.memory.newfact import NewFact
 from homed.memory.records import Event, EventKind, InputState, NewEvent, NewInput, Outcome
 from homed.retrieval import index
@@ -117,6 +120,37 @@ async def _collect(store: Store, files: MediaFiles) -> None:
     while found := await store.read(lambda tx: blocks.loose(tx, 16)):
         await files.remove(found)
         await store.write(lambda tx, f=found: blocks.removed(tx, f))  # type: ignore[misc]
+
+
+def in_fork(folder: Path) -> Searcher:
+    """As ``InChild``, in a fork instead of a fresh interpreter: the same search, for those who search a hundred times.
+    A fork's files are its own, so that it lets go of no lock of ours."""
+
+    async def search(needles: Needles) -> Found:
+        return await trio.to_thread.run_sync(_search_in_fork, folder, needles)
+
+    return search
+
+
+def _search_in_fork(folder: Path, needles: Needles) -> Found:
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # later Pythons warn of threads; the child uses none
+        child = os.fork()
+    if child == 0:
+        try:
+            with os.fdopen(writing, "w") as out:
+                out.write(json.dumps(bytesearch.search(folder, needles.forms(), LEFT_OUT)))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading) as come:
+        said = come.read()
+    assert os.waitpid(child, 0)[1] == 0
+    answer = json.loads(said)
+    places = [(name, number, offset) for name, number, offset in answer["finds"]]
+    return Found(answer["files"], answer["bytes"], places, answer["unread"], answer["cut"])
 
 
 def standing(folder: Path, *texts: str) -> dict[str, list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -273,6 +274,17 @@ async def test_what_is_none_of_another_version_or_a_link_is_refused(tmp_path: Pa
         with pytest.raises(StorageError):
             await into(here, linked)
         assert not list((here.folder / "imports").iterdir())
+
+
+async def test_a_pipe_in_the_place_of_a_file_is_not_waited_on(tmp_path: Path, went_out: Path) -> None:
+    shutil.copytree(went_out, tmp_path / "out")
+    (tmp_path / "out" / "media" / HASH[:2] / HASH).unlink()
+    os.mkfifo(tmp_path / "out" / "media" / HASH[:2] / HASH)
+    (tmp_path / "holo").mkdir()
+    os.mkfifo(tmp_path / "holo" / "l2.json")
+    async with world(tmp_path / "two") as here:
+        assert "its file is missing" in (await into(here, tmp_path / "out")).refused
+        assert (await into(here, tmp_path / "holo")).refused == {"l2.json is no plain file": 1}
 
 
 def edit_manifest(folder: Path, **change: Any) -> None:

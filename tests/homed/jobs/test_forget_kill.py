@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import numpy  # noqa: F401 - once, and not in each fork
 import pytest
 import trio
 
 from homed.failpoints import Failpoints
 from tests.kit.failpoints import KillAt
-from tests.kit.forgetting import World, standing, world
+from tests.kit.forgetting import World, in_fork, standing, world
 
 POINTS = (
     "forget.asked", "forget.removing", "forget.removed", "forget.wiped", "forget.searched", "store.before_commit",
@@ -49,12 +51,12 @@ async def _many(here: World) -> None:
 
 
 async def forget(folder: Path, kind: str, target: str, points: Failpoints | None = None) -> None:
-    async with world(folder, failpoints=points) as here:
+    async with world(folder, failpoints=points, searcher=in_fork(folder)) as here:
         await here.forgetting.forget(kind, target, wide=True)
 
 
 async def finish(folder: Path) -> None:
-    async with world(folder) as here:
+    async with world(folder, searcher=in_fork(folder)) as here:
         with trio.fail_after(30):
             while await here.value("SELECT count(*) FROM forgets WHERE done_at IS NULL"):
                 pass
@@ -79,10 +81,11 @@ def sound(path: Path) -> None:
 
 def test_wherever_it_is_killed_the_next_start_forgets_the_rest(tmp_path: Path, kill_rounds: int) -> None:
     chance, cut = random.Random(9), 0
-    rounds = max(8, kill_rounds // 6)
+    rounds, built = max(8, kill_rounds // 6), tmp_path / "built"
+    targets = trio.run(build, built)
     for number in range(rounds):
         folder = tmp_path / str(number)
-        targets = trio.run(build, folder)
+        shutil.copytree(built, folder)
         order = [kind for kind in KINDS if kind != "thread"]
         for kind in chance.sample(order, len(order)):
             with closing(sqlite3.connect(folder / "homed.db")) as db:

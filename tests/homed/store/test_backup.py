@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -236,6 +238,85 @@ async def test_what_is_no_backup_newer_or_changed_is_refused_and_nothing_is_touc
             assert caught.value.detail["reason"] == reason, path
     assert (tmp_path / "homed.db").read_bytes() == before
     assert not (tmp_path / "replaced").exists()
+
+
+HOSTILE_MANIFESTS: tuple[tuple[str, object], ...] = (
+    ("made_at", float("nan")), ("made_at", 1e300), ("made_at", "soon"), ("bytes", 10**400), ("schema", -4),
+    ("counts", {}), ("counts", []), ("missing", 5), ("files", None),
+)  # fmt: skip
+
+
+async def test_a_list_that_nobody_can_read_is_no_backup_and_hides_no_other(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    made = await saved(tmp_path)
+    good = json.loads((made.path / "manifest.json").read_text())
+    other = tmp_path / "backups" / "homed-20300101-000000"
+    other.mkdir()
+    forms = [json.dumps({**good, key: value}) for key, value in HOSTILE_MANIFESTS]
+    for text in (*forms, "[" * 200_000, "[]", "5", '"x"', ""):
+        (other / "manifest.json").write_text(text)
+        with pytest.raises(StorageError, match="is no backup"):
+            look(other)
+        assert [info.path for info in backups(tmp_path / "backups")] == [made.path]
+    (other / "manifest.json").unlink()
+    os.mkfifo(other / "manifest.json")  # to open it would be to wait for ever
+    assert [info.path for info in backups(tmp_path / "backups")] == [made.path]
+
+
+def evil(path: Path, *sql: str) -> None:
+    with closing(sqlite3.connect(path / "homed.db")) as db:
+        for one in sql:
+            db.execute(one)
+        db.commit()
+
+
+def piped(path: Path, name: str) -> None:
+    (path / name).unlink()
+    os.mkfifo(path / name)
+
+
+BAD: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a trigger": (lambda p: evil(p, "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END"), "is not"),
+    "a view": (lambda p: evil(p, "DROP TABLE tombstones", "CREATE VIEW tombstones AS SELECT 1, 2, 3"),
+               "is not"),
+    "no table": (lambda p: evil(p, "DROP TABLE api_keys"), "is not"),
+    "a row of nobody": (lambda p: evil(p, "INSERT INTO blocks (id, hash, media_type, bytes, event, created_at) VALUES"
+                                          " ('b', 'x', 'i', 1, 'ev_none', 1.0)"), "is not"),
+    "another program": (lambda p: evil(p, "PRAGMA application_id = 5"), "is not"),
+    "a later release": (lambda p: evil(p, "PRAGMA user_version = 99"), "newer version"),
+    "a damaged page": (lambda p: os.truncate(p / "homed.db", 8192), "is not"),
+    "a pipe": (lambda p: piped(p, "homed.db"), "is not"),
+    "a list as a pipe": (lambda p: piped(p, "SHA256SUMS"), "is not"),
+}  # fmt: skip
+
+
+async def test_a_hostile_database_with_sums_that_fit_is_refused_and_nothing_is_touched(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    made = await saved(tmp_path)
+    before = (tmp_path / "homed.db").read_bytes()
+    for number, (case, (spoil, why)) in enumerate(BAD.items()):
+        bad = tmp_path / "backups" / f"homed-20300101-00000{number}"
+        shutil.copytree(made.path, bad)
+        spoil(bad)
+        _fit(bad)
+        with pytest.raises(StorageError, match=why) as caught:
+            await trio.to_thread.run_sync(restore, tmp_path / "homed.db", tmp_path / "media", bad)
+        assert str(bad) in caught.value.message, f"{case}: the person knows this name"
+        assert (tmp_path / "homed.db").read_bytes() == before, case
+        assert not (tmp_path / "homed.db.rebuilt").exists()
+
+
+def _fit(bad: Path) -> None:
+    """Sums that fit what stands there now."""
+    if not ((bad / "homed.db").is_file() and (bad / "SHA256SUMS").is_file()):
+        return
+    lines = (bad / "SHA256SUMS").read_text().splitlines()
+    whole = hashlib.sha256((bad / "homed.db").read_bytes()).hexdigest()
+    lines = [f"{whole}  homed.db" if line.endswith("  homed.db") else line for line in lines]
+    (bad / "SHA256SUMS").write_text("\n".join(lines) + "\n")
+    manifest = json.loads((bad / "manifest.json").read_text())
+    manifest["sums"] = hashlib.sha256((bad / "SHA256SUMS").read_bytes()).hexdigest()
+    (bad / "manifest.json").write_text(json.dumps(manifest))
 
 
 async def test_a_list_that_points_elsewhere_is_refused_and_a_lost_picture_is_told(tmp_path: Path) -> None:
