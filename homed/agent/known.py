@@ -99,7 +99,7 @@ def look(tx: Tx, ranker: Ranker, about: About) -> Known:
     held = [record for record in found.values() if record.reach == "user"]
     facts = [_fact(tx, one, scores.get(one.id, 0.0)) for one in held[:FACTS]]
     turns = _summaries(tx, ranker, about, [fact.record.id for fact in facts])
-    names = tuple(entity.name for entity in reached.entities if entity.id not in about.without)
+    names = tuple(entity.name for entity in reached.vouched if entity.id not in about.without)
     below = sum(hit.score < about.gate for hit in hits)
     return Known((*facts, *turns), names, len(held) + len(turns), below)
 
@@ -128,11 +128,11 @@ def _fact(tx: Tx, record: Record, score: float = 0.0) -> Fact:
     return Fact(record, "pointer" if record.record == "summary" and mark == "source" else mark, score)
 
 
-def write(known: Known, *, tokens: int) -> tuple[list[str], tuple[Fact, ...]]:
+def write(known: Known, *, peer: str, tokens: int) -> tuple[list[str], tuple[Fact, ...]]:
     """Lines for the prompt in no more than ``tokens``, and which facts they tell.  Nothing when nothing fits."""
     lines, told, left = [], [], min(TOKENS, tokens)
     for fact in known.facts:
-        text = line(fact, min(EACH, left))
+        text = line(fact, min(EACH, left), peer)
         if not text:
             break
         lines.append(text)
@@ -144,11 +144,12 @@ def write(known: Known, *, tokens: int) -> tuple[list[str], tuple[Fact, ...]]:
     return lines, tuple(told)
 
 
-def write_small(known: Known, *, tokens: int) -> tuple[list[str], tuple[Fact, ...]]:
+def write_small(known: Known, *, peer: str, tokens: int) -> tuple[list[str], tuple[Fact, ...]]:
     """The same for a small model: what is known, and no more; only what is about its question."""
     lines, told, left = [], [], min(SMALL_TOKENS, tokens)
     for fact in known.facts:
-        text = f"- {_asked(fact) if fact.record.record == 'summary' else _said(fact)}"
+        said, other = _asked(fact) if fact.record.record == "summary" else _said(fact), whose(fact.record, peer)
+        text = f"- Of {other}: {said}" if other else f"- {said}"
         if fact.score and (cost := estimate_tokens(text)) <= left:
             lines.append(text)
             told.append(fact)
@@ -156,11 +157,22 @@ def write_small(known: Known, *, tokens: int) -> tuple[list[str], tuple[Fact, ..
     return lines, tuple(told)
 
 
-def line(fact: Fact, tokens: int) -> str:
-    """One fact as it is told: what it is, where it comes from, its words and its id; '' when that does not fit."""
-    record = fact.record
+def whose(record: Record, peer: str) -> str:
+    """Of whom a record is, where that is another member of a group than ``peer``, who speaks now: '' for all others.
+
+    It says "the user" of whoever said it, and a group has many.
+    """
+    other = record.observed if record.scope.startswith("group:") and record.observed != peer else ""
+    return " ".join(notes.neutral(other).split())
+
+
+def line(fact: Fact, tokens: int, peer: str) -> str:
+    """One fact as it is told to a turn of ``peer``: what it is, whose, where it comes from, its words and its id; ''
+    when that does not fit."""
+    record, other = fact.record, whose(fact.record, peer)
     what = "summary" if record.record == "summary" else record.kind
-    marks = [what, *filter(None, [fact.mark]), *(["from outside, not checked"] if record.untrusted else [])]
+    outside = "from outside, not checked" if record.untrusted else ""
+    marks = filter(None, [what, other and f"of {other}", fact.mark, outside])
     head, tail = f"- [{' · '.join(marks)}] ", f" (id:{record.shown_id})"
     text, room = _said(fact), tokens - estimate_tokens(head + tail)
     if room < LEAST:

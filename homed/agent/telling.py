@@ -70,11 +70,11 @@ def _snapshot(texts: Texts, wanted: Wanted, found: Found, peer: str, without: Co
     events, left = [event for event, _ in found.hits], wanted.budget.memory - spent
     if wanted.small:
         left = min(notes.SMALL_TOKENS, left)
-        lines, facts = known.write_small(found.known, tokens=left)
+        lines, facts = known.write_small(found.known, peer=peer, tokens=left)
         left -= sum(map(estimate_tokens, lines))
         written, template = notes.write_small(events, peer=peer, tokens=left), texts.snapshot_small
     else:
-        lines, facts = known.write(_but(found.known, without), tokens=left // 3)
+        lines, facts = known.write(_but(found.known, without), peer=peer, tokens=left // 3)
         left -= sum(map(estimate_tokens, lines))
         written, template = notes.write(events, found.places, peer=peer, tokens=left), texts.snapshot
     if not (lines or written):
@@ -91,7 +91,7 @@ def _earlier(texts: Texts, found: Found, peer: str, left: int) -> Told:
     facts: list[Fact] = []
     spent = 0
     for turn in reversed(found.earlier):
-        lines, told = _in_short(found.facts.get(turn, ()), left - spent)
+        lines, told = _in_short(found.facts.get(turn, ()), left - spent, peer)
         events, limit = found.earlier[turn], notes.EARLIER_TOKENS
         tokens = min(limit * len(events), left - spent - sum(map(estimate_tokens, lines)))
         written = notes.write(events, found.places, peer=peer, tokens=tokens, each=limit)
@@ -103,11 +103,11 @@ def _earlier(texts: Texts, found: Found, peer: str, left: int) -> Told:
     return Told(earlier=made, again=tuple(again), again_facts=tuple(facts), tokens=spent)
 
 
-def _in_short(facts: Collection[Fact], left: int) -> tuple[list[str], list[Fact]]:
+def _in_short(facts: Collection[Fact], left: int, peer: str) -> tuple[list[str], list[Fact]]:
     lines: list[str] = []
     told: list[Fact] = []
     for fact in facts:
-        text = known.line(fact, min(known.EARLIER_TOKENS, left))
+        text = known.line(fact, min(known.EARLIER_TOKENS, left), peer)
         if text:
             lines.append(text)
             told.append(fact)

@@ -52,19 +52,24 @@ class Grounds:
         self._now = [event for event in mine if event.kind is EventKind.USER]
         self._said = [_Words(event) for event in (*mine, *earlier) if _of_a_person(event)]
         self._outside = [_Words(event) for event in (*mine, *earlier) if _of_strangers(event)]
+        self._group, self._peer = context.scope.startswith("group:"), context.peer
         self._tainted = context.tainted or bool(self._outside)
 
     def of(self, *words: str) -> Ground:
         """Behind a statement that is made of these (its subject and object); "I" and the like are anybody's."""
         wanted = frozenset(term for word in words if not entities.is_self(word) for term in _terms(word))
         least = _terms(words[-1]) if words else frozenset()
-        for one in self._said:
+        for one in self._of_speaker() if words and entities.is_self(words[0]) else self._said:
             if wanted <= one.terms or (least and least <= one.terms and self._somewhere(wanted, self._said)):
                 return Ground((one.place(words[-1], wanted),), said=True, untrusted=False)
         for one in self._outside:
             if least <= one.terms:
                 return Ground((*self._pointers(), Pointer(one.event.id)), said=False, untrusted=True)
         return Ground(self._pointers(), said=False, untrusted=self._tainted)
+
+    def _of_speaker(self) -> Sequence[_Words]:
+        """What whoever speaks said: in a group what others say of themselves is nothing of theirs."""
+        return [one for one in self._said if not self._group or one.event.peer == self._peer]
 
     def _pointers(self) -> tuple[Evidence, ...]:
         return tuple(Pointer(event.id) for event in self._now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from homed.agent import notes
 from homed.agent.ports import BuiltinTool, CallContext
 from homed.builtin.entries import entry, number, string
 from homed.builtin.ports import MemoryPorts
@@ -21,7 +22,12 @@ def memory_merge(ports: MemoryPorts) -> BuiltinTool:
         def write(tx: Tx) -> dict[str, object]:
             keep, other = _two(tx, context, str(args["keep"]), str(args["other"]))
             done = merges.merge(tx, context.scope, keep.id, other.id, at=ports.wall())
-            return {"kept": keep.name, "merged": other.name, "facts": done.facts, "known_twice": done.duplicates}
+            return {
+                "kept": notes.neutral(keep.name),
+                "merged": notes.neutral(other.name),
+                "facts": done.facts,
+                "known_twice": done.duplicates,
+            }
 
         return await ports.store.write(write)
 
@@ -40,7 +46,7 @@ def memory_block_merge(ports: MemoryPorts) -> BuiltinTool:
         def write(tx: Tx) -> dict[str, object]:
             one, two = _two(tx, context, str(args["first"]), str(args["second"]))
             merges.never(tx, context.scope, one.id, two.id, at=ports.wall(), rounds=rounds)
-            return {"apart": [one.name, two.name], "rounds": rounds}
+            return {"apart": [notes.neutral(one.name), notes.neutral(two.name)], "rounds": rounds}
 
         return await ports.store.write(write)
 

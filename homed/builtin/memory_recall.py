@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from homed.agent import notes
+from homed.agent import known, notes
 from homed.agent.asking import asked
 from homed.agent.ports import BuiltinTool, CallContext, FromOutside
 from homed.builtin.entries import entry, number, string
@@ -57,7 +57,7 @@ def memory_recall(ports: MemoryPorts) -> BuiltinTool:
         question = await asked(ports.ranker, query)
         found = await ports.store.read(lambda tx: _look(tx, ports, context, question, wanted))
         ports.explicit.saw(context.scope, context.turn, [entity.id for entity in found.near])
-        answer = _answer(found)
+        answer = _answer(found, context.peer)
         outside = any(record.untrusted for record, _, _ in found.records)
         return FromOutside(answer) if outside else answer
 
@@ -97,7 +97,7 @@ def _look(tx: Tx, ports: MemoryPorts, context: CallContext, question: Question, 
         found.sort(key=lambda record: -record.updated_at)
     told = [(record, scores.get(record.id, 0.0), evidence.mark(tx, record)) for record in found[: wanted.limit]]
     absent = ports.ranker.absent(tx, scope=context.scope, query=question.text)
-    return _Found(told, list(reached.entities[:RELATED]), absent)
+    return _Found(told, list(reached.vouched[:RELATED]), absent)
 
 
 def _records(tx: Tx, scope: str, ids: Collection[str]) -> list[Record]:
@@ -106,20 +106,22 @@ def _records(tx: Tx, scope: str, ids: Collection[str]) -> list[Record]:
     )
 
 
-def _answer(found: _Found) -> dict[str, object]:
+def _answer(found: _Found, peer: str) -> dict[str, object]:
     absent = {"absent": ABSENT.format(words=", ".join(map(notes.neutral, found.absent)))} if found.absent else {}
     if not found.records:
         return {"found": [], "note": NOT_FOUND, **absent}
     near = {"related": [f"{notes.neutral(one.name)} ({one.type})" for one in found.near]} if found.near else {}
-    return {"found": [shown(*one) for one in found.records], **near, **absent}
+    return {"found": [shown(*one, peer) for one in found.records], **near, **absent}
 
 
-def shown(record: Record, score: float, mark: str) -> dict[str, object]:
-    """A record as a tool shows it."""
+def shown(record: Record, score: float, mark: str, peer: str) -> dict[str, object]:
+    """A record as a tool shows it to a turn of ``peer``."""
+    other = known.whose(record, peer)
     title = {"title": notes.neutral(record.title)} if record.title else {}
     doubt = {"untrusted": True} if record.untrusted else {}
     return {
         "id": record.shown_id, "record": record.record, "kind": record.kind, **title,
+        **({"of": other} if other else {}),
         "text": notes.neutral(record.text), "evidence": mark or "none", "confidence": record.confidence_word,
         "at": datetime.fromtimestamp(record.updated_at).astimezone().strftime("%Y-%m-%d"),
         **({"score": round(score, 2)} if score else {}), **doubt,

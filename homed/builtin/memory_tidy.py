@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from homed.agent.ports import BuiltinTool, CallContext
+from homed.agent import notes
+from homed.agent.ports import BuiltinTool, CallContext, FromOutside
 from homed.builtin.entries import entry, number, string
 from homed.builtin.ports import MemoryPorts
 from homed.errors import InvalidInput, Unavailable
@@ -35,7 +36,8 @@ DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class _Filter:
-    """Which facts of a scope; all that is given must hold."""
+    """Which facts of a scope; all that is given must hold.  What every fact meets (blanks, a confidence below 1, no
+    days) is no filter."""
 
     entity: str = ""
     relation: str = ""
@@ -67,7 +69,7 @@ def memory_purge(ports: MemoryPorts) -> BuiltinTool:
             return found
 
         found = await ports.store.write(write)
-        return _gone("hidden", found)
+        return _answer(_gone("hidden", found), found)
 
     properties = {
         "mode": {"enum": ["soft", HARD]},
@@ -92,11 +94,16 @@ def memory_delete_entity(ports: MemoryPorts) -> BuiltinTool:
             return entity.name, found
 
         name, found = await ports.store.write(write)
-        return {"entity": name, **_gone("hidden", found)}
+        return _answer({"entity": notes.neutral(name), **_gone("hidden", found)}, found)
 
     properties = {"name": string()}
     declared = entry("memory_delete_entity", properties, ("name",), guest=False, tool_class=DANGEROUS)
     return BuiltinTool(declared, run)
+
+
+def _answer(told: dict[str, object], found: list[Record]) -> object:
+    """What went is named, and may be words of strangers."""
+    return FromOutside(told) if any(one.untrusted for one in found[:NAMED]) else told
 
 
 def hide(tx: Tx, scope: str, found: list[Record], *, at: float) -> None:
@@ -121,8 +128,10 @@ async def _forgotten(ports: MemoryPorts, scope: str, found: list[Record]) -> dic
 def _filter(args: Mapping[str, object]) -> _Filter:
     below, days = args.get("below"), args.get("older_than_days")
     return _Filter(
-        str(args.get("entity", "")), str(args.get("relation", "")), str(args.get("words", "")),
-        float(below) if isinstance(below, (int, float)) else None, days if isinstance(days, int) else None,
+        str(args.get("entity", "")).strip(), canonical(str(args.get("relation", ""))),
+        " ".join(folded(str(args.get("words", ""))).split()),
+        float(below) if isinstance(below, (int, float)) and below < 1 else None,
+        days if isinstance(days, int) and days else None,
     )  # fmt: skip
 
 
@@ -138,7 +147,7 @@ def _matching(tx: Tx, context: CallContext, wanted: _Filter, *, hidden: bool, at
         more += [entity.id, entity.id]
     if wanted.relation:
         where.append("relation = ?")
-        more.append(canonical(wanted.relation))
+        more.append(wanted.relation)
     if wanted.below is not None:
         where.append("confidence < ?")
         more.append(wanted.below)
@@ -146,7 +155,7 @@ def _matching(tx: Tx, context: CallContext, wanted: _Filter, *, hidden: bool, at
         where.append("updated_at < ?")
         more.append(at - wanted.days * DAY)
     found = stable.select(tx, f"{' AND '.join(where)} ORDER BY seq", [*params, *more])  # no scope has many thousands
-    words = folded(wanted.words).split()
+    words = wanted.words.split()
     found = [one for one in found if all(word in folded(one.text) for word in words)]
     if len(found) > MOST:
         raise InvalidInput(f"More than {MOST} facts match.", hint="Narrow it down.")
@@ -154,5 +163,5 @@ def _matching(tx: Tx, context: CallContext, wanted: _Filter, *, hidden: bool, at
 
 
 def _gone(how: str, found: list[Record]) -> dict[str, object]:
-    named = [f"{one.shown_id}: {one.text}" for one in found[:NAMED]] if how == "hidden" else []
+    named = [f"{one.shown_id}: {notes.neutral(one.text)}" for one in found[:NAMED]] if how == "hidden" else []
     return {how: len(found), **({"facts": named} if named else {})}

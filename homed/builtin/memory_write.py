@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from homed.agent import notes
 from homed.agent.ports import BuiltinTool, CallContext
 from homed.builtin.entries import entry, shape, string
 from homed.builtin.grounds import Grounds
@@ -131,10 +132,10 @@ def exactly(tx: Tx, context: CallContext, wanted: Triple) -> Record:
     relation, object_ = canonical(wanted.relation), normal(wanted.object)
     found = [one for one in about if one.relation == relation and normal(one.object) == object_]
     if not found:
-        near = [f"{one.relation}: {one.object}" for one in about if one.relation == relation] or [
-            f"{one.relation}: {one.object}" for one in about
-        ]
-        known = "; ".join(near[:5])
+        # an error says what it says as the kernel's own, so no words of strangers go along
+        sure = [one for one in about if not one.untrusted]
+        near = [one for one in sure if one.relation == relation] or sure
+        known = "; ".join(f"{one.relation}: {notes.neutral(one.object)}" for one in near[:5])
         raise NotFound(f"There is no such fact of {subject.name}.", hint=f"Known: {known}." if known else "")
     return found[0]
 
@@ -148,6 +149,7 @@ class _Wanted:
     kind: str = "fact"
     importance: int = 5
     replaces: str = ""
+    observed: str | None = None
 
 
 def _tagged(triple: Triple, scene: str) -> _Wanted:
@@ -155,8 +157,8 @@ def _tagged(triple: Triple, scene: str) -> _Wanted:
 
 
 def _like(known: Record, new: Triple) -> _Wanted:
-    """What takes the place of ``known`` keeps its pins."""
-    return _Wanted(new, known.tags, known.kind, known.importance, known.id)
+    """What takes the place of ``known`` keeps its pins, and is of whom that is."""
+    return _Wanted(new, known.tags, known.kind, known.importance, known.id, known.observed)
 
 
 def _put(tx: Tx, context: CallContext, grounds: Grounds, wanted: _Wanted, at: float) -> dict[str, object]:
@@ -167,12 +169,16 @@ def _put(tx: Tx, context: CallContext, grounds: Grounds, wanted: _Wanted, at: fl
     if not ground.said and (known := _known(tx, context, triple)):
         # told in notes and said again: an echo makes nothing surer (B1)
         return {"id": known.shown_id, "outcome": "same"}
-    most = ground.confidence
+    most, observed = ground.confidence, wanted.observed
+    if observed is None:
+        observed = entities.observed(tx, context.scope, triple.subject, context.peer)
     new = facts.NewFact(
         context.scope, triple.text, kind=wanted.kind, subject=triple.subject, subject_type=triple.subject_type,
         relation=triple.relation, object=triple.object, object_type=triple.object_type, tags=wanted.tags,
         importance=wanted.importance, confidence=most if triple.confidence is None else min(most, triple.confidence),
         untrusted=ground.untrusted, peer=context.peer, replaces=wanted.replaces,
+        exactly=bool(wanted.replaces),
+        observed=observed,
     )  # fmt: skip
     made = facts.put(tx, new, ground.evidence, at=at)
     return told(tx, made, untrusted=ground.untrusted)

@@ -33,7 +33,7 @@ def _query(ports: MemoryPorts) -> BuiltinTool:
         def read(tx: Tx) -> tuple[Person, dict[str, object], bool]:
             person = people.query(tx, context.scope, str(args["name"]), peer=context.peer)
             facts = [*person.traits, *(relation.fact for relation in person.relations)]
-            return person, _person(tx, person), any(fact.untrusted for fact in facts)
+            return person, _person(tx, person, context.peer), any(fact.untrusted for fact in facts)
 
         person, answer, outside = await ports.store.read(read)
         ports.explicit.saw(context.scope, context.turn, [person.entity.id])
@@ -46,10 +46,16 @@ def _list(ports: MemoryPorts) -> BuiltinTool:
     async def run(context: CallContext, args: Mapping[str, object]) -> object:
         limit = args.get("limit")
         most = limit if isinstance(limit, int) else LISTED
-        found = await ports.store.read(
-            lambda tx: people.list_(tx, context.scope, str(args.get("query", "")), limit=most)
-        )
-        return {"people": [{"name": notes.neutral(one.name), "mentions": one.mentions} for one in found]}
+
+        def read(tx: Tx) -> tuple[list[dict[str, object]], bool]:
+            found = people.list_(tx, context.scope, str(args.get("query", "")), limit=most)
+            listed: list[dict[str, object]] = [
+                {"name": notes.neutral(one.name), "mentions": one.mentions} for one in found
+            ]
+            return listed, bool(people.of_strangers(tx, [one.id for one in found]))
+
+        listed, outside = await ports.store.read(read)
+        return FromOutside({"people": listed}) if outside else {"people": listed}
 
     properties = {"query": string(), "limit": number(1, MOST_LISTED, f"{LISTED}.")}
     return BuiltinTool(entry("person_list", properties, (), guest=False), run)
@@ -117,11 +123,11 @@ def _done(tx: Tx, made: Put, ground: Ground) -> dict[str, object]:
     return told(tx, made, untrusted=ground.untrusted)
 
 
-def _person(tx: Tx, person: Person) -> dict[str, object]:
+def _person(tx: Tx, person: Person, peer: str) -> dict[str, object]:
     traits = [
         {"trait": fact.relation, "value": notes.neutral(fact.object), **_mark(tx, fact)}
         if fact.relation
-        else shown(fact, 0.0, evidence.mark(tx, fact))
+        else shown(fact, 0.0, evidence.mark(tx, fact), peer)
         for fact in person.traits
     ]
     relations = [

@@ -10,7 +10,7 @@ from typing import Protocol
 from homed.config.definitions import EXTRACT_MAX_TOKENS
 from homed.jobs.job import Run
 from homed.jobs.model import Background
-from homed.jobs.storing import Extracted, Found, Matter, Summary, told
+from homed.jobs.storing import Extracted, Found, Matter, Summary, told, whose
 from homed.jobs.transcript import Transcript
 from homed.memory import capsules
 from homed.memory.capsules import NewCapsule
@@ -121,16 +121,22 @@ def _matters(run: Run, script: Transcript, answer: Answer, near: Sequence[Record
     said = _ground(script).said
     pointers = tuple(Pointer(event) for event, _ in said)
     own = "\n".join(text for _, text in said)
+    peer, group = whose(script.pieces), script.pieces[0].scope.startswith("group:")
     made = []
     for whole in answer.capsules:
-        before = next((record.text for record in near if whole.id and whole.id in (record.id, record.shown_id)), "")
-        source = own if whole.kind == "profile" else script.text  # who somebody is, nobody else says
+        mine = whole.kind == "profile"  # who somebody is; anything else is the group's
+        if mine and group and not peer:
+            run.dropped("whose")  # several spoke, and it would name none of them
+            continue
+        named = (r for r in near if whole.id and whole.id in (r.id, r.shown_id) and (not mine or r.observed == peer))
+        before = next((record.text for record in named), "")
+        source = own if mine else script.text  # nobody else says it
         if borne_out(whole.text, f"{source}\n{before}") < contract.SUPPORT:
             run.dropped("unsupported")
             continue
         new = NewCapsule(
             script.pieces[0].scope, whole.kind, whole.title, whole.text, id=whole.id, importance=whole.importance,
-            untrusted=_tainted(script.pieces),
+            untrusted=_tainted(script.pieces), observed=peer if mine else "",
         )  # fmt: skip
         made.append(Matter(new, pointers))
     return tuple(made)

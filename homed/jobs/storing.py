@@ -173,6 +173,7 @@ def _summarise(tx: Tx, summary: Summary, at: float) -> str:
         {
             "scope": scope, "record": "summary", "kind": "turn", "title": summary.request[:80], "text": text,
             "key": dedupe.key(text), "tags": dumps(list(summary.tags)), "importance": summary.importance,
+            "observed": whose(summary.pieces),
             "untrusted": int(any(piece.tainted or piece.foreign for piece in summary.pieces)), "origin": "auto",
             "extractor": summary.extractor,
         },
@@ -181,6 +182,13 @@ def _summarise(tx: Tx, summary: Summary, at: float) -> str:
     evidence.add(tx, record, kept, at=at)
     stable.evict(tx, scope, "summary", at=at)
     return ""
+
+
+def whose(pieces: Sequence[Piece]) -> str:
+    """Of whom what these say of "the user" is, as ``NewFact.observed``: in a group the one who spoke; '' elsewhere, and
+    for several."""
+    peers = {piece.peer for piece in pieces} if pieces[0].scope.startswith("group:") else set()
+    return peers.pop() if len(peers) == 1 else ""
 
 
 def _spoken(kind: EventKind) -> bool:

@@ -99,6 +99,17 @@ def speaker(tx: Tx, scope: str, *, peer: str = "", at: float) -> Entity | None:
     return from_row(row) if row else _insert(tx, scope, SELF_NAME, "person", key, at)
 
 
+def observed(tx: Tx, scope: str, name: str, peer: str) -> str:
+    """Of whom a statement about ``name`` is, as ``NewFact.observed``: of ``peer``, where that is whom it means in a
+    group; elsewhere '', for a scope has one person there."""
+    if not scope.startswith("group:"):
+        return ""
+    if is_self(name):
+        return peer
+    meant, me = resolve(tx, scope, name), resolve(tx, scope, SELF_NAME, peer=peer)
+    return peer if meant is not None and me is not None and meant.id == me.id else ""
+
+
 def put(tx: Tx, scope: str, name: str, *, type: str = "", peer: str = "", at: float) -> Entity:
     """The entity that ``name`` means, made when there is none.
 

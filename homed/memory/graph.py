@@ -47,6 +47,12 @@ class Reached:
     facts: tuple[Record, ...] = ()
     blocks: tuple[BlockNode, ...] = ()
 
+    @property
+    def vouched(self) -> tuple[Entity, ...]:
+        """Those entities that something tells of which is not made of words of strangers: a name is words too."""
+        known = {end for fact in self.facts if not fact.untrusted for end in (fact.subject, fact.object_entity)}
+        return tuple(entity for entity in self.entities if entity.id in known)
+
 
 @dataclass(frozen=True, slots=True)
 class Index:

@@ -170,8 +170,8 @@ def _closer(relation: str, a: str, b: str) -> bool:
 
 def _rivals(known: Record, new: NewFact, subject: str | None, functional: Collection[str]) -> bool:
     """True when the two can not both hold at a time."""
-    if known.id == new.replaces:
-        return _may_replace(known, new, subject)
+    if known.id == new.replaces and _may_replace(known, new, subject):
+        return True
     if subject and known.subject == subject and known.relation and new.relation:
         if known.relation == new.relation:
             return new.relation in functional
@@ -185,9 +185,13 @@ def _may_replace(known: Record, new: NewFact, subject: str | None) -> bool:
     """Whether a claim that one corrects the other is to be believed: they speak of the same."""
     if known.subject and subject and known.subject != subject:
         return False
+    if not dedupe.compatible(known.kind, new.kind):
+        return False
+    if known.subject and subject and known.relation and new.relation:  # whatever words it is put in
+        return known.relation == new.relation or new.exactly
     if known.relation and new.relation and known.relation != new.relation:
         return False
-    return dedupe.similarity(known.text, new.text) >= _CORRECTED and dedupe.compatible(known.kind, new.kind)
+    return dedupe.similarity(known.text, new.text) >= _CORRECTED
 
 
 def _apart(tx: Tx, known: Record, new: NewFact, said: float) -> bool:

@@ -18,6 +18,7 @@ class NewFact:
     result, a web page): stored with a mark, never in the place of what a person said.  ``origin``: auto, manual (a
     person wrote it), import; ``extractor``: model, rules, fallback, manual.  ``replaces``: the id of the fact that it
     corrects, where somebody says so; heeded only if the two are of one subject and relation, or nearly the same words.
+    ``exactly``: that one was named by its whole triple, so that its relation may be what is put right.
     """
 
     scope: str
@@ -44,3 +45,4 @@ class NewFact:
     extractor: str = "model"
     peer: str = ""
     replaces: str = ""
+    exactly: bool = False

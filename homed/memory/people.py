@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from homed.errors import InvalidInput, NotFound
@@ -14,7 +14,7 @@ from homed.memory.newfact import NewFact
 from homed.memory.normal import normal
 from homed.memory.relations import INVERSE, SYMMETRIC, canonical
 from homed.memory.stable import Record
-from homed.store.rows import Tx
+from homed.store.rows import Tx, dumps
 
 MOST = 100
 """People, traits or relations of one answer."""
@@ -77,6 +77,17 @@ def list_(tx: Tx, scope: str, text: str = "", *, limit: int = MOST) -> list[Enti
         (scope, normal(text), normal(text), min(limit, MOST)),
     )
     return [entities.from_row(row) for row in rows]
+
+
+def of_strangers(tx: Tx, ids: Collection[str]) -> frozenset[str]:
+    """Those of these whom only words of strangers tell of, so that their names are such words too."""
+    rows = tx.all(
+        "SELECT e.value FROM json_each(?) e WHERE EXISTS (SELECT 1 FROM records WHERE subject = e.value"
+        " OR object_entity = e.value) AND NOT EXISTS (SELECT 1 FROM records WHERE (subject = e.value"
+        " OR object_entity = e.value) AND untrusted = 0)",
+        (dumps(sorted(ids)),),
+    )
+    return frozenset(str(entity) for (entity,) in rows)
 
 
 def set_trait(tx: Tx, by: By, name: str, trait: tuple[str, str], evidence: Sequence[Evidence] = ()) -> Put:
@@ -170,8 +181,10 @@ def _known(tx: Tx, scope: str, one: Entity, relation: str, two: Entity) -> tuple
 
 def _put(tx: Tx, by: By, entity: Entity, said: tuple[str, str, str, str], evidence: Sequence[Evidence]) -> Put:
     text, relation, value, type_ = said
+    observed = entities.observed(tx, by.scope, entity.id, by.peer)
     new = NewFact(
         scope=by.scope, text=text, subject=entity.id, relation=relation, object=value, object_type=type_,
         confidence=by.confidence, origin=by.origin, extractor=by.extractor, peer=by.peer, untrusted=by.untrusted,
+        observed=observed,
     )  # fmt: skip
     return facts.put(tx, new, evidence, at=by.at)

@@ -266,3 +266,28 @@ async def test_in_a_group_a_fact_is_about_whoever_said_it(tmp_path: Path) -> Non
         await on.cooled(Said(question=ASKED, answer=ANSWERED), scope="group:1", peer="chat:bob")
         await on.run(job(on, Model(answer())))
         assert await on.column("SELECT observed FROM records WHERE record = 'fact'") == ["chat:bob"]
+
+
+PROFILE = {"title": "Profile", "kind": "profile", "text": "Moved to Bern, never eats fish.", "importance": 8}
+
+
+async def test_in_a_group_a_profile_and_a_summary_are_of_whoever_spoke(tmp_path: Path) -> None:
+    async with bench(tmp_path) as on:
+        for peer in ("chat:bob", "chat:anna"):
+            await on.cooled(Said(question=ASKED, answer=ANSWERED), scope="group:1", peer=peer)
+        await on.run(job(on, Model(answer(l3=[PROFILE]))))
+        rows = await on.rows("SELECT record, observed FROM records WHERE record <> 'fact' ORDER BY record, observed")
+        whose = ("chat:anna", "chat:bob")
+        assert rows == [*(("capsule", one) for one in whose), *(("summary", one) for one in whose)]
+
+
+async def test_in_a_group_no_profile_is_made_of_several_people(tmp_path: Path) -> None:
+    async with bench(tmp_path) as on:
+        first, *_ = await on.cooled(*[Said(question="I moved to Bern, no fish.")] * 2, scope="group:1", peer="chat:bob")
+        # the second message was somebody else's
+        await on.store.write(
+            lambda tx: tx.execute("UPDATE inputs SET peer = 'chat:anna' WHERE turn <> ?", (first.turn,))
+        )
+        counts = await on.run(job(on, Model(answer(l2=[], l3=[PROFILE])), extract_min_turn=60))
+        assert counts.drops["whose"] == 1
+        assert await on.column("SELECT 1 FROM records WHERE record = 'capsule'") == []
