@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -58,10 +59,11 @@ class Asker:
         if embedder is None or not text.strip():
             await trio.lowlevel.checkpoint()
             return Question(text)
+        space = embedder.space
         vector = await self._vector(embedder, cleaned(text), min(within, LONGEST))
-        if vector is None:
+        if vector is None or not _of(vector, space) or embedder.space != space:
             return Question(text, late=(VECTOR,))
-        return Question(text, vector, embedder.space)
+        return Question(text, vector, space)
 
     async def _vector(self, embedder: Embedder, text: str, within: float) -> Vectors | None:
         if trio.current_time() < self._not_before:
@@ -80,3 +82,8 @@ class Asker:
             self._timeouts, self._not_before = 0, trio.current_time() + PAUSE
             log.warning("the embedder was too slow %d times; questions go without it for %.0f s", TIMEOUTS, PAUSE)
         return None
+
+
+def _of(vector: Vectors, space: Space) -> bool:
+    """Whether it points anywhere in this space: what is of another size, not a number or nothing is near to nothing."""
+    return vector.shape == (space.dims,) and math.isfinite(length := float(vector @ vector)) and length > 0

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 import pytest
 import trio
 import trio.testing
@@ -9,6 +13,9 @@ import trio.testing
 from homed.retrieval.asking import PAUSE, TIMEOUTS, VECTOR, Asker
 from homed.retrieval.embed.failed import EmbedFailed
 from homed.retrieval.embed.fake import FakeEmbedder
+
+if TYPE_CHECKING:
+    from homed.memory.ports import Vectors
 
 
 async def test_a_question_has_the_vector_of_its_cleaned_text(autojump_clock: trio.testing.MockClock) -> None:
@@ -64,3 +71,29 @@ async def test_cancelled_it_ends_at_once(autojump_clock: trio.testing.MockClock)
     with trio.move_on_after(0.1) as scope:
         await Asker(lambda: embedder).ask("x")
     assert scope.cancelled_caught
+
+
+@pytest.mark.parametrize("made", [[float("nan"), 1.0], [float("inf"), 1.0], [0.0, 0.0], [1.0, 1.0, 1.0]])
+async def test_what_points_nowhere_in_the_space_is_no_vector(
+    autojump_clock: trio.testing.MockClock, made: list[float]
+) -> None:
+    class Broken(FakeEmbedder):
+        async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
+            await trio.lowlevel.checkpoint()
+            return np.asarray([made], np.float32)
+
+    question = await Asker(lambda: Broken(dims=2)).ask("x")
+    assert (question.vector, question.space, question.late) == (None, None, (VECTOR,))
+
+
+async def test_a_vector_of_a_space_that_was_left_meanwhile_is_of_none(autojump_clock: trio.testing.MockClock) -> None:
+    """B11: never compared with those of another."""
+
+    class Moving(FakeEmbedder):
+        async def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
+            made = await super().embed(texts, query=query)
+            self.change("another")
+            return made
+
+    embedder = Moving()
+    assert (await Asker(lambda: embedder).ask("x")).late == (VECTOR,)
