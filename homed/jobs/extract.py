@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+import trio
+
 from homed.config.definitions import EXTRACT_MAX_TOKENS
 from homed.jobs.job import Run
 from homed.jobs.model import Background
@@ -67,7 +69,8 @@ class Extractor:
             return None
         for gate, count in answer.drops.items():
             run.dropped(gate, count)
-        kept, gates = contract.grounded(answer, script, _ground(script))
+        # in a thread: of pages of text all words are looked at
+        kept, gates = await trio.to_thread.run_sync(contract.grounded, answer, script, _ground(script))
         gates.pop("triple", None)  # such a statement is kept
         for gate, count in gates.items():
             run.dropped(gate, count)

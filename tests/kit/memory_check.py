@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import apsw
@@ -39,6 +40,12 @@ def indexed(db: apsw.Connection) -> dict[int, set[str]]:
     return found
 
 
+@cache
+def _words_of(said: str) -> frozenset[str]:
+    """The same few texts are looked at after every step."""
+    return frozenset(tokens(said))
+
+
 def _words(db: apsw.Connection, events: list[Event]) -> Iterator[str]:
     mark, backlog = rows(db, "SELECT mark, backlog FROM word_marks")[0]
     wanted: dict[int, set[str]] = {}
@@ -55,7 +62,7 @@ def _words(db: apsw.Connection, events: list[Event]) -> Iterator[str]:
     for seq, scope, kind, text, data in [*stored, *queued]:
         if kind != "note" and backlog < seq <= mark:
             said = index.document(kind, text, loads(data) or {})
-            wanted[seq] = {term(scope, word) for word in tokens(said)}
+            wanted[seq] = {term(scope, word) for word in _words_of(said)}
             scopes[scope] += 1
     found = indexed(db)
     for seq in sorted(found.keys() | wanted.keys()):
