@@ -86,7 +86,9 @@ async def _one(run: Run, ports: SeeingPorts, file: Occurrence) -> None:
     ports.failpoints.reach("see.looked")
     kept = bool(look.picture) and await ports.keeper.keep_small(file.hash, look.picture)
     ports.failpoints.reach("see.kept")
-    words = await trio.to_thread.run_sync(ports.redact, look.words[: media.WORDS]) if look.words.strip() else ""
+    # a PDF may map its signs to halves of characters, which no database stores
+    whole = look.words[: media.WORDS].encode("utf-8", "replace").decode()
+    words = await trio.to_thread.run_sync(ports.redact, whole) if whole.strip() else ""
     if await ports.store.write(lambda tx: _write(tx, file, words, picture=kept)):
         run.made()
     if look.broken:

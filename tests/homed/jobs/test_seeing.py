@@ -86,6 +86,14 @@ async def test_an_event_whose_words_come_waits_for_its_vector_again(at: Bench) -
     assert await at.rows("SELECT kind, item FROM vector_todo") == [("event", seq)]
 
 
+async def test_half_a_character_costs_no_other(at: Bench) -> None:
+    at.eyes.found[MENU] = Look(b"small", "dumplings \ud800 twelve")
+    seq = await at.say("", ("m.png", MENU))
+    run = await at.see()
+    assert (run.counts.errors, await at.states(), at.small()) == (0, ["done"], {hash_of(MENU)})
+    assert await found(at, "dumplings twelve") == [seq]
+
+
 async def test_a_broken_picture_has_failed_and_is_not_tried_again(at: Bench) -> None:
     at.eyes.found[CAT] = Look(broken=True)
     seq = await at.say("see", ("cat.png", CAT))
