@@ -269,7 +269,7 @@ class Forgetting:
         await self._with_sources(request, gone, await store.read(lambda tx: forget.records_of(tx, target)))
         if request.wide and names:
             await self._events(request, gone, await self._saying(scope, names))
-        await self._piece(request, gone, lambda tx: forget.remove_entity(tx, target))
+        await self._piece(request, gone, lambda tx: forget.remove_entity(tx, target, at=request.at))
         return names
 
     async def _with_sources(self, request: Request, gone: Gone, records: Sequence[str]) -> None:
@@ -304,7 +304,7 @@ class Forgetting:
         await self._records(request, gone, await store.read(lambda tx: forget_peer.records(tx, peer)))
         while sum((await self._piece(request, gone, lambda tx: _inputs(tx, peer, request.at))).counts.values()):
             pass
-        await self._piece(request, gone, lambda tx: forget_peer.remove_traces(tx, peer))
+        await self._piece(request, gone, lambda tx: forget_peer.remove_traces(tx, peer, at=request.at))
         return names
 
     async def _close(self, request: Request) -> None:

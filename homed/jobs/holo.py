@@ -174,7 +174,7 @@ def _new(tx: Tx, given: Mapping[str, object], record: str, read: Read, scope: st
     if not isinstance(importance, int) or not 1 <= importance <= 10 or not isinstance(tags, list):
         return read.refuse("importance or tags")
     text = str(given["text"]).strip()
-    if tombstones.buried(tx, scope, text) or tombstones.records(tx, scope, [str(given.get("id"))]):
+    if tombstones.buried(tx, scope, text) or tombstones.known_ids(tx, scope, "record", [str(given.get("id"))]):
         return read.refuse("forgotten")
     new = NewFact(
         scope=scope, text=text, kind=str(kind), title=str(given.get("title") or ""), importance=importance,

@@ -25,7 +25,7 @@ from homed.errors import HomedError, InvalidInput
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.jobs import holo
 from homed.jobs.staged import Looked, manifest_of, stage
-from homed.jobs.taking import drop_bare, drop_empty, settle, take
+from homed.jobs.taking import Source, drop_bare, drop_empty, settle, take
 from homed.memory.portable import BY_NAME, TABLES, Carried, select
 from homed.store import problems
 from homed.store.backup import copy_file, plain
@@ -151,11 +151,11 @@ class Importing:
         ports, counts, taken = self._ports, Counter[str](), Counter[str]()
         about = json.loads(await trio.to_thread.run_sync((path / READY).read_text))
         for table in TABLES:
-            step = partial(take, table=table, key=about["key"], empty=about["empty"], at=ports.wall())
+            come = Source(about["key"], about["empty"], ports.wall())
             async with aclosing(_pages(path, table)) as pages:
                 async for rows in pages:
                     grounds = await trio.to_thread.run_sync(_grounds, path, table, rows)
-                    piece = await ports.store.write(partial(step, rows=rows, grounds=grounds))
+                    piece = await ports.store.write(partial(take, source=come, table=table, rows=rows, grounds=grounds))
                     taken[table.name] += piece["taken"]
                     counts += piece
                     ports.failpoints.reach("import.taken")

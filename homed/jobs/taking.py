@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 
 from homed.memory import forget, forgets, stable, threads, tombstones
@@ -16,25 +17,38 @@ Grounds = Mapping[str, Sequence[str]]
 """Record → the events that it rests on where it comes from."""
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where rows come from.  ``key``: of the tombstones there; those of another place say nothing here.
+
+    ``empty``: nothing was here before, so places in time and layers stay; else what comes is older than what is here,
+    and so it is cold.  ``at``: now.
+    """
+
+    key: str
+    empty: bool
+    at: float
+
+
 def take(
-    tx: Tx, *, table: Carried, rows: Sequence[Sequence[SqlValue]], key: str, empty: bool, at: float, grounds: Grounds
+    tx: Tx, source: Source, *, table: Carried, rows: Sequence[Sequence[SqlValue]], grounds: Grounds
 ) -> Counter[str]:
     """Take these rows of a table in; how many were ``taken``, ``known``, ``forgotten``, ``revised``.
 
-    ``key``: of the tombstones of where it comes from; those of another place say nothing here.  ``empty``: nothing was
-    here before, so places in time and layers stay; else what comes is older than what is here, and so it is cold.
     ``grounds``: of the records that these rows are, or are of.
     """
     done: Counter[str] = Counter()
-    if table.name == "tombstones" and key != key_id(tx):
+    if table.name == "tombstones" and source.key != key_id(tx):
         return done
     peers = _forgotten_peers(tx)
     for row in rows:
         named = dict(zip(table.columns, row, strict=True))
-        if _forgotten(tx, table.name, named, peers) or _rested(tx, table.name, named, grounds):
+        if _of_somebody_gone(tx, named, peers) or _forgotten(tx, table.name, named, grounds):
             done["forgotten"] += 1
+            if table.name == "events":  # the conversation may be called by it
+                threads.unname(tx, str(named["thread"]), [str(named["text"])])
         else:
-            done[_take(tx, table, named, empty=empty, at=at)] += 1
+            done[_take(tx, table, named, empty=source.empty, at=source.at)] += 1
     if table.name == "events":
         index.catch_up(tx)
     return done
@@ -51,19 +65,24 @@ def _forgotten_peers(tx: Tx) -> frozenset[str]:
     return frozenset(str(target) for (target,) in rows)
 
 
-def _forgotten(tx: Tx, table: str, row: Named, peers: frozenset[str]) -> bool:
-    """Whether it was forgotten here: the row itself, who said it, or what it belongs to."""
-    if peers and table in ("threads", "events"):
-        whose = {str(row.get("peer", "")), str(row["scope"]).partition(":")[2]} - {""}
-        if any(forgets.hashed(tx, peer) in peers for peer in whose):
-            return True
-    scope, id_ = str(row.get("scope")), str(row.get("id"))
-    if table == "events" and tombstones.events(tx, scope, [id_]):
-        threads.unname(tx, str(row["thread"]), [str(row["text"])])
+def _of_somebody_gone(tx: Tx, row: Named, peers: frozenset[str]) -> bool:
+    """Whether it names a peer who was forgotten here: as who said it, whose it is, or who is meant."""
+    if not peers:
+        return False
+    said = [str(row.get(column, "")) for column in ("peer", "observer", "observed")]
+    said += [str(row.get("scope", "")).partition(":")[2], str(row.get("key", "")).removeprefix("@")]
+    return any(forgets.hashed(tx, peer) in peers for peer in said if ":" in peer)
+
+
+def _forgotten(tx: Tx, table: str, row: Named, grounds: Grounds) -> bool:
+    """Whether the row itself was forgotten here, or what it is from."""
+    scope, id_ = str(row.get("scope")), [str(row.get("id"))]
+    if table == "records" and tombstones.buried(tx, scope, str(row["text"])):
         return True
-    if table == "records":
-        return tombstones.buried(tx, scope, str(row["text"])) or bool(tombstones.records(tx, scope, [id_]))
-    return False
+    what = {"events": "event", "records": "record", "entities": "entity"}.get(table)
+    if what is not None and tombstones.known_ids(tx, scope, what, id_):
+        return True
+    return _rested(tx, table, row, grounds)
 
 
 def _rested(tx: Tx, table: str, row: Named, grounds: Grounds) -> bool:

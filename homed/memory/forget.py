@@ -120,11 +120,14 @@ def remove_records(tx: Tx, ids: Collection[str], *, at: float, buried: bool = Tr
     return gone
 
 
-def remove_entity(tx: Tx, entity: str) -> Gone:
-    """Remove a node whose facts are gone already (``records_of``)."""
+def remove_entity(tx: Tx, entity: str, *, at: float | None = None) -> Gone:
+    """Remove a node whose facts are gone already (``records_of``).  ``at``: now, if it is to come back from no export
+    (not where it went because nothing names it any more)."""
     gone = Gone()
     found = entities.get(tx, entity)
     if found is not None:
+        if at is not None:
+            tombstones.bury_ids(tx, found.scope, "entity", [entity], at=at)
         gone.scopes.add(found.scope)
         gone.note(found.name, *entities.names(tx, entity))
         _drop_merged(tx, entity, gone)
@@ -239,7 +242,7 @@ def _remove_records(tx: Tx, found: Sequence[Record], gone: Gone, at: float, *, b
             form = entities.form(tx, record.subject) if record.subject else ""
             triples = [(form, record.relation, record.object)] if form and record.relation else []
             tombstones.bury(tx, record.scope, texts=[record.text, *said], triples=triples, at=at)
-        tombstones.bury(tx, record.scope, records=[record.id], at=at)
+        tombstones.bury_ids(tx, record.scope, "record", [record.id], at=at)
     _let_capsules_go(tx, found, gone, at)
     named = {entity for record in found for entity in (record.subject, record.object_entity) if entity}
     tx.execute(f"DELETE FROM evidence WHERE record IN {_AMONG}", (dumps(ids),))

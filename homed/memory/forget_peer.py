@@ -85,13 +85,13 @@ def remove_inputs(tx: Tx, peer: str, *, until: float) -> Gone:
     return gone
 
 
-def remove_traces(tx: Tx, peer: str) -> Gone:
+def remove_traces(tx: Tx, peer: str, *, at: float) -> Gone:
     """Every other row that names them; the events, records and conversations are gone before."""
     gone = Gone()
     gone.note(*names(tx, peer))
     mine = "SELECT entity FROM entity_names WHERE key = ? UNION SELECT id FROM entities WHERE scope IN (?, ?)"
     for (entity,) in tx.all(mine, (f"@{peer}", *_scopes(peer))):
-        gone.add(forget.remove_entity(tx, entity))
+        gone.add(forget.remove_entity(tx, entity, at=at))
     for table, column in _ROWS:
         tx.execute(f"DELETE FROM {table} WHERE {column} = ?", (peer,))
         gone.counts[table] += tx.changes()

@@ -18,15 +18,23 @@ from homed.store.rows import Tx, dumps
 
 def bury(
     tx: Tx, scope: str, *, texts: Iterable[str] = (), triples: Iterable[tuple[str, str, str]] = (),
-    events: Iterable[str] = (), records: Iterable[str] = (), at: float,
+    events: Iterable[str] = (), at: float,
 ) -> None:  # fmt: skip
     """None of these is made again in this scope by itself: statements, triples (subject's name, relation, object), and
-    whatever would rest on these events alone; and these records do not come back from an export."""
+    whatever would rest on these events alone."""
     key = _key(tx)
     forms = [form for text in texts for form in _forms(text)]
     forms += [_triple(*triple) for triple in triples]
     forms += [f"event:{event}" for event in events]
-    forms += [f"record:{record}" for record in records]
+    _put(tx, key, scope, forms, at)
+
+
+def bury_ids(tx: Tx, scope: str, what: str, ids: Iterable[str], *, at: float) -> None:
+    """These (``record``, ``entity``) do not come back from an export, whatever they say or are called."""
+    _put(tx, _key(tx), scope, [f"{what}:{id_}" for id_ in ids], at)
+
+
+def _put(tx: Tx, key: bytes, scope: str, forms: Iterable[str], at: float) -> None:
     tx.many(
         "INSERT OR REPLACE INTO tombstones (scope, hash, at) VALUES (?, ?, ?)",
         [(scope, _hash(key, scope, form), at) for form in forms],
@@ -43,15 +51,11 @@ def buried(tx: Tx, scope: str, text: str, triple: tuple[str, str, str] | None = 
 
 def events(tx: Tx, scope: str, ids: Collection[str]) -> frozenset[str]:
     """Those of these events that nothing may rest on any more."""
-    return _among(tx, scope, "event", ids)
+    return known_ids(tx, scope, "event", ids)
 
 
-def records(tx: Tx, scope: str, ids: Collection[str]) -> frozenset[str]:
-    """Those of these records that were removed, whatever they said: it may have been said of what is gone."""
-    return _among(tx, scope, "record", ids)
-
-
-def _among(tx: Tx, scope: str, what: str, ids: Collection[str]) -> frozenset[str]:
+def known_ids(tx: Tx, scope: str, what: str, ids: Collection[str]) -> frozenset[str]:
+    """Those of these (``event``, or as ``bury_ids``) that were removed."""
     if not ids or not _any(tx, scope):
         return frozenset()
     by_form = {f"{what}:{id_}": id_ for id_ in ids}

@@ -182,6 +182,34 @@ async def test_what_rested_on_something_forgotten_does_not_come_back_with_its_wo
         assert await here.value("SELECT count(*) FROM revisions") == 0
 
 
+async def test_of_somebody_who_was_forgotten_nothing_comes_back(tmp_path: Path) -> None:
+    peer = "telegram:zoya_4711"
+    async with world(tmp_path / "one") as here:
+        said, _ = await here.say("It is Zoyenka here, hello you.", "Hi.", scope="group:telegram:7", peer=peer)
+        other, _ = await here.say("Somebody else is here too.", scope="group:telegram:7", peer="telegram:other")
+        own, _ = await here.say("In private I am called Zoyenka.", "So.", scope=f"guest:{peer}", peer=peer)
+        await here.learn("Whoever it is likes trains.", other, observer="telegram:other", observed=peer)
+        await here.learn("By hand of Zoyenka.", own, origin="manual", extractor="manual", subject="Zoyenka",
+                         subject_type="person", relation="likes", object="tea")  # fmt: skip
+
+        def more(tx: Tx) -> None:
+            tx.execute("UPDATE threads SET title = 'It is Zoyenka here, hello you.' WHERE id = ?", (said.thread,))
+            for number, scope in enumerate(("group:telegram:7", f"trusted:{peer}")):
+                tx.execute("INSERT INTO entities (id, scope, name, created_at, updated_at)"
+                           " VALUES (?, ?, 'Zoyenka', 1, 1)", (f"ent_{number}", scope))  # fmt: skip
+                tx.execute("INSERT INTO entity_names VALUES (?, ?, ?, ?)", (scope, f"@{peer}", peer, f"ent_{number}"))
+                tx.execute("INSERT INTO entity_names VALUES (?, 'zoyenka', 'Zoyenka', ?)", (scope, f"ent_{number}"))
+
+        await here.store.write(more)
+        await out(here, tmp_path / "out")
+        proof = await here.forgetting.forget("peer", peer)
+        assert proof.clean, proof
+        before = await content(here)
+        assert (await into(here, tmp_path / "out")).forgotten > 0
+        assert {**await content(here), "tombstones": []} == {**before, "tombstones": []}
+    assert standing(tmp_path / "one", "Zoyenka", "zoya_4711", "likes trains") == {}
+
+
 def put_aside(done: Imported) -> list[dict[str, Any]]:
     return [json.loads(line) for line in Path(done.aside).read_text().splitlines()]
 
