@@ -37,12 +37,16 @@ from homed.store.rows import Tx
 
 if TYPE_CHECKING:
     from homed.memory.ports import Dense
+    from homed.retrieval.vectors.refill import Refill
 
 BATCH = 200
 """Events of one transaction."""
 
 LOOK = 0.05
 """Seconds between two looks at whether all vectors are made."""
+
+PATIENCE = 150.0
+"""Seconds without another vector after which none is waited for: longer than a model takes to load."""
 
 LAYERS = ("context", "cold")
 
@@ -80,7 +84,10 @@ class Filled:
 class Trial:
     """A memory with the histories in it; ``answer`` may be called again and again."""
 
-    def __init__(self, store: Store, settings: Settings, embedder: CurrentEmbedder, dense: Dense) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, embedder: CurrentEmbedder, dense: Dense, refill: Refill
+    ) -> None:
+        self._refill = refill
         self._store = store
         self._settings = settings
         self._embedder = embedder
@@ -150,15 +157,22 @@ class Trial:
         return standing.used if standing.state == "ready" else ""
 
     async def _vectors(self, count: int, say: Say) -> int:
-        """Wait for all of them; how many there are."""
+        """Wait for all of them; how many there are.  Raises Unavailable when there come no more."""
         from homed.retrieval.vectors import todo
 
-        told = trio.current_time()
+        told = moved = trio.current_time()
+        before = -1
         while left := await self._store.read(todo.left):
-            await trio.sleep(LOOK)
-            if trio.current_time() - told >= 10:
-                told = trio.current_time()
+            now = trio.current_time()
+            if left != before:
+                before, moved = left, now
+            if now - moved >= PATIENCE:
+                why = self._refill.trouble or "the embedder makes none of them"
+                raise Unavailable(f"{left} of {count} events get no vector: {why.rstrip('.')}.")
+            if now - told >= 10:
+                told = now
                 say(f"{count - left} of {count} events have their vector")
+            await trio.sleep(LOOK)
         return int(await self._store.read(lambda tx: tx.value("SELECT count(*) FROM vectors")))
 
 
@@ -187,7 +201,7 @@ async def open_trial(embedder: str = "", fusion: str = "") -> AsyncIterator[Tria
         ):
             refill = Refill(RefillPorts(store, current, Bus(), _no_picture, lambda: None))
             nursery.start_soon(refill.run)
-            yield Trial(store, settings, current, Vectors())
+            yield Trial(store, settings, current, Vectors(), refill)
             nursery.cancel_scope.cancel()
 
 

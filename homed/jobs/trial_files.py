@@ -53,7 +53,7 @@ def queries(path: Path) -> list[Sought]:
 
 def gold(path: Path) -> dict[str, frozenset[str]]:
     """The evidence of each question: what answers are measured by, never what they are found by."""
-    return {_text(line, "id", where): frozenset(line.get("gold", ())) for where, line in _lines(path)}
+    return {_text(line, "id", where): _gold(line, where) for where, line in _lines(path)}
 
 
 def write_hits(path: Path, hits: Mapping[str, list[str]]) -> None:
@@ -73,7 +73,8 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         where = f"{path}, line {number}"
         try:
             line = json.loads(row)
-        except ValueError as error:
+            json.dumps(line, ensure_ascii=False).encode()  # half a character that JSON escapes is none
+        except (ValueError, RecursionError) as error:
             raise InvalidInput(f"{where} is no JSON: {error}.") from error
         if not isinstance(line, dict):
             raise InvalidInput(f"{where} is no JSON object.")
@@ -87,6 +88,13 @@ def _text(line: Mapping[str, Any], key: str, where: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{where} has no {key}.")
     return value
+
+
+def _gold(line: Mapping[str, Any], where: str) -> frozenset[str]:
+    ids = line.get("gold") or []
+    if not isinstance(ids, list) or not all(isinstance(one, str | int) for one in ids):
+        raise InvalidInput(f"{where} has a gold that is no list of ids.")
+    return frozenset(str(one) for one in ids)
 
 
 def _said(line: Mapping[str, Any], where: str) -> str:

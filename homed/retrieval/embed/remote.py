@@ -10,6 +10,7 @@ import json
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -47,9 +48,12 @@ PAUSE = 2.0
 LONGEST_PAUSE = 60.0
 """Of bulk: tries, and seconds between the first two unless the endpoint says otherwise; they double."""
 
-MOST_BYTES = 64 << 20
+ANSWER_EACH = 512 << 10
+"""Bytes of an answer for each text, and once more around them: 20 000 dimensions."""
+
 _LONGEST_WORDS = 200
 _ECHO = 12
+_LARGEST = 1e18
 _PROBE = "hello"
 _AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _KEY_HINT = "Check core.memory.embedding_api_key."
@@ -135,6 +139,10 @@ class RemoteEmbedder:
             raise _Again(f"{self._where} did not answer within {limit:g} s.") from None
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError, ValueError, TypeError):
             raise EmbedFailed(f"{self._where} is no address that can be asked.", hint=_HINT, lasting=True) from None
+        except RuntimeError:
+            if not self._http.is_closed:
+                raise
+            raise EmbedFailed("The embedder was changed or is being stopped.", hint="Ask again.") from None
         except httpx2.HTTPError as error:
             raise _Again(
                 f"{self._where} cannot be reached: {self._clean(str(error) or type(error).__name__)}."
@@ -161,10 +169,11 @@ class RemoteEmbedder:
             "POST", f"{endpoint.base_url}/embeddings", headers=headers, content=json.dumps(asked).encode(), timeout=None
         ) as response:
             body = bytearray()
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > MOST_BYTES:
-                    raise EmbedFailed(f"{self._where} gives an answer without end.", hint=_HINT, lasting=True)
+            async with aclosing(response.aiter_bytes()) as chunks:
+                async for chunk in chunks:
+                    body += chunk
+                    if len(body) > ANSWER_EACH * (1 + len(texts)):
+                        raise EmbedFailed(f"{self._where} gives an answer without end.", hint=_HINT, lasting=True)
         return response.status_code, response.headers, bytes(body)
 
     def _refused(self, status: int, headers: Mapping[str, str], said: str) -> NoReturn:
@@ -178,8 +187,8 @@ class RemoteEmbedder:
 
         try:
             rows = sorted(json.loads(body)["data"], key=lambda row: int(row["index"]))
-            made = np.array([row["embedding"] for row in rows], dtype=np.float32)
-        except (ValueError, KeyError, TypeError, RecursionError):
+            made = np.array([row["embedding"] for row in rows], dtype=np.float64)
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise EmbedFailed(f"{self._where} gives no embeddings.", hint=_HINT, lasting=True) from None
         if made.ndim != 2 or len(made) != expected or not made.shape[1]:
             raise EmbedFailed(f"{self._where} gives another number of embeddings than was asked for.", hint=_HINT)
@@ -188,11 +197,10 @@ class RemoteEmbedder:
                 f"{self._where} gives vectors of {made.shape[1]} dimensions now, not of {self._space.dims}.",
                 hint="Has its model been changed? Set core.memory.embedding_model anew.", lasting=True,
             )  # fmt: skip
-        if not np.isfinite(made).all():
+        if not (np.abs(made) < _LARGEST).all():  # also what is no number
             raise EmbedFailed(f"{self._where} gives vectors that hold no numbers.", hint=_HINT)
         lengths = np.linalg.norm(made, axis=1, keepdims=True)
-        made /= np.where(lengths > 0, lengths, 1)
-        return made
+        return np.asarray(made / np.where(lengths > 0, lengths, 1), np.float32)
 
     def _said(self, body: bytes, texts: Sequence[str]) -> str:
         """What it says of a refusal; nothing when it repeats what people wrote."""

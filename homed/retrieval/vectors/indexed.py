@@ -99,10 +99,12 @@ class Draft:
         self._file.close()
 
     def close(self) -> int:
-        """End the files and say how many vectors there are."""
+        """End the files and say how many vectors there are.  Unusable: none, all went before they were read."""
         with self._file:
             self._file.flush()
             os.fsync(self._file.fileno())
+        if not self.ids:
+            raise Unusable(self.folder.name)
         ids = np.concatenate(self.ids)
         both = np.concatenate([ids, *self._items]).astype("<i8")
         write(self.folder / "ids", both.tobytes())
@@ -201,7 +203,7 @@ def read_about(folder: Path) -> About:
     """What the folder says of itself; Unusable when that is nothing, or not of this release."""
     try:
         about = About(**json.loads((folder / _ABOUT).read_bytes()))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise Unusable(folder.name) from error
     right = [isinstance(n, int) and n >= 0 for n in (about.dims, about.count, about.mark, about.width)]
     if about.format != FORMAT or not all(right) or not isinstance(about.sums, dict) or not about.dims:

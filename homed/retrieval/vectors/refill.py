@@ -45,6 +45,7 @@ TELL = 1.0
 PROBE = "hello"
 """A text that any embedder can make a vector of: if not, it is the embedder that fails, not the text."""
 
+_NAMED = 5
 _WAKING = frozenset({RAW_INPUT, AGENT_OUTPUT, TOOL_CALL, TURN, MEMORY})
 
 Clean = Callable[[str, Sequence[str]], Awaitable[Sequence[str]]]
@@ -137,9 +138,9 @@ class Refill:
 
     async def _with(self, embedder: Embedder) -> None:
         """Work with this one until it is cancelled, however often something fails."""
-        pause = FIRST_PAUSE
+        pause, again_at = FIRST_PAUSE, 0.0
         while True:
-            filling = _Filling(self._ports, embedder)
+            filling = _Filling(self._ports, embedder, again_at)
             try:
                 await filling.enter()
                 while True:
@@ -152,6 +153,7 @@ class Refill:
                     with trio.move_on_after(LOOK):
                         await self._wake.wait()
             except HomedError as error:
+                again_at = filling.again_at
                 if filling.kept:
                     pause = FIRST_PAUSE
                 _log.warning("no vectors are made for %.0f s: %s", pause, error.message)
@@ -163,13 +165,14 @@ class Refill:
 class _Filling:
     """Fills one space with one embedder, until something fails that is not an item's own fault."""
 
-    def __init__(self, ports: RefillPorts, embedder: Embedder) -> None:
+    def __init__(self, ports: RefillPorts, embedder: Embedder, again_at: float) -> None:
         self._ports = ports
         self._store = ports.store
         self._embedder = embedder
         self._space = embedder.space
         self._number = 0
-        self._again_at = 0.0
+        self.again_at = again_at
+        """When those that failed are tried again."""
         self.kept = 0
 
     async def enter(self) -> None:
@@ -192,8 +195,8 @@ class _Filling:
         told = _Told(self._ports.bus, self._store, self.kept)
         while await self._some(again=False):
             await told.progress(self.kept)
-        if self._again_at <= trio.current_time():
-            self._again_at = trio.current_time() + LOOK
+        if self.again_at <= trio.current_time():
+            self.again_at = trio.current_time() + LOOK
             while await self._some(again=True):
                 pass
         await told.end(self.kept)
@@ -216,33 +219,51 @@ class _Filling:
     async def _fill(self, sources: Sequence[Source]) -> None:
         """Make and store the vectors of these.  Raises HomedError when it is the embedder that fails."""
         failing: list[Source] = []
+        down: HomedError | None = None
         try:
             made = await self._made(sources)
-        except HomedError as error:
-            if getattr(error, "lasting", False):
-                raise
-            self._units(await self._embedder.embed([PROBE]), 1)
-            made, failing = await self._one_by_one(sources)
+        except HomedError:
+            await self._probe()  # a refusal for good, too, may be of one text alone
+            made, failing, down = await self._one_by_one(sources)
         self._ports.failpoints.reach("refill.batch")
         count = await self._store.write(lambda tx: self._keep(tx, made, failing))
         self._ports.failpoints.reach("vectors.stored")
         self.kept += count
         self._ports.stored()
+        if down is not None:
+            self.again_at = trio.current_time() + LOOK
+            raise down
 
     def _keep(self, tx: Tx, made: Sequence[Made], failing: Sequence[Source]) -> int:
         todo.failed(tx, failing)
         return todo.keep(tx, self._space, self._number, made)
 
-    async def _one_by_one(self, sources: Sequence[Source]) -> tuple[list[Made], list[Source]]:
+    async def _probe(self) -> None:
+        """Raises HomedError where the embedder makes no vector of anything."""
+        self._units(await self._embedder.embed([PROBE]), 1)
+
+    async def _one_by_one(self, sources: Sequence[Source]) -> tuple[list[Made], list[Source], HomedError | None]:
+        """What was made, what failed, and why it stopped before the end: a text may take the embedder down with it, and
+        those behind it are not at fault."""
         made: list[Made] = []
         failing: list[Source] = []
+        down: HomedError | None = None
+        why = ""
         for source in sources:
             try:
                 made += await self._made([source])
             except HomedError as error:
-                _log.warning("no vector of %s %d: %s", source.kind, source.item, error.message)
                 failing.append(source)
-        return made, failing
+                why = error.message
+                try:
+                    await self._probe()
+                except HomedError as error:
+                    down = error
+                    break
+        if failing:
+            named = ", ".join(f"{one.kind} {one.item}" for one in failing[:_NAMED])
+            _log.warning("no vector of %d items (%s): %s", len(failing), named, why)
+        return made, failing, down
 
     async def _made(self, sources: Sequence[Source]) -> list[Made]:
         texts = await self._texts(sources)

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+import trio
+from trio.testing import MockClock
 
 from homed.__main__ import main
-from homed.errors import InvalidInput
-from homed.jobs import trial_files
+from homed.errors import InvalidInput, Unavailable
+from homed.jobs import trial, trial_files
 
 TALK = {
     "ada": [
@@ -103,6 +105,8 @@ def test_the_fusion_can_be_chosen(tmp_path: Path) -> None:
     [
         ("[1]", "no JSON object"),
         ("{", "no JSON"),
+        ("[" * 100_000, "no JSON"),
+        (r'{"id": "a", "history": "h", "session": "1", "text": "\ud800", "time": "2024-01-01T00:00:00"}', "no JSON"),
         ('{"id": "a", "history": "h", "session": "1", "text": "x", "time": "noon"}', "no time like"),
         ('{"id": "a", "history": "h", "text": "x", "time": "2024-01-01T00:00:00"}', "no session"),
     ],
@@ -121,3 +125,30 @@ def test_a_number_is_an_id_too_and_a_text_may_hold_any_border_of_lines(tmp_path:
     (said,) = trial_files.events(file)
     assert (said.id, said.history, said.session, said.text) == ("7", "1", "2", "a\u2028b\x85c")
     assert said.at == 1_704_060_000.0
+
+
+@pytest.mark.parametrize(("gold", "right"), [("null", set()), ('["e1", 2]', {"e1", "2"})])
+def test_the_gold_of_a_question_is_its_ids(tmp_path: Path, gold: str, right: set[str]) -> None:
+    (file := tmp_path / "queries.jsonl").write_text(f'{{"id": "q", "gold": {gold}}}', "utf-8")
+    assert trial_files.gold(file) == {"q": right}
+
+
+def test_a_gold_that_is_no_list_measures_nothing(tmp_path: Path) -> None:
+    (file := tmp_path / "queries.jsonl").write_text('{"id": "q", "gold": "e1"}', "utf-8")
+    with pytest.raises(InvalidInput, match=r"line 1 .*no list of ids"):
+        trial_files.gold(file)
+
+
+async def test_vectors_that_do_not_come_are_not_waited_for_for_ever(autojump_clock: MockClock) -> None:
+    class Waiting:
+        async def read(self, fn: object) -> int:
+            await trio.lowlevel.checkpoint()
+            return 7
+
+    class Down:
+        trouble = "It is down."
+
+    bench = trial.Trial(Waiting(), None, None, None, Down())  # type: ignore[arg-type]
+    with trio.fail_after(10 * trial.PATIENCE):
+        with pytest.raises(Unavailable, match="7 of 9 events get no vector: It is down"):
+            await bench._vectors(9, lambda _: None)

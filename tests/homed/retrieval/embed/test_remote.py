@@ -255,3 +255,44 @@ async def test_one_that_is_not_there() -> None:
         with pytest.raises(EmbedFailed, match=re.escape("models.example (small-embed) cannot be reached")) as caught:
             await RemoteEmbedder(ENDPOINT, http).prepare()
     assert not caught.value.lasting
+
+
+@pytest.mark.parametrize(
+    ("index", "embedding", "words"),
+    [
+        ("0", f"[1{'0' * 400}, 1]", "no embeddings"),
+        ("Infinity", "[1, 1]", "no embeddings"),
+        ("0", "[1e300, 1]", "hold no numbers"),
+        ("0", "[1e400, 1]", "hold no numbers"),
+        ("0", "[3e38, 3e38]", "hold no numbers"),
+    ],
+)
+async def test_numbers_beyond_all_measure_are_a_failure_like_any_other(index: str, embedding: str, words: str) -> None:
+    answer = f'{{"data": [{{"index": {index}, "embedding": {embedding}}}]}}'.encode()
+    async with remote(Server(lambda _: httpx2.Response(200, content=answer))) as embedder:
+        with pytest.raises(EmbedFailed, match=words):
+            await embedder.prepare()
+
+
+async def test_one_whose_client_is_closed_fails_as_one_that_was_replaced() -> None:
+    async with remote(Server()) as embedder:
+        await embedder.prepare()
+    for query in (True, False):
+        with pytest.raises(EmbedFailed, match="changed or is being stopped"):
+            await embedder.embed(["hello"], query=query)
+
+
+async def test_an_answer_is_read_no_further_than_one_can_be_long() -> None:
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while True:
+            sent += 1 << 16
+            await trio.lowlevel.checkpoint()
+            yield b" " * (1 << 16)
+
+    async with remote(Server(lambda _: httpx2.Response(200, content=endless()))) as embedder:
+        with pytest.raises(EmbedFailed, match="without end"):
+            await embedder.prepare()
+    assert sent <= 2 << 20, "of one text: some thousand numbers"

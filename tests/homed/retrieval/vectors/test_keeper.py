@@ -334,3 +334,19 @@ async def test_vectors_without_order_are_looked_at_one_by_one(tmp_path: Path) ->
         assert house.keeper._bases[PART].about.width == 0
         assert sorted(path.name for path in house.index().iterdir()) == ["about.json", "ids", "vectors"]
         assert await agrees(house)
+
+
+async def test_rows_that_went_while_another_index_was_made_are_no_trouble(tmp_path: Path) -> None:
+    house: House
+
+    async def trees(folder: Path, dims: int, count: int) -> Mapping[str, object]:
+        await house.store.write(lambda tx: tx.execute("DELETE FROM vectors WHERE item > 10000"))
+        return await in_thread(folder, dims, count)
+
+    async with opened(tmp_path, trees=trees) as house:
+        await house.put(clustered(1, 600), scope="guest")
+        await house.put(clustered(2, 600), first=10001)
+        await house.keeper.look()
+        assert (house.files(), await house.nearest(QUERIES[0])) == (["1"], [])
+        await house.keeper.look()
+        assert house.files() == ["1"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 import trio
+from numpy.typing import NDArray
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from homed.events import MEMORY, PROGRESS
@@ -269,3 +272,55 @@ async def test_long_work_is_told_of_and_short_work_is_not(tmp_path: Path, autoju
         assert [d["what"] for d in data] == ["vectors"] * len(data)
         assert [(d["done"], d["total"]) for d in data][-1] == (100, 100)
         assert 2 <= len(data) <= 4
+
+
+class Refusing(FakeEmbedder):
+    """Says of some texts that it will never take them, as an endpoint with a filter does."""
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+        if any("forbidden" in text for text in texts):
+            raise EmbedFailed("The endpoint answered HTTP 400: no such words.", lasting=True)
+        return await super().embed(texts, query=query)
+
+
+async def test_a_text_that_is_refused_for_good_keeps_no_other_from_its_vector(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    async with opened(tmp_path, embedder=Refusing()) as house:
+        await house.say("one", "forbidden", "two")
+        with trio.fail_after(refill.LOOK):
+            await house.all_done()
+        assert (await house.have(), house.refill.trouble) == ([1, 3], "")
+
+
+class Fragile(FakeEmbedder):
+    """Ends with a text it cannot bear, as a child does; after that text alone it is not there for a while."""
+
+    back = 0.0
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+        if trio.current_time() < self.back:
+            raise EmbedFailed("The process has ended.")
+        if any("deadly" in text for text in texts):
+            self.back = trio.current_time() + (3.0 if len(texts) == 1 else 0.0)
+            raise EmbedFailed("The process has ended.")
+        return await super().embed(texts, query=query)
+
+
+async def test_texts_that_end_the_embedder_take_no_other_with_them(tmp_path: Path, autojump_clock: MockClock) -> None:
+    async with opened(tmp_path, embedder=Fragile()) as house:
+        await house.say(*[f"word{n}" for n in range(10)], "deadly", "deadly too")
+        async with house.running():
+            await house.refill.wait_done()
+            assert await house.have() == list(range(1, 11))
+            blamed = await house.store.read(lambda tx: tx.all("SELECT item, failures FROM vector_todo ORDER BY item"))
+            assert blamed == [(11, 1), (12, 1)]
+
+
+async def test_an_embedder_that_refuses_nearly_all_does_not_fill_the_log(
+    tmp_path: Path, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(tmp_path, embedder=Poisoned()) as house:
+        await house.say(*["poison"] * (3 * refill.BATCH))
+        await house.all_done()
+    assert len([r for r in caplog.records if r.levelno >= logging.WARNING]) <= 4, "one line a batch"

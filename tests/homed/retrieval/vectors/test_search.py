@@ -198,3 +198,14 @@ def test_many_threads_at_once_find_the_same(db: Rows) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e30])
+def test_a_row_of_no_direction_is_near_nothing_and_hides_nothing(db: Rows, wrong: float) -> None:
+    for item in range(1, 61):
+        db.put(item, NORTH if item == 2 else EAST)
+    bad = np.full(DIMS, wrong, "<f4").tobytes()
+    db.write(lambda tx: tx.execute("UPDATE vectors SET data = ? WHERE item > 3", (bad,)))
+    found = db.nearest(NORTH, limit=1)
+    assert found == [near(2, 1.0)]
+    assert max(abs(one.cosine) for one in db.nearest(NORTH, limit=60)) < 1.001
