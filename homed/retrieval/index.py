@@ -13,7 +13,7 @@ from homed.errors import StorageError
 from homed.memory import events
 from homed.memory.records import EventKind
 from homed.retrieval import record_words
-from homed.retrieval.terms import joined
+from homed.retrieval.terms import few, joined
 from homed.retrieval.words import Words
 from homed.store import wordtables
 from homed.store.rows import Row, Tx, dumps, loads
@@ -32,7 +32,7 @@ BROKEN = -1
 """In the place of the version: the index disagrees with itself, and nothing is put into it until it is made anew."""
 
 SLICE = 200_000
-"""Characters that one call of ``backfill`` looks at: some 100 ms of the writer."""
+"""Bytes of text that one call of ``backfill`` looks at: some 100 ms of the writer."""
 
 FEW = 32
 """Events whose words are overwritten one by one: some 2 ms each among 60 000."""
@@ -111,15 +111,17 @@ def backfill(tx: Tx, limit: int = 256) -> int:
 
 
 def _backfill(tx: Tx, limit: int) -> int:
-    rows = tx.all(
-        f"SELECT {_COLUMNS}, {_INDEXED} FROM events WHERE seq <= (SELECT backlog FROM word_marks)"
+    sizes = tx.all(
+        "SELECT octet_length(text) + octet_length(words) FROM events WHERE seq <= (SELECT backlog FROM word_marks)"
         " ORDER BY seq DESC LIMIT ?",
         (limit,),
     )
-    taken, room = 0, SLICE
-    while taken < len(rows) and room > 0:
-        room -= len(rows[taken][3])
-        taken += 1
+    taken = few([size for (size,) in sizes], SLICE)
+    rows = tx.all(
+        f"SELECT {_COLUMNS}, {_INDEXED} FROM events WHERE seq <= (SELECT backlog FROM word_marks)"
+        " ORDER BY seq DESC LIMIT ?",
+        (taken,),
+    )
     _add(tx, [row[:5] for row in rows[:taken] if row[5]])
     events.count_tokens(tx, [row[0] for row in rows[:taken]])
     tx.execute("UPDATE word_marks SET backlog = ?", (rows[taken - 1][0] - 1 if rows else 0,))
@@ -191,17 +193,16 @@ def _erase(tx: Tx) -> int:
     count = int(tx.value("SELECT count(*) FROM word_drops"))
     if not count:
         return 0
-    rows = tx.all("SELECT seq, scope, kind, text, data FROM word_drops ORDER BY seq LIMIT ?", (DROPS,))
-    many, words, room, taken = count > FEW, Words(), SLICE, 0
+    sizes = tx.all("SELECT octet_length(text) FROM word_drops ORDER BY seq LIMIT ?", (DROPS,))
+    taken = few([size for (size,) in sizes], SLICE)
+    rows = tx.all("SELECT seq, scope, kind, text, data FROM word_drops ORDER BY seq LIMIT ?", (taken,))
+    many, words = count > FEW, Words()
     if many:
         tx.execute("INSERT INTO word_index (word_index, rank) VALUES ('secure-delete', 0)")
     for seq, scope, kind, text, data in rows:
         terms = joined(words, scope, document(kind, text, loads(data) or {}))
         tx.execute("INSERT INTO word_index (word_index, rowid, terms) VALUES ('delete', ?, ?)", (seq, terms))
         tx.execute("UPDATE word_counts SET documents = documents - 1 WHERE scope = ?", (scope,))
-        room, taken = room - len(text), taken + 1
-        if room <= 0:
-            break
     tx.execute("DELETE FROM word_drops WHERE seq <= ?", (rows[taken - 1][0],))
     if many:
         tx.execute("INSERT INTO word_index (word_index, rank) VALUES ('secure-delete', 1)")

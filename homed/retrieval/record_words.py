@@ -6,12 +6,15 @@ transactions of those who changed something (``index.catch_up``) and, what one l
 
 from __future__ import annotations
 
-from homed.retrieval.terms import joined
+from homed.retrieval.terms import few, joined
 from homed.retrieval.words import Words
-from homed.store.rows import Row, Tx
+from homed.store.rows import Row, Tx, dumps
 
 MOST = 64
 """Records of one call: some 10 ms of new ones."""
+
+SLICE = 200_000
+"""Bytes of text of one call, if there is more than one record in it: some 20 ms."""
 
 TAKEN_OUT = 16
 """Of those so many whose earlier words are overwritten where they stand, at 2 ms each."""
@@ -19,9 +22,20 @@ TAKEN_OUT = 16
 
 def work_off(tx: Tx) -> int:
     """Bring the words of some changed records up to date, new ones first; how many, 0: none is left on the list."""
-    rows = tx.all("SELECT seq, scope, was FROM record_todo ORDER BY was <> '', seq LIMIT ?", (MOST,))
-    old = [row for row in rows if row[2]][:TAKEN_OUT]
-    done = [row for row in rows if not row[2]] + old
+    sizes = tx.all(
+        "SELECT t.seq, t.was <> '', octet_length(t.was) + coalesce(octet_length(r.text), 0) FROM record_todo t"
+        " LEFT JOIN records r ON r.seq = t.seq ORDER BY t.was <> '', t.seq LIMIT ?",
+        (MOST,),
+    )
+    chosen = [row for row in sizes if not row[1]] + [row for row in sizes if row[1]][:TAKEN_OUT]
+    chosen = chosen[: few([row[2] for row in chosen], SLICE)]
+    if not chosen:
+        return 0
+    done = tx.all(
+        "SELECT seq, scope, was FROM record_todo WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY was <> '', seq",
+        (dumps([row[0] for row in chosen]),),
+    )
+    old = [row for row in done if row[2]]
     words = Words()
     _take_out(tx, words, old)
     _put_in(tx, words, [row[0] for row in done])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 from homed.retrieval.words import Words
 
@@ -21,3 +22,15 @@ def joined(words: Words, scope: str, text: str) -> str:
     """A text as an index takes it: each of its terms once."""
     begin = prefix(scope)
     return " ".join(begin + word for word in dict.fromkeys(words.tokens(text)))
+
+
+def few(sizes: Sequence[int], room: int) -> int:
+    """How many of the first fill the room; one at least, if there is one.
+
+    Sizes are asked for before texts are: a page of long ones would be read whole for the first of them.
+    """
+    taken = 0
+    while taken < len(sizes) and room > 0:
+        room -= sizes[taken]
+        taken += 1
+    return taken
