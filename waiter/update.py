@@ -125,7 +125,18 @@ def _heard(state: State, notice: Data, words: Words) -> Step:
         return told(orders.switched(state, ""), words("deleted.elsewhere"))
     at, missing = follow.heard(state.follow, notice, state.line.peer)
     state = _counted(replace(state, follow=at), kind, data)
-    return _again(state) if missing else (state, ())
+    if missing:
+        return _again(state)
+    return _explain_late(state, text(notice, "turn")) if kind == "turn" and data.get("phase") == "end" else (state, ())
+
+
+def _explain_late(state: State, turn: str) -> Step:
+    """What was opened while the turn ran has nothing to tell until it is written down."""
+    key = f"r:{turn}"
+    item = follow.find(state.follow.items, key)
+    if isinstance(item, Recall) and not item.detail and key in state.opened:
+        return orders.ask(state, "explain", "memory.explain", {"turn": turn}, arg=key)
+    return state, ()
 
 
 def _counted(state: State, kind: str, data: Data) -> State:
@@ -284,7 +295,7 @@ def _status(state: State, result: Data, words: Words) -> Step:
 
 def _explained(state: State, tag: Tag, result: Data) -> State:
     item = follow.find(state.follow.items, tag.arg)
-    if not isinstance(item, Recall):
+    if not isinstance(item, Recall) or not mapping(result.get("events")):  # its turn runs still
         return state
     lines = answers.detail_lines(mapping(result.get("events")), [*item.shown, *item.cold, *item.facts])
     items = follow.put(state.follow.items, replace(item, detail="\n".join(lines)))

@@ -242,6 +242,22 @@ def test_what_is_folded_is_chosen_opened_and_explained() -> None:
     assert not play.state.opened
 
 
+def test_what_was_opened_while_its_turn_ran_is_asked_for_again_at_its_end() -> None:
+    play = talking()
+    data = {"shown": ["e1"], "cold": [], "kept": 1, "chars": 9}
+    play(Heard({"seq": 9, "type": "recall", "thread": "th", "turn": "tu1", "data": data}))
+    play(Pressed("open"), Replied(Tag("explain", "r:tu1"), {"events": {}}))  # nothing is written down yet
+    recall = find(play.state.follow.items, "r:tu1")
+    assert isinstance(recall, Recall)
+    assert not recall.detail
+    ended = {"input": "in1", "phase": "end", "state": "answered"}
+    play(Heard({"seq": 10, "type": "turn", "thread": "th", "turn": "tu1", "data": ended}))
+    assert play.calls("memory.explain") == [{"turn": "tu1"}, {"turn": "tu1"}]
+    play(Replied(Tag("explain", "r:tu1"), {"events": {"e1": {"title": "tea", "excerpt": "Green."}}}))
+    play(Heard({"seq": 11, "type": "turn", "thread": "th", "turn": "tu1", "data": ended}))
+    assert len(play.calls("memory.explain")) == 2
+
+
 def test_older_pages_are_asked_for_once() -> None:
     play = talking()
     play.state = replace(play.state, follow=replace(play.state.follow, more=True, oldest=7))
