@@ -153,7 +153,7 @@ async def with_vectors(folder: Path) -> tuple[float, float]:
         trio.open_nursery() as nursery,
     ):
         refill = Refill(RefillPorts(agent.store, current, Bus(), _no_picture, lambda: None))
-        nursery.start_soon(refill.run)
+        nursery.start_soon(refill.keep)
         while current.current is None:
             await current.wait_changed()
         await current.current.embed(["hello"], query=True)  # what answers questions loads with the first

@@ -221,7 +221,7 @@ class Forgetting:
         ports = self._ports
         for eraser in ports.erasers:
             while await ports.store.write(eraser):
-                await trio.lowlevel.checkpoint()
+                pass
         await ports.forget_vectors()
         await ports.store.write(partial(_crash_reports, texts=gone.texts[:200]))
         await ports.collect()

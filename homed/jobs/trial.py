@@ -200,12 +200,13 @@ async def open_trial(embedder: str = "", fusion: str = "") -> AsyncIterator[Tria
             trio.open_nursery() as nursery,
         ):
             refill = Refill(RefillPorts(store, current, Bus(), _no_picture, lambda: None))
-            nursery.start_soon(refill.run)
+            nursery.start_soon(refill.keep)
             yield Trial(store, settings, current, Vectors(), refill)
             nursery.cancel_scope.cancel()
 
 
 async def _no_picture(hash_: str) -> bytes:
+    await trio.lowlevel.checkpoint()
     raise Unavailable(f"There are no pictures here ({hash_}).")
 
 

@@ -133,7 +133,7 @@ class DenseIndex:
         assert self._parts is not None
         return self._parts
 
-    async def run(self, facilities: UpPort | None) -> None:
+    async def keep(self, facilities: UpPort | None) -> None:
         """Load everything beside the rest, then keep and fill until cancelled."""
         await self._ports.hold()
         # numpy takes 0.1 s, which the loop cannot do without
@@ -148,7 +148,7 @@ class DenseIndex:
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(parts.keeper.keep)
-                nursery.start_soon(parts.refill.run)
+                nursery.start_soon(parts.refill.keep)
         finally:
             self._ports.bus.remove(parts.refill)
 
@@ -176,6 +176,6 @@ async def open_dense(ports: DensePorts, facilities: UpPort | None = None) -> Asy
     """The vectors for the length of the block; no process of theirs is left then.  Returns at once."""
     dense = DenseIndex(ports)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(dense.run, facilities)
+        nursery.start_soon(dense.keep, facilities)
         yield dense
         nursery.cancel_scope.cancel()

@@ -84,7 +84,7 @@ async def one_round(folder: Path, failpoints: Failpoints, space: str, count: int
         ports = RefillPorts(store, Always(space), Bus(), no_picture, indexes.wake, failpoints=failpoints)
         filling = Refill(ports)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(filling.run)
+            nursery.start_soon(filling.keep)
             await indexes.open()
             for part in range(2):
                 await store.write(lambda tx, part=part: _say(tx, count, part))  # type: ignore[misc]

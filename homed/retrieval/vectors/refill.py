@@ -88,7 +88,7 @@ class RefillPorts:
 
 
 class Refill:
-    """Its ``run`` goes on for the life of the daemon.  Of the Trio thread."""
+    """Its ``keep`` goes on for the life of the daemon.  Of the Trio thread."""
 
     def __init__(self, ports: RefillPorts) -> None:
         self._ports = ports
@@ -114,7 +114,7 @@ class Refill:
         self.wake()
         await done.wait()
 
-    async def run(self) -> None:
+    async def keep(self) -> None:
         """Make what is to be made, whenever there is something, with whichever embedder there is.
 
         Nothing that fails here is an error: without its vector an item is found by its words.  Cancelled: what was not

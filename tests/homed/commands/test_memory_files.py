@@ -110,7 +110,8 @@ def test_what_a_person_reads() -> None:
     proof: dict[str, Any] = {
         "removed": {}, "searched": {"files": 3, "bytes": 10, "sentences": 2, "short": 1, "left_out": 1}, "scrubbed": 5,
         "log_lines": 1, "clean": False, "problem": "", "resumed": True, "unread": ["a"], "found": {"b\x1b": 2},
-        "said": [{"table": t, "count": 1, "ids": ["ev_1"]} for t in ("events", "inputs", "other")], "copies": [{"name": "backups/x", "at": 1e9}],
+        "said": [{"table": t, "count": 1, "ids": ["ev_1"]} for t in ("events", "inputs", "other")],
+        "copies": [{"name": "backups/x", "at": 1e9}],
     }  # fmt: skip
     lines = "\n".join(account(proof))
     for words in ("gone already", "too short", "overwritten", "b\\x1b (2 times)", "ev_1", "backups/x", "crash"):

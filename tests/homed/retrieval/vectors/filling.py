@@ -110,7 +110,7 @@ class Filled:
     async def running(self) -> AsyncIterator[None]:
         """The refill at work."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.refill.run)
+            nursery.start_soon(self.refill.keep)
             yield
             nursery.cancel_scope.cancel()
 
