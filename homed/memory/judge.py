@@ -143,11 +143,13 @@ def _is_same_again(tx: Tx, known: Record, new: NewFact, subject: str | None, eve
 def _other_period(tx: Tx, known: Record, new: NewFact, said: float) -> bool:
     """True when the two periods do not meet: they are two records, whatever they say.
 
-    What was said without an end went on when it was said, so a period that was over by then is another.
+    What was said without an end went on when it was said, so a period that was over by then is another.  Of one with an
+    end alone nobody knows when it began.
     """
+    begun = -math.inf if known.valid_from is None and known.valid_until is not None else begins(tx, known)
     since = new.valid_from if new.valid_from is not None else (said if new.valid_until is None else -math.inf)
     if new.valid_until is not None:
-        return new.valid_until <= begins(tx, known) or (known.valid_until is not None and known.valid_until <= since)
+        return new.valid_until <= begun or (known.valid_until is not None and known.valid_until <= since)
     return known.valid_until is not None and known.valid_until <= since
 
 

@@ -69,7 +69,7 @@ def relevance(mean: float) -> float:
 def scaled(sums: Mapping[int, float], highest: float) -> dict[int, float]:
     """The same in proportion, the highest of them ``highest``."""
     most = max(sums.values(), default=0.0)
-    return {seq: value * highest / most for seq, value in sums.items()} if most > 0 else dict(sums)
+    return {seq: value / most * highest for seq, value in sums.items()} if most > 0 else dict(sums)
 
 
 def descending(ranked: Sequence[int], scores: Mapping[int, float]) -> dict[int, float]:

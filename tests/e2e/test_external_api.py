@@ -55,7 +55,9 @@ def test_for_a_guest_of_its_own_it_reaches_that_guests_scope_and_no_other(home: 
     found = helper.call("memory.search", peer="helper:ann", query="cat Tom")["found"]
     assert {hit["peer"] for hit in found if hit["kind"] == "user"} == {"helper:ann"}
     for query in ("marzipan", "vault opens", SECRET_WORD):
-        assert helper.call("memory.search", peer="helper:ann", query=query)["found"] == []
+        found = helper.call("memory.search", peer="helper:ann", query=query)["found"]
+        # what is near by its vector may come, but nothing that is about it, and nothing of anybody else
+        assert all(one["channel"] == "helper" and one["score"] < 0.3 for one in found), found
     day = helper.call("textlog.read", peer="helper:ann", day=datetime.now().strftime("%Y-%m-%d"))
     assert [json.loads(line)["kind"] for line in day["lines"]] == ["user", "assistant"]
     assert "marzipan" not in json.dumps(day)
@@ -147,4 +149,6 @@ def test_garbage_is_refused_and_the_plugin_lives(helper: Probe, method: str, par
 
 def test_odd_words_find_nothing_and_break_nothing(helper: Probe) -> None:
     for query in ('"', "NEAR(a b)", "* AND", "owner:x", "\x00", "猫" * 500, "'; DROP TABLE events; --"):
-        assert helper.call("memory.search", peer="helper:ann", query=query)["found"] == []
+        found = helper.call("memory.search", peer="helper:ann", query=query)["found"]
+        # what is near by its vector may come, but nothing that is about it, and nothing of anybody else
+        assert all(one["channel"] == "helper" and one["score"] < 0.3 for one in found), found

@@ -127,6 +127,12 @@ def test_who_lives_there_again_has_two_periods(speech: Speech) -> None:
     assert (again.record, again.outcome) == (before.record, "same")
 
 
+def test_what_was_over_long_ago_is_the_same_however_often_it_is_said(speech: Speech) -> None:
+    first = speech.fact("The shop was open", valid_until=1_000_000.0)
+    again = speech.fact("The shop was open", valid_until=1_000_000.0)
+    assert (again.record, again.outcome) == (first.record, "same")
+
+
 def test_the_end_of_what_is_known_is_told_later(speech: Speech) -> None:
     event = speech.say("The shop is open")
     first = speech.fact("The shop is open", of=event)
