@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import trio
 
 from homed.clock import WallClock, system_wall_clock
+from homed.errors import StorageError
 from homed.events import Bus
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.memory.ports import Near
@@ -76,6 +77,7 @@ class DenseIndex:
         self._ports = ports
         self._parts: _Parts | None = None
         self._up = trio.Event()
+        self._needed = trio.Event()
 
     def nearest(
         self, tx: Tx, *, scope: str, vector: Matrix, space: str, kinds: Collection[str], limit: int
@@ -95,6 +97,7 @@ class DenseIndex:
 
     def wake(self) -> None:
         """Something was committed that has no vector yet, or vectors were deleted.  Never waits."""
+        self._needed.set()
         if self._parts is not None:
             self._parts.refill.wake()
             self._parts.keeper.wake()
@@ -129,21 +132,26 @@ class DenseIndex:
         return await (await self._ready()).keeper.forget_now(scope)
 
     async def _ready(self) -> _Parts:
+        self._needed.set()
         await self._up.wait()
         assert self._parts is not None
         return self._parts
 
     async def keep(self, facilities: UpPort | None) -> None:
-        """Load everything beside the rest, then keep and fill until cancelled."""
+        """Load everything beside the rest, once there is something to look for, then keep and fill until cancelled."""
         await self._ports.hold()
+        empty = not await self._anything()
+        if empty:  # it is searched without what takes 15 MB
+            self._say_up(facilities)
+            await self._needed.wait()
         # numpy takes 0.1 s, which the loop cannot do without
         await trio.to_thread.run_sync(importlib.import_module, "homed.retrieval.vectors.keeper")
         parts = _made(self._ports)
         await parts.keeper.take_over()  # until then a search would have to read every row
         self._parts = parts
         self._up.set()
-        if facilities is not None:
-            facilities.up(INDEX)
+        if not empty:
+            self._say_up(facilities)
         self._ports.bus.add(parts.refill)
         try:
             async with trio.open_nursery() as nursery:
@@ -151,6 +159,21 @@ class DenseIndex:
                 nursery.start_soon(parts.refill.keep)
         finally:
             self._ports.bus.remove(parts.refill)
+
+    @staticmethod
+    def _say_up(facilities: UpPort | None) -> None:
+        if facilities is not None:
+            facilities.up(INDEX)
+
+    async def _anything(self) -> bool:
+        """Whether there are vectors, or texts that wait for theirs."""
+        try:
+            found = await self._ports.store.read(
+                lambda tx: tx.value("SELECT EXISTS (SELECT 1 FROM vectors) OR EXISTS (SELECT 1 FROM vector_todo)")
+            )
+        except StorageError:
+            return True
+        return bool(found)
 
 
 def _made(ports: DensePorts) -> _Parts:
