@@ -19,6 +19,7 @@ from homed.providers.base import (
     ChatRequest,
     ContentDelta,
     Done,
+    Opaque,
     Part,
     Progress,
     Provider,
@@ -49,6 +50,7 @@ class Said:
     calls: tuple[ToolCall, ...] = ()
     usage: Usage = field(default_factory=Usage)
     reason: str = ""
+    opaque: Opaque | None = None
 
 
 class Gatherer:
@@ -60,6 +62,7 @@ class Gatherer:
         self._calls: dict[int, _Fragments] = {}
         self._usage = Usage()
         self._reason = ""
+        self._opaque: Opaque | None = None
 
     def take(self, part: Part) -> None:
         """One more part."""
@@ -73,6 +76,8 @@ class Gatherer:
                 call.id = call.id or id_
                 call.name = call.name or name
                 call.arguments.append(arguments)
+            case Opaque():
+                self._opaque = part
             case UsagePart(usage):
                 self._usage = usage
             case Done(reason):
@@ -89,7 +94,8 @@ class Gatherer:
             used.add(id_)
             raw = "".join(got.arguments)
             calls.append(ToolCall(id_, got.name, decode(raw), raw))
-        return Said("".join(self._text), "".join(self._reasoning), tuple(calls), self._usage, self._reason)
+        text, reasoning = "".join(self._text), "".join(self._reasoning)
+        return Said(text, reasoning, tuple(calls), self._usage, self._reason, self._opaque)
 
 
 def decode(raw: str) -> Mapping[str, object] | None:

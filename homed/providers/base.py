@@ -49,12 +49,25 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
+class Opaque:
+    """What a source wants back byte for byte with the message it came in: signed thinking, thought signatures.
+
+    ``wire`` names the family of adapters that made it; only that one reads it, the others leave it out.  ``data`` is
+    JSON text of that adapter's own making.  It is sent as it came or not at all; nothing edits it.
+    """
+
+    wire: str
+    data: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Assistant:
     """What the model said.  ``reasoning`` is kept for the sources that want it back after tool calls."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""
+    opaque: Opaque | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +172,7 @@ class Progress:
     total: int
 
 
-Part = ContentDelta | ReasoningDelta | CallDelta | UsagePart | Done | Retrying | Progress
+Part = ContentDelta | ReasoningDelta | CallDelta | Opaque | UsagePart | Done | Retrying | Progress
 
 
 LOCAL = "local"

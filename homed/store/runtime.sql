@@ -1,0 +1,2 @@
+-- The runtime: what a model call cost, turns that were interrupted, agents of agents, snapshots of settings, tracked
+-- folders.  Each room keeps its tables below its own heading.
