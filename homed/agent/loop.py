@@ -15,7 +15,7 @@ from homed.agent.context import Context
 from homed.agent.dispatch import Dispatch
 from homed.agent.guard import Guard
 from homed.agent.journal import Heard, Journal, title_of
-from homed.agent.model import Broken, Model, Said
+from homed.agent.model import Said
 from homed.agent.outputs import Outputs
 from homed.agent.ports import AgentPorts
 from homed.agent.prompt import load_texts
@@ -23,12 +23,13 @@ from homed.agent.recall import Recall
 from homed.agent.results import shown_arguments
 from homed.agent.scopes import Scopes
 from homed.agent.sinking import Sinking
-from homed.agent.stages import CHECKING_ANSWERS, Staged, Stages
+from homed.agent.stages import Staged, Stages
+from homed.agent.step import Step, StepPorts
 from homed.agent.turn import Ended, Ending, Turn, Unstored, usage_dict
 from homed.config.definitions import MAX_TOOL_TURNS
 from homed.errors import HomedError
 from homed.memory.records import DRAFT, EventKind, InputState, NewEvent
-from homed.providers.base import ErrorKind, Provider, ToolCall
+from homed.providers.base import ToolCall
 from homed.wire.stream import homed_error
 
 log = logging.getLogger(__name__)
@@ -47,13 +48,13 @@ class Loop:
         outputs = Outputs(ports, self._stages)
         catalogue = self.catalogue = Catalogue(ports, outputs)
         self.dispatch = Dispatch(ports, catalogue, self._stages, outputs, self._journal)
-        self._model = Model(ports, self._journal)
         self._texts = load_texts()
         self._scopes = Scopes()
         self._recall = Recall(ports, self._scopes)
         self._context = Context(ports, catalogue, self._texts, self._recall)
         self.sinking = Sinking(ports, self._scopes)
-        self._guard = Guard(ports, self._context, self.sinking)
+        guard = Guard(ports, self._context, self.sinking)
+        self._step = Step(StepPorts(ports, self._journal, self._stages, self._context, guard, failed_ending))
 
     @property
     def approvals(self) -> Approvals:
@@ -85,7 +86,7 @@ class Loop:
             if known is None:
                 log.exception("turn %s failed", turn.id)
                 known = HomedError("Something in homed itself went wrong.", hint="The log has the details.")
-            ending = self._failed(turn, known.message, known.hint)
+            ending = failed_ending(turn, known.message, known.hint)
         if not turn.heard:
             await self._hear_unchecked(turn)
         # a stop that came with the last step, or with a failure, still counts: nothing more may reach the person
@@ -95,14 +96,6 @@ class Loop:
         said = turn.live.text
         event = NewEvent(EventKind.ASSISTANT, said, {"partial": True, "final": True})
         return Ending(turn.outcome(InputState.STOPPED, said), (event,))
-
-    def _failed(self, turn: Turn, error: str, hint: str, partial: str = "") -> Ending:
-        kind = EventKind.ASSISTANT if partial else EventKind.NOTE
-        data = {"partial": True, "final": True} if partial else {"code": "no_answer"}
-        event = NewEvent(kind, partial or error, data)
-        if turn.draft is not None:
-            event = _instead(NOT_SENT)
-        return Ending(turn.outcome(InputState.FAILED, partial, error=error, hint=hint), (event,))
 
     async def _answer(self, turn: Turn) -> Ending:
         given = turn.input
@@ -150,7 +143,7 @@ class Loop:
         )
         if staged.closed:
             error = f"Not answered: {staged.closed}, which must prepare each answer, could not ({staged.why})."
-            raise Ended(self._failed(turn, error, staged.remedy))
+            raise Ended(failed_ending(turn, error, staged.remedy))
         self._jump(turn, staged)
         self._context.apply(turn, staged)
 
@@ -165,7 +158,7 @@ class Loop:
                 note = self._context.limit_note(limit)
                 await self._tell_limit(turn, limit)
             turn.step = sum(1 for e in turn.events if e.kind is EventKind.ASSISTANT)
-            said = await self._ask(turn, note)
+            said = await self._step.ask(turn, note)
             staged = await self._post_action(turn, said, last=bool(note))
             calls = [] if note else _calls(staged)
             await self._say(turn, staged, said, calls)
@@ -176,42 +169,6 @@ class Loop:
                 raise Ended(self._responded(turn, turn.jump))
             if not some_ran:
                 note = self._texts.all_denied
-
-    def _withhold(self, turn: Turn) -> None:
-        """Show nothing of the answer while it grows, if some plugin must check it first; say so once."""
-        checker = self._stages.checker(*CHECKING_ANSWERS)
-        if checker and not turn.withheld:
-            turn.withheld = True
-            data = {"code": "withheld", "message": f"The answer is shown when {checker} has checked it."}
-            self._journal.post(turn, notices.SYSTEM, data)
-
-    async def _ask(self, turn: Turn, note: str) -> Said:
-        last = bool(note)  # what is noted below after a failure asks for the call again, so tools stay on offer
-        while True:
-            self._withhold(turn)
-            provider = self._ports.sources.provider()
-            request = await self._guard.request(turn, provider, note, last=last)
-            self._journal.reach("turn.before_model")
-            try:
-                said = await self._model.ask(turn, provider, request)
-            except Broken as broken:
-                note = await self._recover(turn, provider, broken, note)
-                continue
-            self._journal.reach("turn.after_model")
-            return said
-
-    async def _recover(self, turn: Turn, provider: Provider, broken: Broken, note: str) -> str:
-        """The note to try again with; raises Ended when this failure is final, Overfull when no room can be made."""
-        error, said = broken.error, broken.said
-        if not (said.text or said.calls or error.partial):
-            if error.kind is ErrorKind.CONTEXT_FULL:
-                await self._guard.context_full(turn, provider, last=bool(note))
-                return note
-            if _unparsed(error.message) and not turn.counters.unparsed:
-                turn.counters.unparsed += 1
-                return self._context.unparsed_note(error.message)
-        partial = self._ports.redactor.redact(said.text) if not turn.withheld else ""
-        raise Ended(self._failed(turn, self._ports.redactor.redact(error.message), error.hint, partial))
 
     async def _post_action(self, turn: Turn, said: Said, *, last: bool) -> Staged:
         redact = self._ports.redactor
@@ -224,7 +181,7 @@ class Loop:
         staged = await self._stages.run(turn, "post_action", fields)
         if staged.closed:
             error = f"The answer was withheld: {staged.closed}, which must check it first, could not ({staged.why})."
-            raise Ended(self._failed(turn, error, staged.remedy))
+            raise Ended(failed_ending(turn, error, staged.remedy))
         self._jump(turn, staged)
         return staged
 
@@ -235,7 +192,7 @@ class Loop:
         text, reasoning = staged.text("llm_text"), "" if hidden else staged.text("reasoning")
         if not text.strip() and not calls:
             why = "its limit of tokens was reached" if said.reason == "length" else "no text and no tool call came"
-            raise Ended(self._failed(turn, f"The model gave no answer: {why}.", "Ask again, or choose another model."))
+            raise Ended(failed_ending(turn, f"The model gave no answer: {why}.", "Ask again, or choose another model."))
         shown = [
             {"id": c.id, "name": c.name, "arguments": redact.redact_json(c.arguments), "raw": _raw(c, redact.redact)}
             for c in calls
@@ -324,15 +281,19 @@ def _without_code(data: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in data.items() if key != "code"}
 
 
+def failed_ending(turn: Turn, error: str, hint: str, partial: str = "") -> Ending:
+    """The turn failed; what came of an answer stays, and an answer that was on its way out does not go."""
+    kind = EventKind.ASSISTANT if partial else EventKind.NOTE
+    data = {"partial": True, "final": True} if partial else {"code": "no_answer"}
+    event = NewEvent(kind, partial or error, data)
+    if turn.draft is not None:
+        event = _instead(NOT_SENT)
+    return Ending(turn.outcome(InputState.FAILED, partial, error=error, hint=hint), (event,))
+
+
 def _instead(text: str) -> NewEvent:
     """What stands in the place of an answer that did not go out."""
     return NewEvent(EventKind.ASSISTANT, text, {"final": True, "partial": False})
-
-
-def _unparsed(message: str) -> bool:
-    """A model server that could not read its own model's tool call (A15)."""
-    said = message.lower()
-    return "tool call" in said and "pars" in said
 
 
 def _call_fields(call: ToolCall) -> dict[str, object]:
