@@ -22,7 +22,7 @@ LOOKS_LIKE_A_KEY = re.compile(r"core\.(?:agent|llm|web|log|memory|usermodel|spen
 
 def modules() -> Iterator[tuple[Path, ast.Module]]:
     for path in sorted((ROOT / "homed").rglob("*.py")):
-        if path.name != "definitions.py":
+        if path.parent.name != "definitions":
             yield path, ast.parse(path.read_text("utf-8"))
 
 

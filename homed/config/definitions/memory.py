@@ -1,59 +1,9 @@
-"""Every setting of the kernel: its key, type, default and what it does.
-
-One table; the settings registry, ``homed.toml``, the environment, the page's form and ``docs/config.md`` all read it.
-"""
+"""Settings of memory: what is shown, how it is found, what becomes of it in the background."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from homed.config.definitions.shape import Definition
 
-from homed.config.zone import zone_named
-
-TYPES = ("string", "text", "int", "float", "bool", "duration", "password", "select", "list")
-"""``text`` is a string of several lines; ``duration`` is seconds, or "90s", "5m", "1h30m"; ``list`` is a JSON array."""
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """One setting.
-
-    ``minimum``/``maximum`` bound int, float and duration (seconds).  ``options`` belong to ``select``.  ``hashed`` is
-    for a password that is only ever checked: its scrypt hash is stored, never the text; other passwords go to the
-    secrets file.  ``fits`` says of a string whether it may be the value, ``wanted`` what it must be.  ``restart``: a
-    change takes effect at the next start.  ``hidden`` keys have an editor of their own.
-    """
-
-    key: str
-    type: str
-    default: object
-    description: str
-    name: str = ""
-    category: str = ""
-    hidden: bool = False
-    options: tuple[str, ...] = ()
-    minimum: float | None = None
-    maximum: float | None = None
-    hashed: bool = False
-    restart: bool = False
-    fits: Callable[[str], bool] | None = None
-    wanted: str = ""
-
-    @property
-    def secret(self) -> bool:
-        """True when the value must never be shown."""
-        return self.type == "password"
-
-
-MAX_TOOL_TURNS = "core.agent.max_tool_turns"
-PROTECTED_EVENTS = "core.agent.protected_events"
-MAX_CONTEXT_SIZE = "core.agent.max_context_size"
-TOOL_TIMEOUT = "core.agent.tool_timeout"
-RESULT_LIMIT = "core.agent.result_limit"
-APPROVAL_TIMEOUT = "core.agent.approval_timeout"
-PERSONA = "core.agent.persona"
-TIME_ZONE = "core.agent.time_zone"
-STAGE_TIMEOUT = "core.agent.stage_timeout"
 RECALL_PERCENT = "core.memory.recall_percent"
 RECALL_DEADLINE = "core.memory.recall_deadline"
 INJECT_MIN_SCORE = "core.memory.inject_min_score"
@@ -78,61 +28,10 @@ EXTRACT_MAX_TOKENS = "core.memory.extract_max_tokens"
 NIGHT_HOUR = "core.memory.night_hour"
 BACKUPS_KEPT = "core.memory.backups_kept"
 LEDGER_DAYS = "core.memory.ledger_days"
-LLM_SOURCES = "core.llm.sources"
-LLM_CURRENT = "core.llm.current"
-LLM_EMBEDDED = "core.llm.embedded"
-CONNECT_TIMEOUT = "core.llm.connect_timeout"
-FIRST_BYTE_TIMEOUT = "core.llm.first_byte_timeout"
-IDLE_TIMEOUT = "core.llm.idle_timeout"
-WEB_PASSWORD = "core.web.password"
-LOG_LEVEL = "core.log.level"
 
-_AGENT = "Conversation"
 _MEMORY = "Memory"
-_MODELS = "Models"
 
-CORE: tuple[Definition, ...] = (
-    Definition(
-        MAX_TOOL_TURNS, "int", 10, "Model calls in one turn before it must answer without tools.",
-        "Steps a turn", _AGENT, minimum=1, maximum=100,
-    ),
-    Definition(
-        PROTECTED_EVENTS, "int", 10, "Newest events of a conversation that go to the model whatever they are about;"
-        " fewer where a small model has no room.",
-        "Protected events", _AGENT, minimum=1, maximum=200,
-    ),
-    Definition(
-        MAX_CONTEXT_SIZE, "int", 30, "Most events, of all conversations, shown to the model in one turn; past twice as"
-        " many the least relevant leave the window for cold memory.",
-        "Events in view", _AGENT, minimum=2, maximum=1000,
-    ),
-    Definition(
-        TOOL_TIMEOUT, "duration", 60, "Seconds a tool may run when it declares no limit of its own.",
-        "Tool time limit", _AGENT, minimum=1, maximum=3600,
-    ),
-    Definition(
-        RESULT_LIMIT, "int", 32_000, "Bytes of a tool's result shown to the model; of longer ones, head and tail.",
-        "Result size", _AGENT, minimum=1000, maximum=1_000_000,
-    ),
-    Definition(
-        APPROVAL_TIMEOUT, "duration", 300, "Seconds a question for permission waits before it counts as no.",
-        "Approval time limit", _AGENT, minimum=5, maximum=86_400,
-    ),
-    Definition(
-        PERSONA, "text", "", "Who the assistant is and how it speaks; put before every conversation.",
-        "Persona", _AGENT,
-    ),
-    Definition(
-        TIME_ZONE, "string", "", "Your time zone, like Europe/Berlin, in which a night is a night; empty means the"
-        " machine's.",
-        "Time zone", _AGENT,
-        fits=lambda name: not name.strip() or zone_named(name.strip()) is not None,
-        wanted="must be the name of a time zone, like Europe/Berlin, or empty",
-    ),
-    Definition(
-        STAGE_TIMEOUT, "duration", 10, "Seconds one plugin's handler of a stage may take.",
-        "Stage time limit", _AGENT, minimum=1, maximum=120,
-    ),
+MEMORY: tuple[Definition, ...] = (
     Definition(
         RECALL_PERCENT, "int", 0, "Percent of a prompt's room that recalled memories may fill; 0 means a third.",
         "Room for memories", _MEMORY, minimum=0, maximum=90,
@@ -239,37 +138,5 @@ CORE: tuple[Definition, ...] = (
         LEDGER_DAYS, "int", 90, "Days for which it is kept what each turn was shown and why; of older ones `homed"
         " context explain` knows nothing more.",
         "Ledger kept", _MEMORY, minimum=1, maximum=3650,
-    ),
-    Definition(
-        LLM_SOURCES, "list", [], "The model sources, without their keys; edited with `homed models` or on the page.",
-        "Sources", _MODELS, hidden=True,
-    ),
-    Definition(
-        LLM_CURRENT, "string", "", "Name of the source in use; empty means the first one.",
-        "Current source", _MODELS, hidden=True,
-    ),
-    Definition(
-        LLM_EMBEDDED, "bool", True, "Offer the small built-in model; it answers while no other source is set up.",
-        "Built-in model", _MODELS,
-    ),
-    Definition(
-        CONNECT_TIMEOUT, "duration", 10, "Seconds a connection to a model source may take to open.",
-        "Connect limit", _MODELS, minimum=0.1, maximum=300,
-    ),
-    Definition(
-        FIRST_BYTE_TIMEOUT, "duration", 60, "Seconds a model source may take to begin its answer.",
-        "First byte limit", _MODELS, minimum=0.1, maximum=3600,
-    ),
-    Definition(
-        IDLE_TIMEOUT, "duration", 60, "Seconds an answer that has begun may pause.",
-        "Idle limit", _MODELS, minimum=0.1, maximum=3600,
-    ),
-    Definition(
-        WEB_PASSWORD, "password", "", "Password of the web page; a login link (`homed link`) works without one.",
-        "Web password", "Security", hidden=True, hashed=True,
-    ),
-    Definition(
-        LOG_LEVEL, "select", "info", "How much goes to the log.",
-        "Log level", "Logging", options=("debug", "info", "warning", "error"),
     ),
 )  # fmt: skip

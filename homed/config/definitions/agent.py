@@ -1,0 +1,62 @@
+"""Settings of conversations: the turn, its tools, its stages."""
+
+from __future__ import annotations
+
+from homed.config.definitions.shape import Definition
+from homed.config.zone import zone_named
+
+MAX_TOOL_TURNS = "core.agent.max_tool_turns"
+PROTECTED_EVENTS = "core.agent.protected_events"
+MAX_CONTEXT_SIZE = "core.agent.max_context_size"
+TOOL_TIMEOUT = "core.agent.tool_timeout"
+RESULT_LIMIT = "core.agent.result_limit"
+APPROVAL_TIMEOUT = "core.agent.approval_timeout"
+PERSONA = "core.agent.persona"
+TIME_ZONE = "core.agent.time_zone"
+STAGE_TIMEOUT = "core.agent.stage_timeout"
+
+_AGENT = "Conversation"
+
+AGENT: tuple[Definition, ...] = (
+    Definition(
+        MAX_TOOL_TURNS, "int", 10, "Model calls in one turn before it must answer without tools.",
+        "Steps a turn", _AGENT, minimum=1, maximum=100,
+    ),
+    Definition(
+        PROTECTED_EVENTS, "int", 10, "Newest events of a conversation that go to the model whatever they are about;"
+        " fewer where a small model has no room.",
+        "Protected events", _AGENT, minimum=1, maximum=200,
+    ),
+    Definition(
+        MAX_CONTEXT_SIZE, "int", 30, "Most events, of all conversations, shown to the model in one turn; past twice as"
+        " many the least relevant leave the window for cold memory.",
+        "Events in view", _AGENT, minimum=2, maximum=1000,
+    ),
+    Definition(
+        TOOL_TIMEOUT, "duration", 60, "Seconds a tool may run when it declares no limit of its own.",
+        "Tool time limit", _AGENT, minimum=1, maximum=3600,
+    ),
+    Definition(
+        RESULT_LIMIT, "int", 32_000, "Bytes of a tool's result shown to the model; of longer ones, head and tail.",
+        "Result size", _AGENT, minimum=1000, maximum=1_000_000,
+    ),
+    Definition(
+        APPROVAL_TIMEOUT, "duration", 300, "Seconds a question for permission waits before it counts as no.",
+        "Approval time limit", _AGENT, minimum=5, maximum=86_400,
+    ),
+    Definition(
+        PERSONA, "text", "", "Who the assistant is and how it speaks; put before every conversation.",
+        "Persona", _AGENT,
+    ),
+    Definition(
+        TIME_ZONE, "string", "", "Your time zone, like Europe/Berlin, in which a night is a night; empty means the"
+        " machine's.",
+        "Time zone", _AGENT,
+        fits=lambda name: not name.strip() or zone_named(name.strip()) is not None,
+        wanted="must be the name of a time zone, like Europe/Berlin, or empty",
+    ),
+    Definition(
+        STAGE_TIMEOUT, "duration", 10, "Seconds one plugin's handler of a stage may take.",
+        "Stage time limit", _AGENT, minimum=1, maximum=120,
+    ),
+)  # fmt: skip

@@ -1,0 +1,41 @@
+"""Settings of the model sources."""
+
+from __future__ import annotations
+
+from homed.config.definitions.shape import Definition
+
+LLM_SOURCES = "core.llm.sources"
+LLM_CURRENT = "core.llm.current"
+LLM_EMBEDDED = "core.llm.embedded"
+CONNECT_TIMEOUT = "core.llm.connect_timeout"
+FIRST_BYTE_TIMEOUT = "core.llm.first_byte_timeout"
+IDLE_TIMEOUT = "core.llm.idle_timeout"
+
+_MODELS = "Models"
+
+MODELS: tuple[Definition, ...] = (
+    Definition(
+        LLM_SOURCES, "list", [], "The model sources, without their keys; edited with `homed models` or on the page.",
+        "Sources", _MODELS, hidden=True,
+    ),
+    Definition(
+        LLM_CURRENT, "string", "", "Name of the source in use; empty means the first one.",
+        "Current source", _MODELS, hidden=True,
+    ),
+    Definition(
+        LLM_EMBEDDED, "bool", True, "Offer the small built-in model; it answers while no other source is set up.",
+        "Built-in model", _MODELS,
+    ),
+    Definition(
+        CONNECT_TIMEOUT, "duration", 10, "Seconds a connection to a model source may take to open.",
+        "Connect limit", _MODELS, minimum=0.1, maximum=300,
+    ),
+    Definition(
+        FIRST_BYTE_TIMEOUT, "duration", 60, "Seconds a model source may take to begin its answer.",
+        "First byte limit", _MODELS, minimum=0.1, maximum=3600,
+    ),
+    Definition(
+        IDLE_TIMEOUT, "duration", 60, "Seconds an answer that has begun may pause.",
+        "Idle limit", _MODELS, minimum=0.1, maximum=3600,
+    ),
+)  # fmt: skip
