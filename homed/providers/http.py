@@ -1,6 +1,6 @@
 """Asking a source over HTTP: limits, retries and cancellation, the same for every adapter.
 
-An adapter says what to send and how to read what comes (pure); this module moves the bytes.  Nothing but
+An adapter says what to send and how to read what comes; this module moves the bytes.  Nothing but
 ``ProviderError`` leaves it, and the key is in none of them.
 """
 
@@ -10,16 +10,17 @@ import contextlib
 import logging
 import random
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 import httpx2
 import trio
 
 from homed.clock import WallClock, system_wall_clock
 from homed.providers import failures, pairing
+from homed.providers.adapter import Adapter, Decoder
 from homed.providers.base import ChatRequest, ErrorKind, Part, ProviderError, Retrying, Source
 from homed.providers.retry import Failure, GiveUp, RetryPolicy, decide, parse_retry_after
 
@@ -42,28 +43,6 @@ class Limits:
     connect: float = 10.0
     first_byte: float = 60.0
     idle: float = 60.0
-
-
-class Decoder(Protocol):
-    """Reads one answer; see ``openai_answer.AnswerDecoder``."""
-
-    finished: bool
-
-    def feed(self, chunk: bytes) -> Iterator[Part]: ...
-
-    def end(self) -> Iterator[Part]: ...
-
-
-class Adapter(Protocol):
-    """What differs between APIs.  Pure."""
-
-    def url(self, source: Source) -> str: ...
-
-    def headers(self, source: Source, key: str) -> Mapping[str, str]: ...
-
-    def body(self, source: Source, request: ChatRequest) -> bytes: ...
-
-    def decoder(self) -> Decoder: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +175,7 @@ class _Exchange:
         self._limits = limits
         self._slots = slots
         self._holds_slot = False
-        self._decoder = adapter.decoder()
+        self._decoder: Decoder | None = None
         self._where = failures.Where.of(source)
         self._response: httpx2.Response | None = None
         self._chunks: AsyncIterator[bytes] | None = None
@@ -206,11 +185,11 @@ class _Exchange:
     @property
     def finished(self) -> bool:
         """True once the last part has been read."""
-        return self._decoder.finished
+        return self._decoder is not None and self._decoder.finished
 
     async def open(self, request: ChatRequest) -> None:
         """Take a slot, ask, and return when the answer begins well."""
-        outgoing = self._build(request)
+        outgoing = await self._build(request)
         await self._slots.acquire()
         self._holds_slot = True
         self._first_byte_by = trio.current_time() + self._limits.first_byte
@@ -231,10 +210,13 @@ class _Exchange:
 
     async def read(self, out: deque[Part]) -> None:
         """Read one chunk and append the parts it completes to ``out``, also those before an error in it."""
+        assert self._decoder is not None
         try:
             chunk = await self._chunk()
-            for part in self._decoder.end() if chunk is None else self._decoder.feed(chunk):
-                out.append(part)
+            if chunk is None:
+                await self._decoder.end(out)
+            else:
+                await self._decoder.feed(chunk, out)
         except failures.Unreadable as error:
             raise failures.unreadable(self._where, str(error)) from None
         except failures.Endless as error:
@@ -250,6 +232,8 @@ class _Exchange:
             with trio.move_on_after(CLOSE_LIMIT, shield=True):
                 await self._close()
         finally:
+            if self._decoder is not None:
+                self._decoder.close()
             if self._holds_slot:
                 self._holds_slot = False
                 self._slots.release()
@@ -270,7 +254,7 @@ class _Exchange:
             async for _ in self._chunks:
                 pass
 
-    def _build(self, request: ChatRequest) -> httpx2.Request:
+    async def _build(self, request: ChatRequest) -> httpx2.Request:
         key = (self._ports.key() or "").strip()
         # Checked here, because the HTTP library repeats an impossible header in its error.
         if not key.isascii() or not key.isprintable() or " " in key:
@@ -278,12 +262,11 @@ class _Exchange:
         self._where = failures.Where.of(self._source, key)
         timeout = httpx2.Timeout(connect=self._limits.connect, write=self._limits.first_byte, read=None, pool=None)
         try:
+            asked = await self._adapter.open(self._source, key, request)
+            self._decoder = asked.decoder
+            headers = dict(asked.headers)
             return self._ports.client.build_request(
-                "POST",
-                self._adapter.url(self._source),
-                headers=dict(self._adapter.headers(self._source, key)),
-                content=self._adapter.body(self._source, request),
-                timeout=timeout,
+                "POST", asked.url, headers=headers, content=asked.body, timeout=timeout
             )
         except (httpx2.InvalidURL, UnicodeError, ValueError, TypeError) as error:
             raise failures.bad_address(self._where, str(error)) from None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from homed.clock import new_id
 from homed.providers import openai_request
+from homed.providers.adapter import Native
 from homed.providers.base import ChatRequest, Source
 from homed.providers.http import HttpPorts, HttpProvider
 from homed.providers.openai_answer import AnswerDecoder
@@ -42,4 +43,4 @@ class OpenAIAdapter:
 
 def openai(source: Source, ports: HttpPorts) -> HttpProvider:
     """An OpenAI-compatible source, ready to be asked."""
-    return HttpProvider(source, OpenAIAdapter(), ports)
+    return HttpProvider(source, Native(OpenAIAdapter()), ports)
