@@ -41,11 +41,23 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
+class Audio:
+    """A recording as its file has it; ``media_type`` is audio/wav or audio/mpeg."""
+
+    media_type: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class User:
-    """What a person (or the kernel on their behalf) says.  ``images``: only for a source with ``vision``."""
+    """What a person (or the kernel on their behalf) says.
+
+    ``images``: only for a source with ``vision``; ``audio``: only for one with ``audio``.
+    """
 
     text: str
     images: tuple[Image, ...] = ()
+    audio: tuple[Audio, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +74,16 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
-    """What the model said.  ``reasoning`` is kept for the sources that want it back after tool calls."""
+    """What the model said.  ``reasoning`` is kept for the sources that want it back after tool calls.
+
+    ``origin``: the name of the source that said it, empty where nobody knows any more.
+    """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""
     opaque: Opaque | None = None
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +206,10 @@ class ErrorKind(Enum):
 
 
 class ProviderError(HomedError):
-    """A model source failed.  ``partial`` is true when parts had come before, so a retry would say things twice."""
+    """A model source failed.  ``partial`` is true when parts had come before, so a retry would say things twice.
+
+    ``window``: the tokens that its model really takes, where a refusal of what was too long named them; else 0.
+    """
 
     code = "provider"
 
@@ -203,12 +222,14 @@ class ProviderError(HomedError):
         status: int = 0,
         retry_after: float | None = None,
         partial: bool = False,
+        window: int = 0,
     ) -> None:
         super().__init__(message, hint=hint, detail={"kind": kind.value, "status": status})
         self.kind = kind
         self.status = status
         self.retry_after = retry_after
         self.partial = partial
+        self.window = window
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +237,10 @@ class Source:
     """One configured model source.  The key is not here: it is looked up by name when a request is made.
 
     ``tools`` is False for a model that is better off without any: none are offered, and the prompt is short.
-    ``vision``: it takes images.  With the adapter ``local`` there is no ``base_url``: the model runs in a child of ours
-    from the GGUF file at ``path`` (absolute), or from the built-in weights when that is empty.
+    ``vision``: it takes images; ``audio``: recordings.  ``priority``: of those that can answer, a higher one is asked
+    first.  ``options`` are its quirks (``providers.options``).  With the adapter ``local`` there is no ``base_url``:
+    the model runs in a child of ours from the GGUF file at ``path`` (absolute), or from the built-in weights when that
+    is empty.
     """
 
     name: str
@@ -229,6 +252,7 @@ class Source:
     priority: int = 0
     tools: bool = True
     vision: bool = False
+    audio: bool = False
     path: str = ""
     options: Mapping[str, object] = field(default_factory=dict)
 
