@@ -41,6 +41,7 @@ from homed.providers.registry import Sources
 from homed.retrieval import fuse
 from homed.retrieval.dense import DenseIndex, DensePorts, open_dense
 from homed.retrieval.embed.current import CurrentEmbedder, bring_up, embed_ports, open_embedder
+from homed.retrieval.keywords import Keywords
 from homed.retrieval.rank import Ranker
 from homed.settings.registry import Settings
 from homed.store.backup import backup
@@ -82,7 +83,7 @@ class Engine:
             distil(
                 DistilPorts(
                     store=store, settings=settings, wall=wall, reader=reader, rules=by_rules, failpoints=points,
-                    stored=stored,
+                    stored=stored, topics=self.ranker.keywords.top,
                 )
             ),
             statements(StatementPorts(store=store, reader=reader, rules=by_rules, wall=wall, stored=stored)),
@@ -158,7 +159,12 @@ async def open_engine(house: House) -> AsyncIterator[Engine]:
     async with open_embedder(embedding) as embedder, trio.open_nursery() as nursery:
         nursery.start_soon(bring_up, embedder, house.facilities)
         async with open_dense(dense_ports(house, embedder), house.facilities) as dense:
-            ranker = Ranker(lambda: embedder.current, dense, lambda: fuse.fusion_named(house.settings.str(FUSION)))
+            keywords = Keywords()
+            nursery.start_soon(keywords.keep)
+            ranker = Ranker(
+                lambda: embedder.current, dense, lambda: fuse.fusion_named(house.settings.str(FUSION)),
+                keywords=keywords,
+            )  # fmt: skip
             yield Engine(house=house, embedder=embedder, dense=dense, ranker=ranker)
         nursery.cancel_scope.cancel()
 

@@ -19,7 +19,7 @@ from homed.config.definitions import DISTIL_ACCESSES, DISTIL_IDLE, EXTRACT_MAX_T
 from homed.failpoints import Failpoints
 from homed.jobs.due import Interval
 from homed.jobs.job import Job, Run
-from homed.jobs.storing import Extracted, Found, Stored, store, told
+from homed.jobs.storing import Extracted, Found, Stored, Topics, store, told, unknown
 from homed.jobs.transcript import Transcript, transcript
 from homed.memory import cooling
 from homed.memory.cooling import NONE, RULES, Piece, Place, Rule
@@ -86,6 +86,7 @@ class DistilPorts:
     failpoints: Failpoints
     stored: Callable[[], None] = lambda: None
     """Called when something was made: it has no vector yet."""
+    topics: Topics = unknown
 
 
 def distil(ports: DistilPorts) -> Job:
@@ -163,7 +164,7 @@ class _Distilling:
             for event in () if piece.foreign else piece.events:
                 if event.kind is EventKind.USER and event.id in piece.fresh:
                     found += await trio.to_thread.run_sync(self.ports.rules, event)
-        summaries = [told(piece) for piece in pieces if _size(piece) >= least]
+        summaries = [told(piece, self.ports.topics) for piece in pieces if _size(piece) >= least]
         return Extracted(RULES if found or summaries else NONE, tuple(found), tuple(summaries))
 
     # -- keeping ---------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ with all that was.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from homed.failpoints import Failpoints
@@ -53,10 +53,23 @@ class Summary:
 FALLBACK_IMPORTANCE = 3
 
 
-def told(piece: Piece) -> Summary:
-    """The summary of a turn that nobody wrote."""
+Topics = Callable[[str, int], Sequence[str]]
+"""At most so many words that say what a text is about; none where that is not known."""
+
+TOPICS = 5
+"""Words that a summary which nobody wrote is tagged with."""
+
+
+def unknown(_text: str, _most: int) -> Sequence[str]:
+    """``Topics`` where nothing is known of words."""
+    return ()
+
+
+def told(piece: Piece, topics: Topics = unknown) -> Summary:
+    """The summary of a turn that nobody wrote.  Its tags are words of its own: where it is forgotten, they are."""
     found = outline(piece)
-    return Summary(found.request, found.actions, found.outcome, FALLBACK_IMPORTANCE, (), "fallback", (piece,))
+    tags = () if piece.foreign else tuple(topics(found.request, TOPICS))
+    return Summary(found.request, found.actions, found.outcome, FALLBACK_IMPORTANCE, tags, "fallback", (piece,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from homed.retrieval import around, channels, fuse, lexical, newest, stable, sym
 from homed.retrieval.asking import LONGEST, Asker, Question
 from homed.retrieval.channels import POOL
 from homed.retrieval.fuse import Fusion
+from homed.retrieval.keywords import Keywords
 from homed.retrieval.words import Words
 from homed.store.rows import Tx
 
@@ -60,7 +61,8 @@ class Ranker:
     """Ranks what is remembered.  All but ``ask`` run in a reading transaction, on any thread.
 
     ``embedder`` gives the current one, if there is one; ``fusion`` how the channels are made one, asked each time.
-    ``without``: parts to leave out.
+    ``without``: parts to leave out.  ``keywords``: what is known of Chinese words, for who looks for names; no ranking
+    depends on it.
     """
 
     def __init__(
@@ -69,7 +71,9 @@ class Ranker:
         dense: Dense,
         fusion: Callable[[], Fusion] = lambda: "sum",
         without: Collection[Part] = (),
+        keywords: Keywords | None = None,
     ) -> None:
+        self.keywords = keywords or Keywords()
         self._asker = Asker(embedder)
         self._dense = dense
         self._fusion = fusion

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 from homed.memory import entities
 from homed.retrieval import met
 from homed.retrieval.asking import Question
+from homed.retrieval.keywords import Keywords, Parting
 from homed.retrieval.rank import Hit, Ranker
-from homed.retrieval.without import words_only
+from homed.retrieval.without import NoVectors, words_only
 from homed.store import migrations
 from homed.store.connection import Transaction
 from homed.store.rows import Tx
@@ -84,3 +86,37 @@ def test_there_are_never_more_than_a_dozen(tx: Tx) -> None:
     for number in range(40):
         entities.put(tx, "owner", f"name{number}x", at=1.0)
     assert len(names(tx, " ".join(f"name{number}x" for number in range(40)))) == met.MOST
+
+
+class Words(Keywords):
+    """Knows these words only."""
+
+    def __init__(self, *words: str) -> None:
+        super().__init__(lambda: Parting(lambda run: re.findall(f"{'|'.join(words)}|.", run), lambda _: 1.0))
+
+
+async def knowing(*words: str) -> Ranker:
+    keywords = Words(*words)
+    keywords.meet("中文")
+    await keywords.keep()
+    return Ranker(lambda: None, NoVectors(), keywords=keywords)
+
+
+async def test_a_name_that_only_stands_where_two_words_meet_is_none(tx: Tx) -> None:
+    for name in ("北京", "王朝"):
+        entities.put(tx, "owner", name, at=1.0)
+    assert names(tx, "东北京剧团在演出") == ["北京"]  # nothing is known of words yet
+    ranker = await knowing("东北", "京剧团", "朝阳")
+    assert names(tx, "东北京剧团在演出", ranker) == []
+    assert names(tx, "我去北京看东北京剧团", ranker) == ["北京"]
+    assert names(tx, "王朝阳和小雨", ranker) == ["小雨", "王朝"]  # one of its ends is a word's
+
+
+async def test_a_word_of_a_name_finds_it_where_few_have_it(tx: Tx) -> None:
+    for name in ("上海图书馆", "张三公司", "李四公司", "王五公司", "赵六公司"):
+        entities.put(tx, "owner", name, at=1.0)
+    entities.put(tx, "guest:1", "北京图书馆", at=1.0)
+    ranker = await knowing("图书馆", "公司")
+    assert names(tx, "图书馆几点关门？", ranker) == ["上海图书馆"]
+    assert names(tx, "公司几点关门？", ranker) == []
+    assert names(tx, "图书馆几点关门？") == []
