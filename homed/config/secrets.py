@@ -42,14 +42,13 @@ class Secrets:
         """The values themselves, for the redactor alone."""
         return [*self._environment.values(), *self._stored.values()]
 
+    def given(self, name: str) -> bool:
+        """True if the environment gives it, so that it cannot be changed here."""
+        return name in self._environment
+
     def set(self, name: str, value: str) -> None:
         """Store a secret.  ``Conflict`` if the environment gives it, ``StorageError`` if it cannot be written."""
-        if name in self._environment:
-            raise Conflict(
-                f"The secret {name} comes from the environment.", hint="Change it there, or unset the variable first."
-            )
-        with self._lock:
-            self._replace({**self._stored, name: value})
+        self.update({name: value})
 
     def delete(self, name: str) -> bool:
         """Forget a stored secret; False if there was none."""
@@ -58,6 +57,20 @@ class Secrets:
                 return False
             self._replace({key: value for key, value in self._stored.items() if key != name})
             return True
+
+    def update(self, changes: Mapping[str, str | None]) -> None:
+        """Store several at once, all or none; None forgets one.  Raises as ``set``."""
+        if outside := sorted(name for name, value in changes.items() if value and name in self._environment):
+            raise Conflict(
+                f"The secret {outside[0]} comes from the environment.",
+                hint="Change it there, or unset the variable first.",
+            )
+        with self._lock:
+            content = {**self._stored, **{name: value for name, value in changes.items() if value}}
+            for name in [name for name, value in changes.items() if not value]:
+                content.pop(name, None)
+            if content != self._stored:
+                self._replace(content)
 
     def _replace(self, content: dict[str, str]) -> None:
         temporary = self._path.with_suffix(".new")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 
@@ -13,12 +13,12 @@ class SecretStore(Protocol):
         """The secret, or None."""
         ...
 
-    def set(self, name: str, value: str) -> None:
-        """Store one."""
+    def given(self, name: str) -> bool:
+        """True if the environment gives it."""
         ...
 
-    def delete(self, name: str) -> bool:
-        """Forget one; False if there was none."""
+    def update(self, changes: Mapping[str, str | None]) -> None:
+        """Store several at once, all or none; None forgets one."""
         ...
 
     def names(self) -> Sequence[str]:

@@ -18,12 +18,15 @@ import trio
 from homed.clock import WallClock, system_wall_clock
 from homed.config import values
 from homed.config.definitions import CORE, Definition
-from homed.config.environment import Override, closest, unknown_key
-from homed.errors import ConfigError, Conflict, NotFound, TimedOut
+from homed.config.environment import Override, closest
+from homed.errors import ConfigError, HomedError, NotFound, StorageError, TimedOut
 from homed.identity.passwords import MIN_LENGTH, hash_password, is_hash
+from homed.settings import rows
+from homed.settings.history import History, SnapshotView, Turned
+from homed.settings.outside import Outside
 from homed.settings.ports import SecretStore
 from homed.settings.watch import Watch
-from homed.store.rows import Damaged, Storage, Tx, dumps, loads
+from homed.store.rows import Damaged, Storage, Tx
 
 PROVIDES = ("settings",)
 NEEDS = ("config", "store")
@@ -53,12 +56,16 @@ class Applied(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SettingView:
-    """A setting for people.  A password's ``value`` is masked; ``source``: default, stored, file, env or flag."""
+    """A setting for people.  A password's ``value`` is masked; ``source``: default, stored, file, env or flag.
+
+    ``place``: where it is given from outside.
+    """
 
     key: str
     value: object
     source: str
     definition: Definition
+    place: str = ""
 
     @property
     def masked(self) -> bool:
@@ -74,19 +81,20 @@ class Settings:
         self._secrets = secrets
         self._wall = wall
         self._definitions: dict[_Str, Definition] = {}
-        self._overrides: dict[_Str, Override] = {}
-        self._forced: dict[_Str, object] = {}
+        self._outside = Outside()
         self._stored: dict[_Str, object] = {}
+        self._seeded: frozenset[_Str] = frozenset()
         self._watches: list[Watch] = []
         self._one_change = trio.Lock()
+        self._history = History(store, secrets, wall)
 
     async def load(self, overrides: Mapping[_Str, Override]) -> None:
         """Read what is stored and take on what was given from outside; once, before anything is defined."""
         try:
-            self._stored = await self._store.read(_load)
+            self._stored, self._seeded = await self._store.read(rows.load)
         except Damaged as error:  # the defaults do until it is mended; nothing is stored over it meanwhile
             _log.error("the stored settings cannot be read: %s", error.message)
-        self._overrides = dict(overrides)
+        self._outside.begin(overrides)
 
     def define(self, definitions: Iterable[Definition]) -> None:
         """Add definitions, and check what is stored or was given from outside for their keys.
@@ -95,7 +103,7 @@ class Settings:
         line, or variable, and adds nothing then.  A stored value that no longer fits is left out and logged.
         """
         new = {definition.key: definition for definition in definitions}
-        forced = {key: self._overrides[key].checked(new[key]) for key in new if key in self._overrides}
+        forced = self._outside.fitting(new)
         for key in new.keys() & self._stored.keys():
             try:
                 self._stored[key] = values.check(new[key], self._stored[key])
@@ -103,7 +111,7 @@ class Settings:
                 _log.warning("a stored setting is ignored: %s", error)
                 del self._stored[key]
         self._definitions.update(new)
-        self._forced.update(forced)
+        self._outside.take(forced)
 
     def redefine(self, prefix: _Str, definitions: Iterable[Definition]) -> None:
         """Have these definitions below ``prefix`` and no others: a plugin came, changed, or went.
@@ -115,25 +123,21 @@ class Settings:
         keys = {definition.key for definition in new}
         for key in [key for key in self._definitions if key.startswith(prefix) and key not in keys]:
             del self._definitions[key]
-            self._forced.pop(key, None)
+            self._outside.drop(key)
 
     async def discard(self, prefix: _Str) -> None:
         """Forget every stored value and password below ``prefix``, defined or not."""
         async with self._one_change:
             with trio.fail_after(COMMIT_LIMIT, shield=True):
-                await self._store.write(lambda tx: _discard(tx, prefix))
+                await self._store.write(lambda tx: rows.discard(tx, prefix))
                 for key in [key for key in self._stored if key.startswith(prefix)]:
                     del self._stored[key]
-                for name in [name for name in self._secrets.names() if name.startswith(SECRET_NAME + prefix)]:
-                    await trio.to_thread.run_sync(self._secrets.delete, name)
+                names = [name for name in self._secrets.names() if name.startswith(SECRET_NAME + prefix)]
+                await trio.to_thread.run_sync(self._secrets.update, dict.fromkeys(names))
 
     def unclaimed(self) -> list[_Str]:
         """What was given from outside for keys that nothing defines: one sentence each, for the log and ``status``."""
-        return [
-            str(unknown_key(override, self._definitions))
-            for key, override in self._overrides.items()
-            if key not in self._definitions
-        ]
+        return self._outside.unclaimed(self._definitions)
 
     def definition(self, key: _Str) -> Definition:
         """The definition of a key, or ``NotFound`` with the nearest key there is."""
@@ -145,8 +149,8 @@ class Settings:
     def get(self, key: _Str) -> Any:
         """The value in force.  ``NotFound`` for a key that nothing defines."""
         definition = self.definition(key)
-        if key in self._forced:
-            return self._forced[key]
+        if self._outside.holds(key):
+            return self._outside.value(key)
         if definition.secret and not definition.hashed:
             return self._secrets.get(SECRET_NAME + key) or definition.default
         return self._stored.get(key, definition.default)
@@ -185,7 +189,7 @@ class Settings:
         value = self.get(key)
         if definition.secret:
             value = MASK if value else ""
-        return SettingView(key, value, self._source(definition), definition)
+        return SettingView(key, value, self._source(definition), definition, self._outside.place(key))
 
     def list_(self, prefix: _Str = "", *, hidden: _Bool = False) -> list[SettingView]:
         """The settings whose key begins with ``prefix``, by key; hidden ones only if asked for."""
@@ -198,11 +202,7 @@ class Settings:
     def changeable(self, key: _Str) -> None:
         """``Conflict`` when the key is given from outside, so that no stored value counts; ``NotFound``."""
         self.definition(key)
-        if key in self._overrides:
-            raise Conflict(
-                f"{key} is given by {self._overrides[key].place}, which is stronger than a stored value.",
-                hint="Change it there, or remove it there first.",
-            )
+        self._outside.refuse(key)
 
     async def set(self, key: _Str, value: object) -> Applied:
         """Check, store and announce a value; a text is read as the type wants it ("5", "on", "90s").
@@ -210,16 +210,68 @@ class Settings:
         Raises ``ConfigError`` for a wrong value and ``Conflict`` when the key is given from outside.  Not interrupted
         once the commit has begun: after cancellation it is either whole or not there.
         """
-        self.changeable(key)
-        definition = self.definition(key)
-        read = values.from_text if isinstance(value, str) else values.check
-        checked = read(definition, value)  # type: ignore[arg-type]
-        if definition.hashed and isinstance(checked, str) and checked:
-            checked = await hashed(definition, checked)
+        if value is None:
+            values.check(self.definition(key), value)
+        return await self.change({key: value})
+
+    async def unset(self, key: _Str) -> Applied:
+        """Take a stored value out, so that the default holds again.  Raises as `set`."""
+        return await self.change({key: None})
+
+    async def change(
+        self, changes: Mapping[_Str, object], *, keys: Mapping[_Str, _Str | None] | None = None
+    ) -> Applied:
+        """Change several settings, all or none; None takes a value out.  ``keys``: secrets that go with them, by name.
+
+        Raises and is cancelled as `set`.  Of the model settings and their keys a snapshot is kept before.  A kill in
+        the middle can leave passwords and keys changed and the rest not.
+        """
+        for key in changes:
+            self.changeable(key)
+        checked = {key: await self._checked(self.definition(key), value) for key, value in changes.items()}
         async with self._one_change:
-            await self._commit(definition, checked)
+            await self._commit(checked, keys or {})
+            for key in checked:
+                self.announce(key)
+        restart = any(self.definition(key).restart for key in checked)
+        return Applied.RESTART if restart else Applied.NOW
+
+    async def snapshots(self) -> list[SnapshotView]:
+        """What the model settings were before each change, newest first, with what a roll back would change."""
+        return await self._history.list_(self._stored)
+
+    async def rollback(self, id_: _Int) -> tuple[_Str, ...]:
+        """Bring the model settings and keys of a snapshot back; sentences about what could not be brought back.
+
+        What is given from outside and what would not be taken any more stays as it is.  It can be undone: the state
+        before it is a snapshot as well.  ``NotFound``; cancelled and raises as `set`.
+        """
+        async with self._one_change:
+            plan = await self._history.plan(id_, self._stored)
+            changes, notes = {}, list(plan.notes)
+            for key, value in plan.changes.items():
+                try:
+                    self.changeable(key)
+                    changes[key] = await self._checked(self.definition(key), value)
+                except HomedError as error:
+                    notes.append(f"{key} stays as it is: {error.message}")
+            await self._commit(changes, plan.secrets)
+            for key in changes:
+                self.announce(key)
+        return tuple(notes)
+
+    def give(self, override: Override) -> _Bool:
+        """Take on a value from outside while it runs, in the place of one given so before; False if it counts for
+        nothing, because what was given at start is stronger.  ``ConfigError`` if it does not fit."""
+        counts = self._outside.give(override, self.definition(override.key))
+        if counts:
+            self.announce(override.key)
+        return counts
+
+    def withdraw(self, key: _Str) -> None:
+        """What `give` took on is there no more."""
+        if self._outside.withdraw(key):
             self.announce(key)
-        return Applied.RESTART if definition.restart else Applied.NOW
 
     async def seed(self, defaults: Mapping[_Str, object]) -> list[_Str]:
         """Store first values once in the life of a database, and return the keys that were stored.
@@ -227,11 +279,15 @@ class Settings:
         A marker a key says that it was done, so: a fresh database gets all; one that holds a value already keeps it;
         what a person has changed since is not touched; only markers that are missing are made up for.
         """
-        checked = {key: values.check(self.definition(key), value) for key, value in defaults.items()}
+        missing = {key: value for key, value in defaults.items() if key not in self._seeded}
+        checked = {key: values.check(self.definition(key), value) for key, value in missing.items()}
+        if not checked:
+            return []
         async with self._one_change:
             with trio.fail_after(COMMIT_LIMIT, shield=True):
-                stored = await self._store.write(lambda tx: _seed(tx, checked, self._wall()))
+                stored = await self._store.write(lambda tx: rows.seed(tx, checked, self._wall()))
             self._stored.update({key: checked[key] for key in stored})
+            self._seeded |= checked.keys()
         return stored
 
     @contextmanager
@@ -252,30 +308,52 @@ class Settings:
 
     async def force_hashed(self) -> None:
         """Hash the passwords that came from outside in the clear."""
-        for key, value in self._forced.items():
+        for key, value in self._outside.values():
             definition = self._definitions[key]
             if definition.hashed and isinstance(value, str) and value and not is_hash(value):
-                self._forced[key] = await hashed(definition, value)
+                self._outside.take({key: await hashed(definition, value)})
 
-    async def _commit(self, definition: Definition, value: object) -> None:
+    async def _checked(self, definition: Definition, value: object) -> object:
+        if value is None:
+            return None
+        read = values.from_text if isinstance(value, str) else values.check
+        checked = read(definition, value)  # type: ignore[arg-type]
+        if definition.hashed and isinstance(checked, str) and checked:
+            return await hashed(definition, checked)
+        return checked
+
+    async def _commit(self, changes: Mapping[_Str, object], keys: Mapping[_Str, _Str | None]) -> None:
+        """Secrets first, the rest in one transaction; if that fails, the secrets are put back."""
+        private = {key for key in changes if self.definition(key).secret and not self.definition(key).hashed}
+        secrets: dict[_Str, _Str | None] = {SECRET_NAME + key: str(changes[key] or "") or None for key in private}
+        open_ = {key: value for key, value in changes.items() if key not in private}
         try:
             with trio.fail_after(COMMIT_LIMIT, shield=True):
-                if definition.secret and not definition.hashed:
-                    await trio.to_thread.run_sync(_keep_secret, self._secrets, definition.key, value)
-                else:
+                turned = await self._history.before(self._stored, open_, {**secrets, **keys})
+                before = {name: self._secrets.get(name) for name in turned.secrets if not self._secrets.given(name)}
+                await trio.to_thread.run_sync(self._secrets.update, turned.secrets)
+                try:
                     now = self._wall()
-                    await self._store.write(lambda tx: _store(tx, definition.key, value, now))
-                    self._stored[definition.key] = value
+                    await self._store.write(lambda tx: _write(tx, turned, open_, now))
+                except StorageError:
+                    await trio.to_thread.run_sync(self._secrets.update, before)
+                    raise
         except trio.TooSlowError:
             raise TimedOut(
-                f"Storing {definition.key} took longer than {COMMIT_LIMIT:g} s; it may still be stored later.",
+                f"Storing {', '.join(changes) or 'the keys'} took longer than {COMMIT_LIMIT:g} s; it may still be"
+                " stored later.",
                 hint="Look at it again after a restart; is the disk busy or full?",
             ) from None
+        for key, value in open_.items():
+            if value is None:
+                self._stored.pop(key, None)
+            else:
+                self._stored[key] = value
 
     def _source(self, definition: Definition) -> _Str:
         key = definition.key
-        if key in self._forced:
-            return self._overrides[key].source
+        if self._outside.holds(key):
+            return self._outside.source(key)
         if definition.secret and not definition.hashed:
             return "stored" if self._secrets.get(SECRET_NAME + key) else "default"
         return "stored" if key in self._stored else "default"
@@ -297,51 +375,13 @@ async def open_settings(
     yield settings
 
 
+def _write(tx: Tx, turned: Turned, changes: Mapping[str, object], now: float) -> None:
+    turned.keep(tx)
+    rows.store(tx, changes, now)
+
+
 async def hashed(definition: Definition, password: str) -> str:
     """The scrypt hash of a new password, made in a thread; ``ConfigError`` if it is too short."""
     if len(password) < MIN_LENGTH:
         raise ConfigError(f"{definition.key} needs at least {MIN_LENGTH} characters.")
     return await trio.to_thread.run_sync(hash_password, password)
-
-
-def _keep_secret(secrets: SecretStore, key: str, value: object) -> None:
-    if value:
-        secrets.set(SECRET_NAME + key, str(value))
-    else:
-        secrets.delete(SECRET_NAME + key)
-
-
-def _load(tx: Tx) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, text in tx.all("SELECT key, value FROM settings"):
-        try:
-            found[key] = values.whole(loads(text))
-        except ValueError:
-            _log.warning("the stored setting %s is ignored: it is not JSON", key)
-    return found
-
-
-def _store(tx: Tx, key: str, value: object, now: float) -> None:
-    tx.execute(
-        "INSERT INTO settings (key, value, updated_at) VALUES (?, ?, ?)"
-        " ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
-        (key, dumps(value), now),
-    )
-
-
-def _discard(tx: Tx, prefix: str) -> None:
-    for (key,) in tx.all("SELECT key FROM settings"):
-        if key.startswith(prefix):
-            tx.execute("DELETE FROM settings WHERE key = ?", (key,))
-
-
-def _seed(tx: Tx, defaults: Mapping[str, object], now: float) -> list[str]:
-    stored: list[str] = []
-    for key, value in defaults.items():
-        if tx.one("SELECT 1 FROM seeds WHERE key = ?", (key,)):
-            continue
-        tx.execute("INSERT INTO seeds (key, seeded_at) VALUES (?, ?)", (key, now))
-        if not tx.one("SELECT 1 FROM settings WHERE key = ?", (key,)):
-            _store(tx, key, value, now)
-            stored.append(key)
-    return stored
