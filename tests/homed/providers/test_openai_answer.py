@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homed.providers.answers import MAX_ANSWER, MAX_CALLS
 from homed.providers.base import CallDelta, ContentDelta, Done, Part, ReasoningDelta, Usage
 from homed.providers.failures import BrokenOff, Endless, Reported, Unreadable
-from homed.providers.openai_answer import MAX_ANSWER, MAX_CALLS, AnswerDecoder, usage_of
+from homed.providers.openai_answer import AnswerDecoder, usage_of
 from tests.homed.providers.kit import gathered
 from tests.kit.openai_script import Call, Reply, events, json_body
 
