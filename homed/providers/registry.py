@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -72,24 +72,20 @@ class SettingsPort(Protocol):
         """Check, store and announce a value."""
         ...
 
+    async def change(self, changes: Mapping[str, object], *, keys: Mapping[str, str | None]) -> object:
+        """The same for several, with the secrets that go with them (None: out), all or none."""
+        ...
+
     def watch(self, prefix: str = "") -> AbstractContextManager[AsyncIterator[object]]:
         """Follow changes of keys that begin with ``prefix``."""
         ...
 
 
 class SecretsPort(Protocol):
-    """What is read and written of the secrets; usable from any thread."""
+    """What is read of the secrets; usable from any thread."""
 
     def get(self, name: str) -> str | None:
         """The secret, or None."""
-        ...
-
-    def set(self, name: str, value: str) -> None:
-        """Store it; blocks for the disk."""
-        ...
-
-    def delete(self, name: str) -> bool:
-        """Forget it; blocks for the disk."""
         ...
 
 
@@ -217,8 +213,7 @@ class Sources:
 
         ``api_key`` None keeps the stored key, "" forgets it; a key is only ever sent where it was given for, so None is
         refused when the address is another one.  Raises InvalidInput for what cannot work, Conflict when the sources
-        are given from outside; nothing is stored then.  Cancelled: the key may be stored and the source
-        not; adding it again puts that right.
+        are given from outside; nothing is stored then.  Cancelled: it is either whole or not there.
         """
         source = checked(source)
         if source.name == EMBEDDED.name:
@@ -230,14 +225,14 @@ class Sources:
             self._same_place(source)
         else:
             self._know([api_key])
-            await self._keep_key(source.name, api_key.strip())
+        keys = {} if api_key is None else {_secret(source.name): api_key.strip() or None}
         async with self._one_change:
             kept = self._stored()
             if any(old.name == source.name for old in kept):
                 kept = [source if old.name == source.name else old for old in kept]
             else:
                 kept.append(source)
-            await self._store(kept)
+            await self._settings.change({LLM_SOURCES: _to_settings(kept)}, keys=keys)
         return source
 
     def _same_place(self, source: Source) -> None:
@@ -257,11 +252,11 @@ class Sources:
                     "The built-in model cannot be removed.",
                     hint=f"Any other source replaces it; `homed config set {LLM_EMBEDDED} off` hides it.",
                 )
-            await self._store([old for old in self._stored() if old.name != name])
+            changes: dict[str, object] = {LLM_SOURCES: _to_settings(old for old in self._stored() if old.name != name)}
             if self._settings.get(LLM_CURRENT) == name:
-                await self._settings.set(LLM_CURRENT, "")
+                changes[LLM_CURRENT] = ""
+            await self._settings.change(changes, keys={_secret(name): None})
         self._made.pop(name, None)
-        await self._keep_key(name, "")
 
     async def use(self, name: str) -> None:
         """Answer with this source from the next model call on; NotFound if there is none of that name."""
@@ -288,16 +283,6 @@ class Sources:
     def _limits(self) -> Limits:
         read = self._settings.float
         return Limits(read(CONNECT_TIMEOUT), read(FIRST_BYTE_TIMEOUT), read(IDLE_TIMEOUT))
-
-    async def _store(self, sources: Sequence[Source]) -> None:
-        await self._settings.set(LLM_SOURCES, [_to_setting(source) for source in sources])
-
-    async def _keep_key(self, name: str, key: str) -> None:
-        # In a thread: the file is written through to the disk.
-        if key:
-            await trio.to_thread.run_sync(self._secrets.set, _secret(name), key)
-        else:
-            await trio.to_thread.run_sync(self._secrets.delete, _secret(name))
 
 
 def checked(source: Source) -> Source:
@@ -371,6 +356,10 @@ def _shown(entry: object) -> object:
 
 def _secret(name: str) -> str:
     return f"llm.{name}.api_key"
+
+
+def _to_settings(sources: Iterable[Source]) -> list[dict[str, object]]:
+    return [_to_setting(source) for source in sources]
 
 
 def _to_setting(source: Source) -> dict[str, object]:

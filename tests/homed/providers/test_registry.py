@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,8 @@ from tests.kit.fake_openai import FakeOpenAI, open_fake_openai
 class Settings:
     """As much of the settings as sources use."""
 
-    def __init__(self) -> None:
+    def __init__(self, secrets: Secrets) -> None:
+        self.secrets = secrets
         self.values: dict[str, object] = {
             "core.llm.sources": [],
             "core.llm.current": "",
@@ -51,6 +52,15 @@ class Settings:
     def changeable(self, key: str) -> None:
         if key in self.given:
             raise Conflict(f"{key} is given by HOMED__CORE__LLM__SOURCES.")
+
+    async def change(self, changes: Mapping[str, object], *, keys: Mapping[str, str | None]) -> object:
+        for key in changes:
+            self.changeable(key)
+        for name, value in keys.items():
+            self.secrets.put(name, value)
+        for key, changed in changes.items():
+            await self.set(key, changed)
+        return None
 
     async def set(self, key: str, value: object) -> object:
         self.changeable(key)
@@ -76,21 +86,21 @@ class Secrets:
     def get(self, name: str) -> str | None:
         return self.values.get(name)
 
-    def set(self, name: str, value: str) -> None:
-        self.values[name] = value
-
-    def delete(self, name: str) -> bool:
-        return self.values.pop(name, None) is not None
-
-
-@pytest.fixture
-def settings() -> Settings:
-    return Settings()
+    def put(self, name: str, value: str | None) -> None:
+        if value is None:
+            self.values.pop(name, None)
+        else:
+            self.values[name] = value
 
 
 @pytest.fixture
 def secrets() -> Secrets:
     return Secrets()
+
+
+@pytest.fixture
+def settings(secrets: Secrets) -> Settings:
+    return Settings(secrets)
 
 
 @pytest.fixture

@@ -17,12 +17,12 @@ from tests.homed.providers.test_registry import Secrets, Settings
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings()
+    return Settings(Secrets())
 
 
 @pytest.fixture
 async def sources(settings: Settings) -> AsyncIterator[Sources]:
-    async with open_sources(settings, Secrets()) as opened:
+    async with open_sources(settings, settings.secrets) as opened:
         yield opened
 
 
