@@ -1,14 +1,15 @@
 """The composition root: builds everything, holds the nursery tree, and ends it in order.
 
 Lifetimes are nesting: what uses a thing lives inside it, so the end is the beginning backwards.  Nothing else wires,
-but ``wiring``, which is the second half of this, loaded once the plugins' processes are on their way.
+but ``wiring``, which is the second half of this.  A start loads three times: this first, which starts the plugins'
+processes; while they do their own imports the porch, which is all that the page needs to open; then the kernel.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from homed.api.door import Door
+from homed.api.ports import PorchPorts
 from homed.builtin.names import RESERVED
 from homed.clock import WallClock, system_wall_clock
 from homed.config.definitions import LOG_LEVEL
@@ -28,12 +30,16 @@ from homed.host.discover import Broken, Installed, discover, packaged_folder
 from homed.host.facilities import Facilities
 from homed.host.host import Host, HostPorts
 from homed.host.shelf import Shelf
+from homed.identity.keys import ApiKeys
 from homed.identity.logins import Logins
+from homed.identity.peers import Directory
+from homed.identity.tokens import CallTokens
 from homed.lifecycle import House, cause_of, follow_settings, greet, report_damage, report_emptied, watch_signals
 from homed.log import logging_to, set_level
 from homed.order import ORDER
 from homed.paths import Paths
-from homed.proc import Forker, become_subreaper
+from homed.proc.reap import become_subreaper
+from homed.proc.spawn import Forker
 from homed.redact import Redactor
 from homed.settings.plugin import define_plugin, definitions_of, settings_of, undefine_plugin
 from homed.settings.registry import Settings, open_settings
@@ -124,16 +130,21 @@ async def run(ground: Ground) -> None:
             async with trio.open_nursery() as plugins:
                 await plugins.start(host.run)
                 ground.facilities.up("ring", "scheduler", "segment")
-                open_kernel = await trio.to_thread.run_sync(_load_kernel)
-                house = House(
-                    paths=options.paths, store=store, settings=settings, secrets=ground.secrets,
-                    redactor=ground.redactor, bus=ground.bus, host=host, door=door, logins=logins, wall=options.wall,
-                    failpoints=options.failpoints, say=options.say, safe=options.safe, facilities=ground.facilities,
-                )  # fmt: skip
-                async with open_kernel(house) as conversations:
-                    await converse(conversations, stop, lambda: options.say(options.greeting))
+                await _open_up(_house(ground, store, settings, host, door, logins), stop, options.greeting)
                 plugins.cancel_scope.cancel()
             services.cancel_scope.cancel()
+
+
+async def _open_up(house: House, stop: trio.Event, greeting: str) -> None:
+    """Answer what the page needs to open, then load the kernel and work until told to stop."""
+    open_porch = await trio.to_thread.run_sync(_load_porch)
+    ports = PorchPorts(
+        directory=house.directory, tokens=house.tokens, logins=house.logins, settings=house.settings, keys=house.keys
+    )
+    with open_porch(house.door, ports):
+        open_kernel = await trio.to_thread.run_sync(_load_kernel)
+        async with open_kernel(house) as conversations:
+            await converse(conversations, stop, lambda: house.say(greeting))
 
 
 @asynccontextmanager
@@ -175,8 +186,25 @@ def build_host(
     )  # fmt: skip
 
 
+def _house(ground: Ground, store: Store, settings: Settings, host: Host, door: Door, logins: Logins) -> House:
+    options, wall = ground.options, ground.options.wall
+    return House(
+        paths=options.paths, store=store, settings=settings, secrets=ground.secrets, redactor=ground.redactor,
+        bus=ground.bus, host=host, door=door, logins=logins, keys=ApiKeys(store, ground.redactor.know, wall),
+        directory=Directory(store, wall), tokens=CallTokens(), wall=wall, failpoints=options.failpoints,
+        say=options.say, safe=options.safe, facilities=ground.facilities,
+    )  # fmt: skip
+
+
+def _load_porch() -> Callable[[Door, PorchPorts], AbstractContextManager[None]]:
+    """What the page needs to open, loaded while the plugins' processes do their own imports."""
+    from homed.api.porch import open_porch
+
+    return open_porch
+
+
 def _load_kernel() -> Callable[[House], AbstractAsyncContextManager[Conversations]]:
-    """The rest of the kernel, loaded while the plugins' processes do their own imports."""
+    """The rest, loaded once the page's calls are answered; every other call waits at the door for it."""
     from homed.wiring import open_kernel
 
     return open_kernel

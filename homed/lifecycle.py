@@ -17,7 +17,10 @@ from homed.events import PLUGIN_STATE, SYSTEM, Bus
 from homed.failpoints import Failpoints
 from homed.host.facilities import Facilities
 from homed.host.host import Host
+from homed.identity.keys import ApiKeys
 from homed.identity.logins import Logins
+from homed.identity.peers import Directory
+from homed.identity.tokens import CallTokens
 from homed.log import set_level
 from homed.paths import Paths, data_option
 from homed.redact import Redactor
@@ -45,6 +48,9 @@ class House:
     host: Host
     door: Door
     logins: Logins
+    keys: ApiKeys
+    directory: Directory
+    tokens: CallTokens
     wall: WallClock
     failpoints: Failpoints
     say: Say

@@ -34,11 +34,8 @@ from homed.engine import Engine, open_engine
 from homed.host.packages import PackagePorts, Packages
 from homed.host.publish import Publisher
 from homed.host.shelf import Shelf
-from homed.identity.keys import ApiKeys
-from homed.identity.peers import Directory
 from homed.identity.people import People
 from homed.identity.rules import Rules
-from homed.identity.tokens import CallTokens
 from homed.jobs.forget import Forgetting
 from homed.jobs.selflook import SelfLook
 from homed.lifecycle import House, Say
@@ -57,20 +54,19 @@ BEHIND_THE_DOOR = ("blocks", "stages", "outputs", "tools", "window", "cold", "le
 async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     """The model sources, the conversations, and an open door for plugins, for the length of the block."""
     store, wall, redactor = house.store, house.wall, house.redactor
-    tokens, files = CallTokens(), MediaFiles(house.paths.media)
+    files = MediaFiles(house.paths.media)
     async with (
         open_sources(house.settings, house.secrets, redactor.know, _local(house)) as sources,
         open_engine(house) as engine,
         trio.open_nursery() as slow,
     ):
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
-        directory, rules = Directory(store, wall), Rules(store, wall)
-        media, uploads = Media(store, files, redactor), _uploads(house, files)
+        rules, media, uploads = Rules(store, wall), Media(store, files, redactor), _uploads(house, files)
         remembered = _remembered(house, engine, lambda: keeping.forgetting)  # there before a tool is called
         conversations = Conversations(
             AgentPorts(
                 store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
-                rules=rules, tokens=tokens, redactor=redactor, wall=wall, failpoints=house.failpoints,
+                rules=rules, tokens=house.tokens, redactor=redactor, wall=wall, failpoints=house.failpoints,
                 builtins=builtin_tools(store, house.host.registry, wall, house.failpoints, media, remembered),
                 media=media, ranker=engine.ranker, explicit=remembered.explicit, stored=engine.dense.wake,
                 erased=engine.forget_vectors,
@@ -81,11 +77,11 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         keeping = engine.keeping(conversations, uploads)
         slow.start_soon(keeping.run)
         api = ApiPorts(
-            directory=directory, tokens=tokens, logins=house.logins, conversations=conversations,
+            directory=house.directory, tokens=house.tokens, logins=house.logins, conversations=conversations,
             host=house.host, settings=house.settings, sources=sources, status=_overview(house, sources, conversations),
             doctor=_look(house, sources),
             archive=conversations.archive, memory=Explanations(store), uploads=uploads,
-            keys=ApiKeys(store, redactor.know, wall), packages=_packages(house), calling=conversations.calling,
+            keys=house.keys, packages=_packages(house), calling=conversations.calling,
             remembering=Remembering(store, redactor, engine.ranker),
             cold=ColdQuery(store, wall, house.failpoints, engine.ranker),
             completions=Completions(sources, redactor), people=People(store), rules=rules,

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from homed.api.method import Call, Json, Method, Params, plain
+from homed.api.method import Json, Method, Params, PorchCall, early
 
 MAX_LOGGED = 8192
 """Characters of one log message; longer ones are cut, with a mark."""
@@ -52,7 +52,7 @@ class ArenaFree(Params):
     off: int = Field(ge=0, le=1 << 40)
 
 
-async def log(call: Call[Log]) -> Mapping[str, object]:
+async def log(call: PorchCall[Log]) -> Mapping[str, object]:
     """Write a line to the plugin's log; warnings and errors stand in the daemon's too, under the plugin's name."""
     text = call.params.message
     if len(text) > MAX_LOGGED:
@@ -64,29 +64,29 @@ async def log(call: Call[Log]) -> Mapping[str, object]:
     return {}
 
 
-def announce(call: Call[Announce]) -> Mapping[str, object]:
+def announce(call: PorchCall[Announce]) -> Mapping[str, object]:
     """Note where people reach the plugin."""
     call.caller.announce(call.params.kind, call.params.address)
     return {}
 
 
-def settings_get(call: Call[SettingGet]) -> Mapping[str, object]:
+def settings_get(call: PorchCall[SettingGet]) -> Mapping[str, object]:
     """A setting of the plugin's own."""
     return {"value": call.ports.settings.get(_own(call.caller.plugin, call.params.key))}
 
 
-async def settings_set(call: Call[SettingSet]) -> Mapping[str, object]:
+async def settings_set(call: PorchCall[SettingSet]) -> Mapping[str, object]:
     """Change a setting of the plugin's own."""
     await call.ports.settings.set(_own(call.caller.plugin, call.params.key), call.params.value)
     return {}
 
 
-def arena_alloc(call: Call[ArenaAlloc]) -> Mapping[str, object]:
+def arena_alloc(call: PorchCall[ArenaAlloc]) -> Mapping[str, object]:
     """Room in the plugin's arena for a large value that it is about to send."""
     return {"off": call.caller.arena_alloc(call.params.len)}
 
 
-def arena_free(call: Call[ArenaFree]) -> Mapping[str, object]:
+def arena_free(call: PorchCall[ArenaFree]) -> Mapping[str, object]:
     """Take back a block: one of a result that the plugin has read, or one that it did not need."""
     call.caller.arena_free(call.params.off)
     return {}
@@ -98,10 +98,10 @@ def _own(plugin: str, key: str) -> str:
 
 
 METHODS: dict[str, Method] = {
-    "core.log": plain(Log, log),
-    "core.announce": plain(Announce, announce),
-    "core.settings_get": plain(SettingGet, settings_get),
-    "core.settings_set": plain(SettingSet, settings_set),
-    "core.arena_alloc": plain(ArenaAlloc, arena_alloc),
-    "core.arena_free": plain(ArenaFree, arena_free),
+    "core.log": early(Log, log),
+    "core.announce": early(Announce, announce),
+    "core.settings_get": early(SettingGet, settings_get),
+    "core.settings_set": early(SettingSet, settings_set),
+    "core.arena_alloc": early(ArenaAlloc, arena_alloc),
+    "core.arena_free": early(ArenaFree, arena_free),
 }

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 
 from homed.api import (
     admin,
-    auth,
     cold,
-    core,
     cross,
     doctor,
-    events,
     io,
     jobs,
     keeping,
@@ -23,6 +20,7 @@ from homed.api import (
     meta,
     peers,
     plugin_mgr,
+    porch,
     publish,
     social,
     textlog,
@@ -32,17 +30,13 @@ from homed.api.method import Call, Method, PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts, Caller
 from homed.errors import Denied, InvalidInput
 from homed.host.grants import require
-from homed.host.states import Trust
 from homed.identity.roles import Identity, Role
 from homed.identity.tokens import CallIdentity
-from homed.wire.methods import PACKAGED_ONLY
 
 METHODS: dict[str, Method] = {
-    **core.METHODS,
+    **porch.METHODS,
     **life.METHODS,
     **io.METHODS,
-    **events.METHODS,
-    **auth.METHODS,
     **doctor.METHODS,
     **admin.METHODS,
     **keys.METHODS,
@@ -73,10 +67,13 @@ class ApiDispatcher:
 
     def __init__(self, ports: ApiPorts) -> None:
         self._ports = ports
+        self._porch = porch.Porch(ports)
 
     async def dispatch(self, caller: Caller, method: str, params: Mapping[str, object]) -> object:
         """Answer one request; raises a ``HomedError`` that says what is wrong.  Cancellation reaches the handler."""
-        require(caller.plugin, open_to(caller), method)
+        if method in porch.METHODS:
+            return await self._porch.dispatch(caller, method, params)
+        require(caller.plugin, porch.open_to(caller), method)
         entry = METHODS[method]
         parsed = parse(method, entry.params, params)
         if not isinstance(parsed, PeerParams):
@@ -118,8 +115,3 @@ class ApiDispatcher:
         group = params.group if isinstance(params, io.Said) else ""
         who = await self._ports.directory.identify(caller.plugin, peer.id, name=peer.name, group=group)
         return who, None
-
-
-def open_to(caller: Caller) -> frozenset[str]:
-    """What the plugin may do.  Whatever it was granted, what is for packaged plugins only is not for others."""
-    return caller.capabilities if caller.trust is Trust.PACKAGED else caller.capabilities - PACKAGED_ONLY

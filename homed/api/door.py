@@ -1,8 +1,12 @@
-"""Where plugins' calls enter, from before there is anybody to answer them until after."""
+"""Where plugins' calls enter, from before there is anybody to answer them until after.
+
+It opens in two steps: first the porch, where the few methods are answered that the page needs to open, and once the
+kernel is loaded the house.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 import trio
@@ -21,24 +25,48 @@ class Door:
     """Passes calls on while it is ``open_to`` somebody.  Before that they wait; after that they are refused."""
 
     def __init__(self) -> None:
-        self._dispatcher: Dispatcher | None = None
-        self._opened = trio.Event()
+        self._early: Collection[str] = ()
+        self._porch, self._house = _Way(), _Way()
+
+    @contextmanager
+    def porch_open_to(self, dispatcher: Dispatcher, methods: Collection[str]) -> Iterator[None]:
+        """Let calls of these ``methods`` through to ``dispatcher`` for the length of the block; the others wait on."""
+        self._early = methods
+        with self._porch.open_to(dispatcher):
+            yield
 
     @contextmanager
     def open_to(self, dispatcher: Dispatcher) -> Iterator[None]:
-        """Let calls through to ``dispatcher`` for the length of the block."""
-        self._dispatcher = dispatcher
-        self._opened.set()
-        try:
+        """Let all other calls through to ``dispatcher`` for the length of the block."""
+        with self._house.open_to(dispatcher):
             yield
-        finally:
-            self._dispatcher = None
 
     async def dispatch(self, caller: Caller, method: str, params: Mapping[str, object]) -> object:
         """Pass one call on.  Raises ``Unavailable`` when nobody is there to answer."""
+        way = self._house
         with trio.move_on_after(START_LIMIT):
-            await self._opened.wait()
-        if self._dispatcher is None:
-            state = "stopping" if self._opened.is_set() else "still starting"
+            await self._porch.opened.wait()
+            way = self._porch if method in self._early else self._house
+            await way.opened.wait()
+        if way.dispatcher is None:
+            state = "stopping" if way.opened.is_set() else "still starting"
             raise Unavailable(f"homed is {state}.", hint="Try again in a moment.")
-        return await self._dispatcher.dispatch(caller, method, params)
+        return await way.dispatcher.dispatch(caller, method, params)
+
+
+class _Way:
+    """Where calls are passed on: to nobody yet, to somebody, to nobody any more."""
+
+    def __init__(self) -> None:
+        self.dispatcher: Dispatcher | None = None
+        self.opened = trio.Event()
+
+    @contextmanager
+    def open_to(self, dispatcher: Dispatcher) -> Iterator[None]:
+        """For the length of the block."""
+        self.dispatcher = dispatcher
+        self.opened.set()
+        try:
+            yield
+        finally:
+            self.dispatcher = None

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from homed.api.method import Call, Method, Params, plain
+from homed.api.method import Method, Params, PorchCall, early
 from homed.errors import Denied, InvalidInput
 from homed.events import TYPES
 from homed.wire.layout.ring import mask_of
@@ -22,7 +22,7 @@ class Subscribe(Params):
     via: Literal["ring", "rpc"] = "rpc"
 
 
-def subscribe(call: Call[Subscribe]) -> Mapping[str, object]:
+def subscribe(call: PorchCall[Subscribe]) -> Mapping[str, object]:
     """Let the plugin hear of notices from now on."""
     caller, types = call.caller, call.params.types
     wanted = None if types is None else frozenset(types)
@@ -43,4 +43,4 @@ def subscribe(call: Call[Subscribe]) -> Mapping[str, object]:
     return {"seq": seq, "cursor": seq, "mask": mask_of(wanted)}
 
 
-METHODS: dict[str, Method] = {"events.subscribe": plain(Subscribe, subscribe)}
+METHODS: dict[str, Method] = {"events.subscribe": early(Subscribe, subscribe)}

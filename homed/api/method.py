@@ -10,7 +10,7 @@ import trio
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from homed.agent.fitting import size
-from homed.api.ports import ApiPorts, Caller
+from homed.api.ports import ApiPorts, Caller, PorchPorts
 from homed.errors import InvalidInput
 from homed.identity.roles import Identity
 from homed.identity.tokens import CallIdentity
@@ -82,17 +82,24 @@ PP = TypeVar("PP", bound=PeerParams)
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[P]):
-    """One request, its parameters checked.  ``channel`` is where answers belong.
+class PorchCall(Generic[P]):
+    """One request, its parameters checked, that needs nothing but what stands before the kernel is loaded.
 
-    ``lent``: what its call token stands for, if it came with one.
+    ``channel`` is where answers belong; ``lent``: what its call token stands for, if it came with one.
     """
 
-    ports: ApiPorts
+    ports: PorchPorts
     caller: Caller
     params: P
     channel: str
     lent: CallIdentity | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(PorchCall[P]):
+    """A request that may touch everything."""
+
+    ports: ApiPorts
 
     def took_in(self, *, untrusted: bool, no_memory: bool = False) -> None:
         """The answer holds words of strangers, or private ones: if it is asked for within a turn, the turn has them in
@@ -121,6 +128,11 @@ class Method:
     owner: bool = False
     in_person: bool = False
     of_call: bool = False
+
+
+def early(params: type[P], handler: Callable[[PorchCall[P]], object]) -> Method:
+    """A method of the plugin's own that is answered on the porch."""
+    return Method(params, _awaitable(handler))
 
 
 def plain(params: type[P], handler: Callable[[Call[P]], object]) -> Method:

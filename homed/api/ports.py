@@ -4,36 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from homed.agent.conversations import Message, Receipt
-from homed.agent.uploads import Piece
-from homed.api.rooms import (
-    CallingPort,
-    ColdPort,
-    CompletionsPort,
-    JobsPort,
-    KeepingPort,
-    PeoplePort,
-    PublisherPort,
-    RememberingPort,
-    RulesPort,
-    SourcesPort,
-)
-from homed.api.wishes import WishesPort
-from homed.host.discover import Broken, Installed
-from homed.host.packages import Provenance
-from homed.host.review import Review
-from homed.host.states import PluginStatus, Trust
-from homed.identity.keys import ApiKey
-from homed.identity.logins import Session
-from homed.identity.roles import Identity, Role
-from homed.identity.tokens import CallIdentity
-from homed.jobs.checks import Check
-from homed.memory.blocks import Block
-from homed.memory.records import Input
-from homed.settings.registry import Applied, SettingView
+if TYPE_CHECKING:  # the first calls are answered before the rooms below are loaded
+    from pathlib import Path
+
+    from homed.agent.conversations import Message, Receipt
+    from homed.agent.uploads import Piece
+    from homed.api.rooms import (
+        CallingPort,
+        ColdPort,
+        CompletionsPort,
+        JobsPort,
+        KeepingPort,
+        PeoplePort,
+        PublisherPort,
+        RememberingPort,
+        RulesPort,
+        SourcesPort,
+    )
+    from homed.api.wishes import WishesPort
+    from homed.host.discover import Broken, Installed
+    from homed.host.packages import Provenance
+    from homed.host.review import Review
+    from homed.host.states import PluginStatus, Trust
+    from homed.identity.keys import ApiKey
+    from homed.identity.logins import Session
+    from homed.identity.roles import Identity, Role
+    from homed.identity.tokens import CallIdentity
+    from homed.jobs.checks import Check
+    from homed.memory.blocks import Block
+    from homed.memory.records import Input
+    from homed.settings.registry import Applied, SettingView
 
 
 class Caller(Protocol):
@@ -352,22 +354,28 @@ class DoctorPort(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiPorts:
-    """Everything the methods touch; built once by the app."""
+class PorchPorts:
+    """What the methods on the porch touch: all of it stands before the kernel is loaded."""
 
     directory: DirectoryPort
     tokens: TokensPort
     logins: LoginsPort
+    settings: SettingsPort
+    keys: KeysPort
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiPorts(PorchPorts):
+    """Everything the methods touch; built once by the app."""
+
     conversations: ConversationsPort
     host: HostPort
-    settings: SettingsPort
     sources: SourcesPort
     status: StatusPort
     doctor: DoctorPort
     archive: ArchivePort
     memory: MemoryPort
     uploads: UploadsPort
-    keys: KeysPort
     packages: PackagesPort
     calling: CallingPort
     remembering: RememberingPort

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from homed.commands.options import Parser, common
 from homed.commands.output import clean, complain
 from homed.commands.place import paths_of
 from homed.config.environment import child_environment
 from homed.errors import HomedError
 from homed.log import LEVELS
 from homed.paths import Paths
-from homed.proc.zygote import Zygote, begin, open_zygote
+from homed.proc.zygote_begin import begin
+
+if TYPE_CHECKING:
+    from homed.proc.zygote import Zygote
 
 PRELOADED = ("trio", "homed.sdk", "homed.sdk.clients", "datetime", "typing_extensions")
 """What most Python plugins import: their zygote has done so before it forks them."""
@@ -27,17 +31,42 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--safe", action="store_true", default=argparse.SUPPRESS, help="start without any plugin")
 
 
-def register(commands: Any, common: argparse.ArgumentParser) -> None:
+def register(commands: Any, shared: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "run",
-        parents=[common],
+        parents=[shared],
         help="start the daemon",
         description="Start the daemon in the foreground and print a login link.",
         epilog="Examples:\n  homed run --data /srv/mine --listen 127.0.0.1:9000\n  homed run --safe",
     )
     options(parser)
     parser.set_defaults(handler=run)
+
+
+def read_start(argv: Sequence[str]) -> argparse.Namespace | None:
+    """What plain `homed` and `homed run` were told; None if it is another command, a call for help or a mistake.
+
+    A start reads its command line so, because the modules of all commands take half as long to load as Trio.
+    """
+    parser = _Start(add_help=False, parents=[common(None)])
+    options(parser)
+    parser.set_defaults(handler=run, json=False)
+    try:
+        args, rest = parser.parse_known_args(argv)
+    except _Mistake:
+        return None
+    return args if rest in ([], ["run"]) else None
+
+
+class _Mistake(Exception):
+    """The whole parser knows better what to say about it."""
+
+
+class _Start(Parser):
+    def error(self, message: str) -> NoReturn:
+        """Leave it to the whole parser."""
+        raise _Mistake(message)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -69,4 +98,6 @@ def begin_zygote(paths: Paths) -> Callable[[], AbstractAsyncContextManager[Zygot
         begun = begin(modules, env, family)
     except OSError:  # the daemon tries again, and says so
         begun = None
+    from homed.proc.zygote import open_zygote  # Trio, which the process that was begun loads at the same time
+
     return partial(open_zygote, modules, env, family, begun)

@@ -36,7 +36,9 @@ from homed.host.states import RESTING, PluginStatus, State, Trust
 from homed.host.supervise import SupervisePorts, Supervisor
 from homed.host.wishes import Wishes
 from homed.paths import Paths
-from homed.proc import Forker, kill_marked, reap_strays
+from homed.proc.marks import kill_marked
+from homed.proc.reap import reap_strays
+from homed.proc.spawn import Forker
 from homed.store.db import Store
 from homed.store.rows import Damaged
 from homed.wire.manifest import Manifest

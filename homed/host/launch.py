@@ -18,7 +18,8 @@ from homed.host.life import Cause, Ending, Fate, Life, Plan
 from homed.host.session import Session, SessionPorts
 from homed.host.states import Trust
 from homed.host.suits import misfit
-from homed.proc import Child, Command, Exit, Forker, spawn, stop_ladder
+from homed.proc.ladder import stop_ladder
+from homed.proc.spawn import Child, Command, Exit, Forker, spawn
 from homed.wire import methods, version
 from homed.wire.manifest import Manifest
 from homed.wire.registration import differences

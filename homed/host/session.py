@@ -21,7 +21,7 @@ from homed.host.pluginlog import PluginLog
 from homed.host.refusals import Refusals
 from homed.host.states import Trust
 from homed.host.throttle import Bucket, Throttle
-from homed.proc import Child
+from homed.proc.spawn import Child
 from homed.wire import methods
 from homed.wire.stream import Connection, Limits
 

@@ -11,7 +11,8 @@ from typing import Protocol
 
 from homed.errors import Unavailable
 from homed.jobs.looking import BROKEN, KINDS
-from homed.proc import Command, run_bounded
+from homed.proc.bounded import run_bounded
+from homed.proc.spawn import Command
 from homed.store.files import SMALL
 
 LIMIT = 120.0

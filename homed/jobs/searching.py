@@ -14,7 +14,8 @@ from typing import Protocol
 
 from homed.errors import Unavailable
 from homed.memory.needles import Needles
-from homed.proc import Command, run_bounded
+from homed.proc.bounded import run_bounded
+from homed.proc.spawn import Command
 
 PAGE = 4096
 """Bytes of a page of the database."""

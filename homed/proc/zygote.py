@@ -6,11 +6,9 @@ Such a child starts in milliseconds and shares most of its memory with the other
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
-import secrets
 import signal
 import socket
 import sys
@@ -26,14 +24,10 @@ from homed.errors import HomedError
 from homed.proc.marks import MARK, kill_marked
 from homed.proc.reap import adopts
 from homed.proc.spawn import Child, Command, adopt
-from homed.proc.zygote_child import ROOM
+from homed.proc.zygote_begin import ENV_ROOM, Begun, begin, pipe
 
 _log = logging.getLogger(__name__)
 
-MODULE = "homed.proc.zygote_child"
-ENV_ROOM = 8192
-"""Bytes of environment that a forked child can have; one with more is spawned plainly."""
-_ARGS_ROOM = 512
 _READY_LIMIT = 10.0
 """Seconds a start waits for a zygote that is still importing."""
 _REPLY_LIMIT = 5.0
@@ -43,8 +37,6 @@ _PAUSES = (0.0, 1.0, 5.0, 30.0, 300.0)
 _GOOD_LIFE = 60.0
 _LINE = 4096
 _LAST_WORDS = 0.5
-_LINK = 3
-"""The number of its socket in the zygote."""
 _REQUEST = 60_000
 """Bytes of a request that one packet carries."""
 _FIXED = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "GLIBC_")
@@ -158,7 +150,7 @@ class Zygote:
         if len(frame) > _REQUEST:
             return None
         with ExitStack() as kept, ExitStack() as given:
-            pipes = [_pipe(kept, given, writes=number == 0) for number in range(3)]
+            pipes = [pipe(kept, given, writes=number == 0) for number in range(3)]
             with trio.move_on_after(_REPLY_LIMIT):
                 reply = await _ask(link, frame, [*(theirs for _, theirs in pipes), *cmd.pass_fds])
             if not reply:
@@ -231,38 +223,6 @@ class Zygote:
         self._changed = trio.Event()
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """A zygote's process that was started before there was a Trio run.  ``pipes``: our ends of its three streams."""
-
-    pid: int
-    mark: str
-    link: socket.socket
-    pipes: tuple[int, int, int]
-
-
-def begin(modules: Sequence[str], env: Mapping[str, str], family: str) -> Begun:
-    """Start the process and return at once.  It leaves by itself when this process does.  Raises OSError."""
-    mark = f"{family}:{secrets.token_hex(4)}"
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with ExitStack() as kept, ExitStack() as given:
-        kept.enter_context(ours)
-        given.enter_context(theirs)
-        pipes = [_pipe(kept, given, writes=number == 0) for number in range(3)]
-        argv = (sys.executable, "-P", "-m", MODULE, str(_LINK), ",".join(modules), "-" * _ARGS_ROOM)
-        # Moved up first, so that no number is taken before it has been given on.
-        high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _LINK + 1) for fd in (*(t for _, t in pipes), theirs.fileno())]
-        for fd in high:
-            given.callback(os.close, fd)
-        places = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(high)]
-        pid = os.posix_spawn(
-            sys.executable, argv, {**env, ROOM: "-" * ENV_ROOM, MARK: mark}, file_actions=places, setsid=True
-        )
-        kept.pop_all()
-    stdin, stdout, stderr = (ours for ours, _ in pipes)
-    return Begun(pid, mark, ours, (stdin, stdout, stderr))
-
-
 @asynccontextmanager
 async def open_zygote(
     modules: Sequence[str], env: Mapping[str, str], family: str, begun: Begun | None = None
@@ -301,12 +261,3 @@ def _collect(pid: int) -> int:
 
 def _fixed(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if name.startswith(_FIXED)}
-
-
-def _pipe(kept: ExitStack, given: ExitStack, *, writes: bool) -> tuple[int, int]:
-    """(our end, the child's); each is closed by its stack.  ``writes``: ours is the end that writes."""
-    read, write = os.pipe2(os.O_CLOEXEC)
-    ours, theirs = (write, read) if writes else (read, write)
-    kept.callback(os.close, ours)
-    given.callback(os.close, theirs)
-    return ours, theirs

@@ -25,10 +25,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-ROOM = "HOMED_ZYGOTE_ROOM"
-"""The variable whose value is only there to be written over: what ``/proc`` shows of a child's environment lies in the
-memory that its zygote was started with."""
-
 _MOST = 65_536
 """Bytes of one request."""
 _MOST_FDS = 64

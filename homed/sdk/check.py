@@ -13,7 +13,7 @@ from typing import Any
 import trio
 
 from homed.errors import ConfigError, HomedError, Unavailable
-from homed.proc import Child, spawn
+from homed.proc.spawn import Child, spawn
 from homed.sdk import scaffold
 from homed.sdk.launch import command, fresh_mark
 from homed.wire import methods

@@ -7,7 +7,7 @@ import select
 import threading
 import time
 
-from homed.proc import kill_marked
+from homed.proc.marks import kill_marked
 
 _GRACE = 1.5
 """Seconds that the event loop gets to leave by itself; the process is gone within two."""

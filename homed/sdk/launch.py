@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from homed.proc import Command
+from homed.proc.spawn import Command
 from homed.sdk.process import environment, own_mark
 from homed.wire.manifest import Manifest
 

@@ -8,7 +8,9 @@ import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from homed.proc import MARK, Command, Completed, Exit, run_bounded
+from homed.proc.bounded import Completed, run_bounded
+from homed.proc.marks import MARK
+from homed.proc.spawn import Command, Exit
 
 __all__ = ["Completed", "Exit", "environment", "own_mark", "run"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from homed.errors import ConfigError, Conflict, HomedError, InvalidInput
-from homed.proc import run_bounded
+from homed.proc.bounded import run_bounded
 from homed.sdk.entry import DESCRIBE
 from homed.sdk.launch import command, fresh_mark
 from homed.wire.manifest import FILE_NAME, LUA, NAME, load_manifest

@@ -24,7 +24,7 @@ import trio
 import trio.testing
 
 from homed.errors import HomedError, NotFound
-from homed.proc import spawn
+from homed.proc.spawn import spawn
 from homed.sdk.launch import command, fresh_mark
 from homed.sdk.plugin import Plugin
 from homed.sdk.runtime import serve

@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from homed.host.life import Cause, Ending, Fate, Life
-from homed.proc import Child, Exit
+from homed.proc.spawn import Child, Exit
 from homed.wire.methods import STOP
 
 

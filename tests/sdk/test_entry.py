@@ -16,7 +16,7 @@ import pytest
 import trio
 
 from homed.errors import HomedError
-from homed.proc import Child, Command, spawn
+from homed.proc.spawn import Child, Command, spawn
 from homed.wire import methods
 from homed.wire.stream import Connection, NoHandler
 from tests.kit.processes import alive, until, until_gone, with_mark

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from homed.proc import MARK
+from homed.proc.marks import MARK
 from homed.sdk import guard
 from homed.sdk.guard import Guard, wait_for_end
 from tests.kit.processes import alive, with_mark

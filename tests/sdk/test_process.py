@@ -11,7 +11,7 @@ import trio
 
 from homed import sdk
 from homed.errors import ConfigError
-from homed.proc import MARK
+from homed.proc.marks import MARK
 from homed.sdk.process import environment, own_mark
 from tests.kit.processes import until, with_mark
 

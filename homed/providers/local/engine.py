@@ -18,7 +18,8 @@ from pathlib import Path
 import trio
 
 from homed.errors import HomedError, Unavailable
-from homed.proc import Command, Exit, spawn, stop_ladder
+from homed.proc.ladder import stop_ladder
+from homed.proc.spawn import Command, Exit, spawn
 from homed.providers.base import ErrorKind, Progress, ProviderError, Source
 from homed.providers.failures import Where
 from homed.providers.local.job import Job

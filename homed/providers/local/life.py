@@ -11,8 +11,8 @@ from typing import Any
 
 import trio
 
-from homed.proc import Child
 from homed.proc.bounded import Excerpt
+from homed.proc.spawn import Child
 from homed.providers.base import ErrorKind, ProviderError
 from homed.providers.local import frames
 from homed.providers.local.job import Job

@@ -20,8 +20,8 @@ from pathlib import Path
 import trio
 
 from homed.errors import HomedError
-from homed.proc import Child, Command, spawn
 from homed.proc.bounded import Excerpt
+from homed.proc.spawn import Child, Command, spawn
 from homed.retrieval.embed import frames
 from homed.retrieval.embed.child import BULK
 from homed.retrieval.embed.encoders import Spec

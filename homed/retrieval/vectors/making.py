@@ -15,7 +15,7 @@ import trio
 
 from homed.errors import Unavailable
 from homed.failpoints import Failpoints, NoFailpoints
-from homed.proc import Child, Command, spawn
+from homed.proc.spawn import Child, Command, spawn
 from homed.retrieval.vectors import indexed, rows
 from homed.retrieval.vectors.indexed import About, Draft, Indexed
 from homed.retrieval.vectors.rows import Part

@@ -19,6 +19,7 @@ from pydantic import BaseModel
 
 from homed.api.dispatch import METHODS
 from homed.api.method import PeerParams
+from homed.api.porch import METHODS as ON_THE_PORCH
 from homed.errors import Denied, HomedError, InvalidInput
 from homed.host.states import Trust
 from homed.identity.roles import Identity, Role
@@ -58,8 +59,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tried]:
         return run
 
     with monkeypatch.context() as patch:
-        for name, entry in list(METHODS.items()):
-            patch.setitem(METHODS, name, replace(entry, handler=spy(name)))
+        for table in (METHODS, ON_THE_PORCH):
+            for name, entry in list(table.items()):
+                patch.setitem(table, name, replace(entry, handler=spy(name)))
         yield tried
 
 

@@ -17,6 +17,26 @@ def test_without_a_command_it_runs_the_daemon() -> None:
     assert (args.handler, args.listen, args.safe) == (run.run, "127.0.0.1:9", True)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [[], ["run"], ["--safe"], ["run", "--data", "d", "--safe"], ["--data", "d", "run", "--listen", "127.0.0.1:9"],
+     ["--profile", "p", "--log-level", "debug", "--socket", "s"], ["run", "-data", "d", "--listen=127.0.0.1:9"]],
+)  # fmt: skip
+def test_a_start_is_read_alike_with_and_without_the_other_commands(words: list[str]) -> None:
+    quick = run.read_start(words)
+    assert quick is not None
+    assert vars(quick) == vars(build().parse_args(words))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["status"], ["--help"], ["run", "--help"], ["--version"], ["run", "run"], ["nosuch"], ["run", "x"], ["--data"],
+     ["--log-level", "loud"], ["--dat", "x"], ["--data", "run", "status"], ["run", "--json"]],
+)  # fmt: skip
+def test_whatever_is_no_plain_start_is_left_to_the_whole_parser(words: list[str]) -> None:
+    assert run.read_start(words) is None
+
+
 @pytest.mark.parametrize("words", [["--data", "d", "status"], ["status", "--data", "d"], ["-data", "d", "status"]])
 def test_the_folder_may_stand_before_or_after(words: list[str]) -> None:
     args = build().parse_args(words)

@@ -18,7 +18,7 @@ from homed.host.discover import Broken, Installed
 from homed.host.host import Host
 from homed.host.policy import Policy
 from homed.host.states import State, Trust
-from homed.proc import stop_ladder
+from homed.proc.ladder import stop_ladder
 from homed.wire.manifest import Manifest, parse_manifest
 from tests.kit.hosting import LivingDispatcher, hosting, invoke, manifest
 from tests.kit.processes import alive, with_mark

@@ -23,7 +23,7 @@ from homed.host.life import Ending, Life
 from homed.host.policy import Policy
 from homed.host.session import Session
 from homed.host.states import State
-from homed.proc import stop_ladder
+from homed.proc.ladder import stop_ladder
 from homed.store.db import open_store
 from homed.wire import version
 from tests.kit.hosting import RecordingDispatcher, hosting, install, invoke, manifest

@@ -20,7 +20,7 @@ from homed.host.facilities import Facilities, Provider
 from homed.host.host import Host
 from homed.host.policy import Policy
 from homed.host.states import State
-from homed.proc import stop_ladder
+from homed.proc.ladder import stop_ladder
 from tests.kit.hosting import LivingDispatcher, hosting, invoke, manifest
 from tests.kit.processes import until, until_gone, with_mark
 

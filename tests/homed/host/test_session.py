@@ -17,7 +17,7 @@ from homed.host.life import Cause, Life, Plan
 from homed.host.pluginlog import PluginLog
 from homed.host.session import Session, SessionPorts
 from homed.host.states import Trust
-from homed.proc import Exit
+from homed.proc.spawn import Exit
 from homed.wire.manifest import Manifest
 from tests.kit.fake_child import FakeChild
 from tests.kit.hosting import RecordingDispatcher

@@ -12,8 +12,8 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homed.proc import Command, Exit, run_bounded
-from homed.proc.bounded import Excerpt
+from homed.proc.bounded import Excerpt, run_bounded
+from homed.proc.spawn import Command, Exit
 from tests.kit.processes import alive, until_gone, with_mark
 
 ENV = {"PATH": os.environ["PATH"]}

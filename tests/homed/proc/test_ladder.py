@@ -11,7 +11,8 @@ import pytest
 import trio
 
 from homed.errors import Unavailable
-from homed.proc import Child, Command, Exit, spawn, stop_ladder
+from homed.proc.ladder import stop_ladder
+from homed.proc.spawn import Child, Command, Exit, spawn
 
 DEAF = """
 import signal, sys, time

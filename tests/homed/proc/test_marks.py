@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from homed.proc import Command, kill_marked, spawn
-from homed.proc.marks import marked, owns
+from homed.proc.marks import kill_marked, marked, owns
+from homed.proc.spawn import Command, spawn
 from tests.kit.processes import with_mark
 
 ENV = {"PATH": os.environ["PATH"]}

@@ -15,7 +15,8 @@ PRELUDE = """
 import os, signal, subprocess, sys, time
 from pathlib import Path
 import trio
-from homed.proc import Command, become_subreaper, reap_strays, spawn
+from homed.proc.reap import become_subreaper, reap_strays
+from homed.proc.spawn import Command, spawn
 from homed.proc.reap import _children, reap_adopted
 from tests.kit.processes import until, zombies
 ENV = {"PATH": os.environ["PATH"]}

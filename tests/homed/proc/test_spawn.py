@@ -11,8 +11,9 @@ import pytest
 import trio
 
 from homed.errors import ConfigError
-from homed.proc import MARK, Command, Exit, spawn
+from homed.proc.marks import MARK
 from homed.proc.reap import known
+from homed.proc.spawn import Command, Exit, spawn
 from tests.kit.processes import alive, open_fds, until, until_gone, until_written, with_mark, zombies
 
 ENV = {"PATH": os.environ["PATH"]}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from homed.proc import Command
+from homed.proc.spawn import Command
 from homed.proc.zygote import Entry, entry_of
 from tests.kit.daemon import until
 
@@ -25,7 +25,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 import trio
 from homed.errors import ConfigError
-from homed.proc import Command, become_subreaper, reap_strays, spawn
+from homed.proc.reap import become_subreaper, reap_strays
+from homed.proc.spawn import Command, spawn
 from homed.proc import zygote as room
 from homed.proc.reap import _children
 from homed.proc.zygote import open_zygote

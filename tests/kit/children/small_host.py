@@ -10,7 +10,7 @@ from pathlib import Path
 
 import trio
 
-from homed.proc import become_subreaper
+from homed.proc.reap import become_subreaper
 from tests.kit.hosting import hosting, manifest
 
 

@@ -16,7 +16,7 @@ import trio
 
 from homed.agent import prompt
 from homed.config.environment import child_environment
-from homed.proc import Child, Command, spawn
+from homed.proc.spawn import Child, Command, spawn
 from homed.providers.base import ChatRequest, ContentDelta, ErrorKind, Progress, ProviderError, Source, System, User
 from homed.providers.local import frames
 from homed.providers.local.engine import Engine, EnginePorts

@@ -1,0 +1,30 @@
+"""What every command line of ours has: how errors of usage end, and the options that all commands share."""
+
+from __future__ import annotations
+
+import argparse
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with one house rule: a usage error ends with 2 and one line that says where help is."""
+
+    def __init__(self, **options: object) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        """Say what is wrong and where help is, then leave with 2."""
+        self.exit(2, f"{self.prog}: {message}. See `{self.prog} --help`.\n")
+
+
+def common(default: object) -> Parser:
+    """Options that may stand before or after the command; ``default`` keeps the later from undoing the earlier."""
+    shared = Parser(add_help=False)
+    shared.add_argument("--data", "-data", metavar="DIR", default=default, help="the data folder (also: HOMED_DATA)")
+    shared.add_argument(
+        "--profile", metavar="NAME", default=default, help="a data folder by name; the default is `default`"
+    )
+    shared.add_argument(
+        "--socket", metavar="PATH", default=default, help="a running daemon's socket (also: HOMED_SOCKET)"
+    )
+    return shared
