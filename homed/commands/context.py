@@ -129,7 +129,10 @@ def _peek(data: Mapping[str, Any], events: Events) -> list[str]:
 
 def _confirm(data: Mapping[str, Any], events: Events) -> list[str]:
     ids = data.get("back", [])
-    return [f"Back in the window, since the answer used them: {len(ids)}.", *_listed(ids, events, {})]
+    lines = [f"Back in the window, since the answer used them: {len(ids)}.", *_listed(ids, events, {})]
+    if there := data.get("there"):
+        lines += [f"There already, since another turn brought them back: {len(there)}.", *_listed(there, events, {})]
+    return lines
 
 
 def _plain(data: Mapping[str, Any], _: Events) -> list[str]:

@@ -43,7 +43,8 @@ def confirm(tx: Tx, turn: str) -> list[str]:
     """The turn is answered: what it looked at and is still cold goes back into the window, in whole units.
 
     The ids moved, in time order; their place in time is what it was.  A second turn that looked at the same finds it
-    there already: nothing happens.  ``inputs.finish`` calls this; a turn that ends otherwise leaves all cold.
+    there already (see ``there``): nothing happens.  ``inputs.finish`` calls this; a turn that ends otherwise leaves all
+    cold.
     """
     pending = tx.all(
         "SELECT a.event FROM accesses a JOIN events e ON e.id = a.event WHERE a.turn = ? AND e.layer = 'cold'", (turn,)
@@ -51,6 +52,17 @@ def confirm(tx: Tx, turn: str) -> list[str]:
     moved = _in_whole_units(tx, [row[0] for row in pending], "cold")
     tx.execute(f"UPDATE events SET layer = 'context', source = '{SOURCE}' WHERE id IN {_AMONG}", (dumps(moved),))
     return moved
+
+
+def there(tx: Tx, turn: str) -> list[str]:
+    """What the turn looked at while it was cold and is in the window by now, in time order: before ``confirm``, what
+    another turn has brought back meanwhile."""
+    rows = tx.all(
+        "SELECT e.id FROM accesses a JOIN events e ON e.id = a.event WHERE a.turn = ? AND e.layer = 'context'"
+        " ORDER BY e.seq",
+        (turn,),
+    )
+    return [row[0] for row in rows]
 
 
 def sink(tx: Tx, scope: str, ids: Collection[str], *, at: float) -> list[str]:

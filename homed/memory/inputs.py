@@ -32,10 +32,10 @@ def accept(tx: Tx, new: NewInput, *, at: float) -> tuple[Input, bool]:
     threads.touch(tx, new.thread, at=at)
     row = tx.one(
         "INSERT INTO inputs (id, thread, scope, channel, peer, role, text, client_msg_id, no_memory, can_ask,"
-        f" untrusted, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}",
+        f" untrusted, level, mark, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}",
         (
             new_id("in"), new.thread, new.scope, new.channel, new.peer, new.role, new.text, new.client_msg_id,
-            int(new.no_memory), int(new.can_ask), int(new.untrusted), at,
+            int(new.no_memory), int(new.can_ask), int(new.untrusted), new.level, new.mark, at,
         ),
     )  # fmt: skip
     assert row is not None
@@ -49,8 +49,25 @@ def get(tx: Tx, input_id: str) -> Input | None:
 
 
 def unfinished(tx: Tx) -> list[Input]:
-    """Every input without an outcome, oldest first: what a start must resume or report."""
-    return [_from_row(row) for row in tx.all(f"SELECT {_COLUMNS} FROM inputs WHERE outcome IS NULL ORDER BY seq")]
+    """Every input without an outcome, oldest first: what a start must resume or report.
+
+    Without those that were put into the turn of another one: they go on, and end, with that.
+    """
+    rows = tx.all(
+        f"SELECT {_COLUMNS} FROM inputs WHERE outcome IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = inputs.turn AND t.input <> inputs.id) ORDER BY seq"
+    )
+    return [_from_row(row) for row in rows]
+
+
+def joined(tx: Tx, turn: str) -> list[Input]:
+    """What was put into a turn that another input began and that has not ended, oldest first."""
+    rows = tx.all(
+        f"SELECT {_COLUMNS} FROM inputs WHERE outcome IS NULL AND turn = ?1"
+        " AND id <> (SELECT input FROM turns WHERE id = ?1) ORDER BY seq",
+        (turn,),
+    )
+    return [_from_row(row) for row in rows]
 
 
 def last_ended(tx: Tx, scope: str) -> Input | None:
@@ -83,6 +100,13 @@ def begin(tx: Tx, input_id: str, *, turn: str, at: float) -> Input:
     return _existing(tx, input_id)
 
 
+def join(tx: Tx, input_id: str, *, turn: str) -> Input:
+    """It goes into a turn that runs, and ends with that one: RUNNING.  Raises Conflict when it has ended, NotFound."""
+    _open(tx, input_id)
+    tx.execute("UPDATE inputs SET state = 'running', attempts = attempts + 1, turn = ? WHERE id = ?", (turn, input_id))
+    return _existing(tx, input_id)
+
+
 def replace_text(tx: Tx, input_id: str, text: str) -> None:
     """Put what ``on_input`` left in the place of what came.  Raises Conflict when it has ended, NotFound."""
     _open(tx, input_id)
@@ -96,8 +120,9 @@ def finish(
 
     Raises Conflict when it has ended already (whatever the second outcome is), NotFound, and InvalidInput when the
     outcome's state is not terminal.  A no_memory event is archived here: it never reaches a later prompt.  With
-    ``no_memory`` that is every event of the turn, also those stored before anybody said so.  Answered, and only then:
-    the cold events that the turn looked at are back in the window.
+    ``no_memory`` that is every event of the turn, also those stored before anybody said so.  What was put into the turn
+    ends with the same outcome.  Answered, and only then: the cold events that the turn looked at are back in the
+    window.
     """
     if not outcome.state.terminal:
         raise InvalidInput(f"{outcome.state.value} is not an end.")
@@ -108,6 +133,12 @@ def finish(
         "UPDATE inputs SET state = ?, outcome = ?, ended_at = ? WHERE id = ?",
         (outcome.state.value, _outcome_json(outcome), at, input_id),
     )
+    if before.turn:
+        tx.execute(
+            "UPDATE inputs SET state = ?1, outcome = ?2, ended_at = ?3 WHERE turn = ?4 AND outcome IS NULL"
+            " AND EXISTS (SELECT 1 FROM turns t WHERE t.id = ?4 AND t.input = ?5)",
+            (outcome.state.value, _outcome_json(outcome), at, before.turn, input_id),
+        )
     tx.execute(
         "UPDATE turns SET ended_at = ?, state = ?, usage = ? WHERE id = ?",
         (at, outcome.state.value, dumps(dict(outcome.usage)), before.turn),
@@ -118,9 +149,16 @@ def finish(
         (before.thread, before.turn, int(no_memory)),
     )
     threads.touch(tx, before.thread, at=at)
-    if outcome.state is InputState.ANSWERED and (back := cold.confirm(tx, before.turn)):
-        ledger.record(tx, before, "confirm", {"back": back}, at=at)
+    if outcome.state is InputState.ANSWERED:
+        _bring_back(tx, before, at)
     return [replace(event, layer="archived") if event.no_memory else event for event in stored]
+
+
+def _bring_back(tx: Tx, given: Input, at: float) -> None:
+    """What the answered turn looked at comes back into the window, and the record says which another had brought."""
+    there, back = cold.there(tx, given.turn), cold.confirm(tx, given.turn)
+    if back or there:
+        ledger.record(tx, given, "confirm", {"back": back, **({"there": there} if there else {})}, at=at)
 
 
 def ended_before(tx: Tx, turns: Collection[str], *, before: int | None) -> list[Input]:

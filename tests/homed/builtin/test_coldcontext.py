@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 import trio
 
@@ -16,7 +20,7 @@ from homed.identity.permissions import Decision, Rule
 from homed.identity.roles import Identity, Role
 from homed.memory import events, ledger
 from homed.memory.records import EventKind, InputState
-from homed.providers.base import ErrorKind, ProviderError, ToolResult
+from homed.providers.base import ContentDelta, ErrorKind, Part, ProviderError, ToolResult
 from homed.retrieval.without import words_only
 from tests.kit.builders import (
     GUEST,
@@ -34,6 +38,7 @@ from tests.kit.builders import (
     running_agent,
     says,
 )
+from tests.kit.memory_check import faults
 from tests.kit.past import Past, Said, layers, put, remember
 
 CELLO = "My daughter Ida plays the cello."
@@ -87,6 +92,48 @@ async def test_what_is_found_comes_word_for_word_and_back_into_the_window_at_its
         texts = [m.text for m in agent.model.requests[-1].messages]
         place = next(at for at, text in enumerate(texts) if CELLO in text)
         assert place < next(at for at, text in enumerate(texts) if later[0].text in text)
+
+
+class Together(FakeModel):
+    """Says its last words only once so many turns are at theirs."""
+
+    def __init__(self, turns: int, *script: Answer) -> None:
+        super().__init__(*script)
+        self._left, self._all = turns, trio.Event()
+
+    async def _parts(self, answer: Answer) -> AsyncIterator[Part]:
+        if any(isinstance(part, ContentDelta) and part.text == "yes" for part in answer.parts):
+            self._left -= 1
+            if not self._left:
+                self._all.set()
+            await self._all.wait()
+        async for part in super()._parts(answer):
+            yield part
+
+
+async def test_two_turns_confirming_the_same_cold_event_at_once_do_no_harm(tmp_path: Path) -> None:
+    model = Together(2, calls(query("cello")), calls(query("cello")), says("yes"), says("yes"))
+    async with running_agent(tmp_path, replace(setup(**QUIET), model=model)) as agent:
+        gone = (await remember(agent.store, CELLO, layer="cold"))[0]
+        block = "INSERT INTO blocks (id, hash, media_type, bytes, event, created_at)"
+        await agent.store.write(lambda tx: tx.execute(f"{block} VALUES ('b', 'x', 'image/png', 1, ?, 1)", (gone.id,)))
+        async with trio.open_nursery() as nursery:
+            for _ in range(2):
+                nursery.start_soon(agent.ask, "Which instrument is hers?")
+        records = await agent.store.read(
+            lambda tx: tx.all("SELECT data FROM ledger WHERE kind = 'confirm' ORDER BY seq")
+        )
+        first, second = (json.loads(data) for (data,) in records)
+        assert gone.id in first["back"]
+        assert second == {"back": [], "there": first["back"]}, "it is told that they are there already"
+        rows = await agent.store.read(
+            lambda tx: tx.all("SELECT id, seq, layer, source FROM events WHERE text = ?", (CELLO,))
+        )
+        assert rows == [(gone.id, gone.seq, "context", "cold_storage")]
+        held = await agent.store.read(lambda tx: tx.all("SELECT event, holder_layer FROM blocks"))
+        assert held == [(gone.id, "context")], "one holder"
+    with closing(apsw.Connection(str(tmp_path / "homed.db"))) as db:
+        assert faults(db) == []
 
 
 async def test_what_it_gave_is_not_remembered_a_second_time(tmp_path: Path) -> None:

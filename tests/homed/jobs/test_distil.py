@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -87,6 +88,20 @@ async def test_by_rules_what_has_cooled_becomes_facts_a_summary_and_evidence(tmp
         assert set(await on.layers(said)) == {"archived"}
         assert await on.column("SELECT DISTINCT pass FROM events") == ["rules"]
         assert await on.run(job(on)) == Counts(), "nothing is done twice"
+
+
+async def test_a_summary_that_nobody_wrote_is_tagged_with_what_its_request_is_about(tmp_path: Path) -> None:
+    async with bench(tmp_path) as on:
+        await on.cooled(Said(question=f"{LONG} Which street?", answer="The long one."))
+        made = distil(
+            DistilPorts(
+                store=on.store, settings=Settings(), wall=on.wall, reader=Reader(), rules=bern,
+                failpoints=on.failpoints, topics=lambda text, most: text.split()[:most],
+            )
+        )  # fmt: skip
+        await on.run(made)
+        (row,) = await on.rows("SELECT text, tags FROM records WHERE record = 'summary'")
+        assert json.loads(row[1]) == row[0].split()[:5], "of its own words, so that they are forgotten with it"
 
 
 @pytest.mark.parametrize(("now", "done"), [(SAID + HOUR + 72 * HOUR - 1, 0), (SAID + HOUR + 72 * HOUR, 1)])

@@ -150,7 +150,9 @@ def test_the_second_turn_that_looked_finds_it_there_already(tx: Tx, turns: Turns
     inputs.finish(tx, one.id, ANSWERED, [], at=3.0)
     assert cold.confirm(tx, two.turn) == []
     inputs.finish(tx, two.id, ANSWERED, [], at=4.0)
-    assert (layers(tx, event), ledger.of_turn(tx, two.turn), faults(db)) == (["context"], [], [])
+    assert (layers(tx, event), faults(db)) == (["context"], [])
+    assert [r.data for r in ledger.of_turn(tx, one.turn)] == [{"back": [event.id]}]
+    assert [r.data for r in ledger.of_turn(tx, two.turn)] == [{"back": [], "there": [event.id]}]
 
 
 def test_what_sinks_again_is_recalled_again_by_a_later_turn_only(tx: Tx, turns: Turns) -> None:

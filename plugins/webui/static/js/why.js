@@ -41,7 +41,7 @@ const kinds = {
     groups: [["why_sunk", rows(data, data.events)]],
   }),
   peek: (data) => ({ lines: [], groups: [["why_peeked", rows(data, data.events ?? data.ids)]] }),
-  confirm: (data) => ({ lines: [], groups: [["why_back", rows(data, data.back)]] }),
+  confirm: (data) => ({ lines: [], groups: [["why_back", rows(data, data.back)], ["why_there", rows(data, data.there)]] }),
 };
 
 function bar(score) {
