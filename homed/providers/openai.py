@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 
 from homed.clock import new_id
@@ -11,6 +10,8 @@ from homed.providers.adapter import Native
 from homed.providers.base import ChatRequest, Source
 from homed.providers.http import HttpPorts, HttpProvider
 from homed.providers.openai_answer import AnswerDecoder
+from homed.providers.options import Quirks
+from homed.providers.shaping import as_bytes
 
 
 class OpenAIAdapter:
@@ -25,20 +26,22 @@ class OpenAIAdapter:
 
     def headers(self, source: Source, key: str) -> Mapping[str, str]:
         """Without a key no Authorization is sent: local servers want none."""
-        extra = source.options.get("headers")
-        own = {str(k): str(v) for k, v in extra.items()} if isinstance(extra, Mapping) else {}
-        auth = {"Authorization": f"Bearer {key}"} if key else {}
-        return {"Content-Type": "application/json", "Accept": "text/event-stream, application/json", **auth, **own}
+        return {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"} | identity(
+            source, key
+        )
 
     def body(self, source: Source, request: ChatRequest) -> bytes:
         """The request as UTF-8 JSON."""
-        text = json.dumps(openai_request.build(source, request), ensure_ascii=False, separators=(",", ":"))
-        # A lone surrogate in the text is no UTF-8; it goes out as a question mark rather than failing the turn.
-        return text.encode("utf-8", "replace")
+        return as_bytes(openai_request.build(source, request))
 
     def decoder(self) -> AnswerDecoder:
         """A decoder for one answer."""
         return AnswerDecoder(self._new_call_id)
+
+
+def identity(source: Source, key: str) -> dict[str, str]:
+    """Who asks; the person's own headers last."""
+    return {**({"Authorization": f"Bearer {key}"} if key else {}), **Quirks(source.options).headers()}
 
 
 def openai(source: Source, ports: HttpPorts) -> HttpProvider:

@@ -19,7 +19,7 @@ class AnswerDecoder(Decoding):
 
     def __init__(self, new_call_id: Callable[[], str]) -> None:
         super().__init__()
-        self._calls = _Calls(new_call_id)
+        self._calls = Calls(new_call_id)
         self._thought = Joiner()
         self._content = Joiner()
 
@@ -66,7 +66,7 @@ class AnswerDecoder(Decoding):
         return self._calls.mint_missing()
 
 
-class _Calls:
+class Calls:
     """Gives every call a place and an id of its own, whatever the source says about either (E14)."""
 
     def __init__(self, new_call_id: Callable[[], str]) -> None:

@@ -1,107 +1,178 @@
-"""The canonical history as an OpenAI chat request.  Pure.
-
-Options of a source read here: ``reasoning`` (auto, echo, strip), ``stream`` (true), ``stream_usage`` (true),
-``max_tokens_field`` ("max_tokens"), ``system_role`` ("system"), ``extra`` (an object merged into the body).
-"""
+"""The canonical history as an OpenAI chat request, with the quirks that the source's options name.  Pure."""
 
 from __future__ import annotations
 
-import base64
 import json
-import re
 from collections.abc import Mapping, Sequence
 
 from homed.providers.base import (
     Assistant,
+    Audio,
     ChatRequest,
     Image,
     Message,
     Source,
     System,
-    ToolCall,
     ToolResult,
     ToolSpec,
     User,
 )
+from homed.providers.options import Quirks
+from homed.providers.shaping import BRIDGE, CUT_OFF, CallIds, base64_of, data_url, own, tool_name
 
-_NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
-LONGEST_NAME = 64
+FORMATS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
+"""How the recordings that these servers take are called there."""
+
+Sent = dict[str, object]
 
 
 def build(source: Source, request: ChatRequest) -> dict[str, object]:
     """The request body; ``request.messages`` have passed ``pairing.repair``."""
-    options = source.options
-    body: dict[str, object] = {"model": source.model, "messages": _messages(source, request.messages)}
+    quirks = Quirks(source.options)
+    body: dict[str, object] = {"model": source.model, "messages": _Messages(source, quirks).build(request.messages)}
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    if request.max_tokens is not None:
-        body[str(options.get("max_tokens_field") or "max_tokens")] = request.max_tokens
-    if request.temperature is not None:
+    if limit := request.max_tokens or quirks.number("max_tokens"):
+        body[quirks.text("max_tokens_field")] = limit
+    if request.temperature is not None and quirks.text("temperature") == "send":
         body["temperature"] = request.temperature
-    if options.get("stream", True):
+    if effort := quirks.text("reasoning_effort"):
+        body["reasoning_effort"] = effort
+    if quirks.on("stream"):
         body["stream"] = True
-        if options.get("stream_usage", True):
+        if quirks.on("stream_usage"):
             body["stream_options"] = {"include_usage": True}
-    extra = options.get("extra")
-    return {**body, **extra} if isinstance(extra, Mapping) else body
+    return {**body, **quirks.table("extra")}
 
 
-def _messages(source: Source, messages: Sequence[Message]) -> list[dict[str, object]]:
-    reasoning = str(source.options.get("reasoning") or "auto")
-    system_role = str(source.options.get("system_role") or "system")
-    out: list[dict[str, object]] = []
-    for message in messages:
+class _Messages:
+    """One history on its way; ``build`` once."""
+
+    def __init__(self, source: Source, quirks: Quirks) -> None:
+        self._source = source
+        self._quirks = quirks
+        self._ids = CallIds(nine=quirks.text("call_ids") == "nine")
+
+    def build(self, messages: Sequence[Message]) -> list[Sent]:
+        out = [self._message(message) for message in messages]
+        if not self._quirks.on("user_after_tool"):
+            out = _bridged(out)
+        return _alternating(out) if self._quirks.on("merge_same_role") else out
+
+    def _message(self, message: Message) -> Sent:
         match message:
             case System(text):
-                out.append({"role": system_role, "content": text})
-            case User(text, images):
-                out.append({"role": "user", "content": _parts(text, images) if images else text})
+                return {"role": self._quirks.text("system_role"), "content": text}
+            case User():
+                return {"role": "user", "content": _content(message)}
             case Assistant():
-                out.append(_assistant(message, reasoning))
-            case ToolResult(call_id, _, text):
-                out.append({"role": "tool", "tool_call_id": call_id, "content": text})
-    return out
+                return self._assistant(message)
+            case ToolResult():
+                return self._result(message)
 
-
-def _parts(text: str, images: Sequence[Image]) -> list[dict[str, object]]:
-    """A message with pictures: the text first, since it names them in their order."""
-    said: list[dict[str, object]] = [{"type": "text", "text": text}] if text else []
-    return said + [{"type": "image_url", "image_url": {"url": _data_url(image)}} for image in images]
-
-
-def _data_url(image: Image) -> str:
-    return f"data:{image.media_type};base64,{base64.b64encode(image.data).decode('ascii')}"
-
-
-def _assistant(message: Assistant, reasoning: str) -> dict[str, object]:
-    """Tool-call turns bring their reasoning back where the source wants it (A10), and never where it refuses it (A11).
-
-    ``auto`` sends back what the source itself had sent; ``echo`` sends the field also when there was none (a history
-    from another source); ``strip`` never sends it.
-    """
-    out: dict[str, object] = {"role": "assistant", "content": message.text}
-    if not message.calls:
+    def _assistant(self, message: Assistant) -> Sent:
+        out: Sent = {"role": "assistant", "content": message.text}
+        if not message.calls:
+            return out
+        if not message.text:
+            self._empty(out)
+        out["tool_calls"] = [
+            {
+                "id": self._ids.of(call.id),
+                "type": "function",
+                # Undecodable arguments are not sent back: strict servers parse them.  The result behind says what was
+                # wrong.
+                "function": {"name": tool_name(call.name), "arguments": _arguments(call.arguments)},
+            }
+            for call in message.calls
+        ]
+        if self._wants_reasoning(message):
+            out["reasoning_content"] = message.reasoning
         return out
-    out["content"] = message.text or None
-    out["tool_calls"] = [_call(call) for call in message.calls]
-    if reasoning == "echo" or (reasoning == "auto" and message.reasoning):
-        out["reasoning_content"] = message.reasoning
+
+    def _empty(self, out: Sent) -> None:
+        match self._quirks.text("empty_content"):
+            case "null":
+                out["content"] = None
+            case "omit":
+                del out["content"]
+
+    def _wants_reasoning(self, message: Assistant) -> bool:
+        """Messages with calls bring their reasoning back where the source wants it (A10), and never where it refuses
+        it (A11).
+
+        ``auto`` sends back what the source itself had sent; ``echo`` sends the field also when there was none (a
+        history from another source); ``strip`` never sends it.
+        """
+        how = self._quirks.text("reasoning")
+        return how == "echo" or (how == "auto" and bool(message.reasoning) and own(message, self._source))
+
+    def _result(self, message: ToolResult) -> Sent:
+        out: Sent = {"role": "tool", "tool_call_id": self._ids.of(message.call_id), "content": message.text}
+        if self._quirks.on("result_names"):
+            out["name"] = tool_name(message.name)
+        return out
+
+
+def _content(message: User) -> object:
+    """A message with pictures or recordings: the text first, since it names them in their order."""
+    if not message.images and not message.audio:
+        return message.text
+    said: list[Sent] = [{"type": "text", "text": message.text}] if message.text else []
+    return [*said, *map(_image, message.images), *map(_recording, message.audio)]
+
+
+def _image(image: Image) -> Sent:
+    return {"type": "image_url", "image_url": {"url": data_url(image)}}
+
+
+def _recording(audio: Audio) -> Sent:
+    kind = FORMATS.get(audio.media_type, "wav")
+    return {"type": "input_audio", "input_audio": {"data": base64_of(audio), "format": kind}}
+
+
+def _bridged(messages: Sequence[Sent]) -> list[Sent]:
+    out: list[Sent] = []
+    for message in messages:
+        if message["role"] == "user" and out and out[-1]["role"] == "tool":
+            out.append({"role": "assistant", "content": BRIDGE})
+        out.append(message)
     return out
 
 
-def _call(call: ToolCall) -> dict[str, object]:
-    # Undecodable arguments are not sent back: strict servers parse them.  The result behind says what was wrong.
-    arguments = json.dumps(dict(call.arguments or {}), ensure_ascii=False)
-    return {"id": call.id, "type": "function", "function": {"name": _name(call.name), "arguments": arguments}}
+def _alternating(messages: Sequence[Sent]) -> list[Sent]:
+    """Messages of one role that follow each other joined, the first after the instructions the person's.
 
-
-def _name(said: str) -> str:
-    """The name of a tool as servers take it.  A model may call what does not exist by any name, or by none; sent back
-    as it was, the history of that conversation would be refused from then on.  The result behind says what was wrong.
+    Results stay apart, each with its call; so does a message with calls, but what was said before them is joined.
     """
-    return _NO_NAME.sub("_", said)[:LONGEST_NAME] or "unnamed"
+    out: list[Sent] = []
+    for message in messages:
+        before = out[-1] if out else {"role": ""}
+        if message["role"] == before["role"] != "tool" and "tool_calls" not in before:
+            out[-1] = {**message, "content": _joined(before.get("content"), message.get("content"))}
+        else:
+            if message["role"] == "assistant" and not any(m["role"] == "user" for m in out):
+                out.append({"role": "user", "content": CUT_OFF})
+            out.append(message)
+    return out
 
 
-def _tool(tool: ToolSpec) -> dict[str, object]:
+def _joined(first: object, second: object) -> object:
+    if isinstance(first, list) or isinstance(second, list):
+        return [*_parts(first), *_parts(second)]
+    return "\n\n".join(text for text in (first, second) if isinstance(text, str) and text)
+
+
+def _parts(content: object) -> list[object]:
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if content else []
+
+
+def _arguments(arguments: Mapping[str, object] | None) -> str:
+    return json.dumps(dict(arguments or {}), ensure_ascii=False)
+
+
+def _tool(tool: ToolSpec) -> Sent:
     function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
     return {"type": "function", "function": function}

@@ -1,0 +1,205 @@
+"""The canonical history as a request to Anthropic's Messages API.  Pure.
+
+Thinking comes back as it was sent, block for block, in its place between texts and calls; where it was lost (another
+source made the calls, a person's rule changed the words) the request does without: a turn that called tools without
+thinking is not asked to think (A9).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from homed.providers.base import Assistant, ChatRequest, Message, Source, System, ToolResult, User
+from homed.providers.options import Quirks
+from homed.providers.shaping import (
+    CUT_OFF,
+    GO_ON,
+    CallIds,
+    base64_of,
+    own_opaque,
+    system_of,
+    tool_name,
+    used_tools,
+)
+
+WIRE = "anthropic"
+MOST = 8192
+"""Tokens of an answer when nothing is said: the API wants a number."""
+LEFT = 1024
+"""Tokens of an answer beside those that are for thinking."""
+
+Block = dict[str, object]
+
+
+def build(source: Source, request: ChatRequest) -> dict[str, object]:
+    """The request body; ``request.messages`` have passed ``pairing.repair``."""
+    quirks = Quirks(source.options)
+    thinking = _thinking(source, quirks, request.messages)
+    budget = thinking.get("budget_tokens", 0) if thinking else 0
+    limit = request.max_tokens or quirks.number("max_tokens") or min(MOST, max(1, source.context_window // 2))
+    body: dict[str, object] = {
+        "model": source.model,
+        "max_tokens": max(limit, budget + LEFT) if isinstance(budget, int) and budget else limit,
+        "messages": _Messages(source, keep=thinking is not None).build(request.messages),
+    }
+    if system := system_of(request.messages):
+        body["system"] = [{"type": "text", "text": system}]
+    body |= _tools(request)
+    if thinking:
+        body["thinking"] = thinking
+    elif request.temperature is not None and quirks.text("temperature") == "send":
+        body["temperature"] = min(request.temperature, 1.0)
+    if effort := quirks.text("effort"):
+        body["output_config"] = {"effort": effort}
+    if quirks.on("stream"):
+        body["stream"] = True
+    if (kept := quirks.text("cache")) != "off":
+        _mark(body, {"type": "ephemeral"} if kept == "5m" else {"type": "ephemeral", "ttl": kept})
+    return {**body, **quirks.table("extra")}
+
+
+def _thinking(source: Source, quirks: Quirks, messages: Sequence[Message]) -> dict[str, object] | None:
+    """What is asked for: an empty object leaves it to the model, None means that none can be had now."""
+    if quirks.text("thinking") == "adaptive":
+        return {"type": "adaptive"}
+    budget = quirks.number("thinking") if not isinstance(source.options.get("thinking", ""), str) else 0
+    if not budget:
+        return {}
+    if not all(_thought(message, source) for message in _this_turn(messages)):
+        return None
+    return {"type": "enabled", "budget_tokens": budget}
+
+
+def _this_turn(messages: Sequence[Message]) -> Iterator[Assistant]:
+    """What the assistant said since the person spoke last, if it is results that go out now."""
+    for message in reversed(messages):
+        if isinstance(message, User | System):
+            return
+        if isinstance(message, Assistant):
+            yield message
+
+
+def _thought(message: Assistant, source: Source) -> bool:
+    return any(block.get("type") in ("thinking", "redacted_thinking") for block in _laid_out(message, source) or ())
+
+
+def _tools(request: ChatRequest) -> dict[str, object]:
+    """The tools on offer.  With calls in the history the API wants some; where none are on offer now, those."""
+    if request.tools:
+        return {
+            "tools": [
+                {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+                for tool in request.tools
+            ]
+        }
+    if not (used := used_tools(request.messages)):
+        return {}
+    schema = {"type": "object", "properties": {}}
+    gone = [{"name": name, "description": "Not available now.", "input_schema": schema} for name in used]
+    return {"tools": gone, "tool_choice": {"type": "none"}}
+
+
+class _Messages:
+    """One history on its way; ``keep``: with the thinking there is."""
+
+    def __init__(self, source: Source, *, keep: bool) -> None:
+        self._source = source
+        self._keep = keep
+        self._ids = CallIds()
+
+    def build(self, messages: Sequence[Message]) -> list[dict[str, object]]:
+        """Turns that alternate, the first and the last the person's, none empty."""
+        turns: list[tuple[str, list[Block]]] = []
+        for message in messages:
+            role, blocks = self._blocks(message)
+            if not blocks:
+                continue
+            if not turns and role == "assistant":
+                turns.append(("user", [_text(CUT_OFF)]))
+            if turns and turns[-1][0] == role:
+                turns[-1][1].extend(blocks)
+            else:
+                turns.append((role, blocks))
+        if not turns or turns[-1][0] == "assistant":
+            turns.append(("user", [_text(GO_ON)]))
+        return [{"role": role, "content": blocks} for role, blocks in turns]
+
+    def _blocks(self, message: Message) -> tuple[str, list[Block]]:
+        match message:
+            case User(text, images):
+                shown = [_text(text)] if text.strip() else []
+                return "user", shown + [
+                    {
+                        "type": "image",
+                        "source": {"type": "base64", "media_type": one.media_type, "data": base64_of(one)},
+                    }
+                    for one in images
+                ]
+            case Assistant():
+                return "assistant", self._assistant(message)
+            case ToolResult(call_id, _, text, is_error):
+                result: Block = {"type": "tool_result", "tool_use_id": self._ids.of(call_id), "content": text}
+                return "user", [result | {"is_error": True} if is_error else result]
+            case System():
+                return "", []
+
+    def _assistant(self, message: Assistant) -> list[Block]:
+        laid_out = _laid_out(message, self._source) if self._keep else None
+        if laid_out is None:
+            said: list[Block] = [_text(message.text)] if message.text.strip() else []
+            laid_out = said + [{"type": "tool_use", "id": call.id} for call in message.calls]
+        by_id = {call.id: call for call in message.calls}
+        out: list[Block] = []
+        for block in laid_out:
+            if block.get("type") == "tool_use":
+                call = by_id[str(block["id"])]
+                given = dict(call.arguments or {})
+                block = {"type": "tool_use", "id": self._ids.of(call.id), "name": tool_name(call.name), "input": given}
+            out.append(block)
+        return out
+
+
+def _laid_out(message: Assistant, source: Source) -> list[Block] | None:
+    """The message with its thinking, as it came; a call is only named.  None if there is none, or it does not fit.
+
+    ``Opaque.data`` is a list: a block as it came, ``{"t": characters of the text}`` or ``{"c": id of the call}``.
+    """
+    opaque = own_opaque(message, source, WIRE)
+    if opaque is None:
+        return None
+    try:
+        layout = json.loads(opaque.data)
+    except (ValueError, RecursionError):
+        return None
+    out: list[Block] = []
+    at, calls = 0, []
+    for part in layout if isinstance(layout, list) else ():
+        match part:
+            case {"t": int(length)}:
+                piece = message.text[at : at + length]
+                at += length
+                if piece.strip():
+                    out.append(_text(piece))
+            case {"c": str(id_)}:
+                calls.append(id_)
+                out.append({"type": "tool_use", "id": id_})
+            case {"type": "thinking" | "redacted_thinking"}:
+                out.append(dict(part))
+            case _:
+                return None
+    whole = at == len(message.text) and calls == [call.id for call in message.calls]
+    return out if whole and out else None
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def _mark(body: dict[str, object], mark: Mapping[str, object]) -> None:
+    """Ask for the prompt to be kept up to the tools, the instructions, and the last thing that a person's turn says."""
+    messages = body["messages"]
+    last = messages[-1]["content"] if isinstance(messages, list) else None
+    for part in (body.get("tools"), body.get("system"), last):
+        if isinstance(part, list) and part:
+            part[-1] = {**part[-1], "cache_control": dict(mark)}
