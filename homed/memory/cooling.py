@@ -105,7 +105,9 @@ def piece(tx: Tx, turn: str, rule: Rule) -> Piece | None:
         if not event.no_memory and event.kind is not EventKind.NOTE and not is_inner(event)
     ]
     ids = _whole(tx, turn, rule)
-    input_ = tx.one("SELECT untrusted, peer FROM inputs WHERE turn = ?", (turn,))
+    input_ = tx.one(  # of that which began it: others may have been put into it
+        "SELECT untrusted OR mark <> '', peer FROM inputs WHERE id = (SELECT input FROM turns WHERE id = ?)", (turn,)
+    )
     if not ids or not kept or input_ is None:
         return None
     fresh = tx.all("SELECT id FROM events WHERE turn = ? AND pass IN ('', 'none')", (turn,))
@@ -129,7 +131,7 @@ def unread(tx: Tx, after: int, limit: int) -> list[Unread]:
     """The next messages, by seq from behind ``after``, of turns that are over, wherever they are now."""
     columns = ", ".join(f"e.{name}" for name in table.COLUMNS.split(", "))
     rows = tx.all(
-        f"SELECT i.untrusted, {columns} FROM events e INDEXED BY events_uncovered"
+        f"SELECT i.untrusted OR i.mark <> '', {columns} FROM events e INDEXED BY events_uncovered"
         " JOIN turns t ON t.id = e.turn JOIN inputs i ON i.id = t.input"
         " WHERE e.pass = '' AND e.no_memory = 0 AND e.kind = 'user' AND e.seq > ? AND t.ended_at IS NOT NULL"
         " AND EXISTS (SELECT 1 FROM threads h WHERE h.id = e.thread AND h.scope <> '') ORDER BY e.seq LIMIT ?",

@@ -145,13 +145,17 @@ class NewInput:
     no_memory: bool = False
     can_ask: bool = False
     untrusted: bool = False
+    level: int = 0
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A durable input.  ``attempts`` counts the runs begun; ``turn`` is empty before the first.
+    """A durable input.  ``attempts`` counts the runs begun; ``turn`` is empty before the first, and that of another
+    input where this one was put into a running turn.
 
-    ``untrusted``: no person said it, a plugin did while it worked for a turn.
+    ``untrusted``: no person said it, a plugin did while it worked for a turn.  ``level``: of an interrupt, 1-4; 0: it
+    waits for its turn.  ``mark``: the part of the kernel that raised it; empty for what came in from outside.
     """
 
     id: str
@@ -170,3 +174,5 @@ class Input:
     accepted_at: float
     outcome: Outcome | None = None
     untrusted: bool = False
+    level: int = 0
+    mark: str = ""

@@ -68,3 +68,10 @@ CREATE TABLE llm_snapshots (
     settings TEXT NOT NULL,                              -- JSON: what was stored below core.llm.
     keys     TEXT NOT NULL                               -- JSON: source → digest of its key
 ) STRICT;
+
+-- ---- interrupts (homed/agent/schedule.py): how urgent an input is, and which part of the kernel raised it.  ----------
+
+ALTER TABLE inputs ADD COLUMN level INTEGER NOT NULL DEFAULT 0 CHECK (level BETWEEN 0 AND 4); -- 0: it waits its turn
+ALTER TABLE inputs ADD COLUMN mark TEXT NOT NULL DEFAULT '';
+-- Several inputs may have one turn: those that were put into it while it ran.
+CREATE INDEX inputs_by_turn ON inputs (turn) WHERE turn <> '';
