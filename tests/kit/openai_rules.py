@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-Json = Mapping[str, object]
+from tests.kit.fake_script import Json
+from tests.kit.fake_wire import (
+    PICTURE_TOKENS,
+    Contract,
+    Refused,
+    Unit,
+    compact,
+    looks_like,
+    picture,
+    signature,
+    tokens_in,
+)
 
-PICTURE_TOKENS = 765
-"""Of one of 1024 × 1024 in high detail."""
+__all__ = ["Contract", "Refused", "check", "check_key", "parse", "pictures", "tokens", "units"]
 
 ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 PARAMETERS = frozenset(
@@ -22,40 +30,7 @@ PARAMETERS = frozenset(
     }
 )  # fmt: skip
 DATA_URL = re.compile(r"data:(image/(?:png|jpeg|gif|webp));base64,([A-Za-z0-9+/=]*)")
-PICTURES = {
-    "image/png": [b"\x89PNG\r\n\x1a\n"], "image/jpeg": [b"\xff\xd8\xff"], "image/gif": [b"GIF87a", b"GIF89a"],
-    "image/webp": [b"RIFF"],
-}  # fmt: skip
 NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
-
-
-@dataclass
-class Refused(Exception):
-    """One refusal as the server words it."""
-
-    message: str
-    param: str | None = None
-    code: str | None = None
-    status: int = 400
-
-    def body(self) -> dict[str, object]:
-        """The JSON body of the refusal."""
-        return {
-            "error": {"message": self.message, "type": "invalid_request_error", "param": self.param, "code": self.code}
-        }
-
-
-@dataclass(frozen=True)
-class Contract:
-    """What one fake server insists on.  ``reasoning``: free, required (A10) or forbidden (A11).  ``vision``: its model
-    takes pictures; one that does not refuses the whole request, as real ones do.
-    """
-
-    key: str = "sk-fake-0123456789abcdef0123"
-    models: tuple[str, ...] = ("fake-1",)
-    context: int = 32_768
-    reasoning: str = "free"
-    vision: bool = False
 
 
 def check_key(contract: Contract, authorization: str) -> None:
@@ -192,10 +167,7 @@ def _check_part(where: str, part: object, role: str) -> None:
 
 def _check_image(where: str, url: str) -> None:
     found = DATA_URL.fullmatch(url)
-    try:
-        data = base64.b64decode(found[2], validate=True) if found else b""
-    except ValueError:
-        data = b""
+    data = picture(found[2]) if found else None
     if not found or not data:
         raise Refused(
             "Invalid base64 image_url. Expected a base64-encoded data URL with an image MIME type (e.g."
@@ -203,7 +175,7 @@ def _check_image(where: str, url: str) -> None:
             f"{where}.image_url.url",
             "invalid_value",
         )
-    if not any(data.startswith(begin) for begin in PICTURES[found[1]]):
+    if not looks_like(found[1], data):
         raise Refused(
             "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png',"
             " 'jpeg', 'gif', 'webp'].",
@@ -278,16 +250,25 @@ def _check_reasoning(contract: Contract, messages: Sequence[Json]) -> None:
             raise Refused("The reasoning_content in the thinking mode must be passed back to the API.")
 
 
+def units(body: Json) -> list[Unit]:
+    """The prompt in the order the model reads it: the tools, then the messages; a picture counts by its size."""
+    messages = body.get("messages")
+    parts = [body.get("tools") or [], *(messages if isinstance(messages, list) else [])]
+    return [Unit(DATA_URL.sub(_pictured, compact(part))) for part in parts]
+
+
+def _pictured(found: re.Match[str]) -> str:
+    return f"[{signature(found[0])}]".ljust(4 * PICTURE_TOKENS)
+
+
 def tokens(body: Json) -> int:
-    """About four bytes a token, over messages and tools; what ``usage`` and the context limit go by."""
-    text = json.dumps([body.get("messages"), body.get("tools")], ensure_ascii=False)
-    words, pictures = DATA_URL.subn("", text)
-    return len(words.encode()) // 4 + PICTURE_TOKENS * pictures
+    """About four bytes a token, over messages and tools; what the context limit goes by."""
+    return tokens_in("".join(unit.text for unit in units(body)))
 
 
 def pictures(body: Json) -> list[bytes]:
     """The pictures of a request, in their order."""
-    return [base64.b64decode(found[2]) for found in DATA_URL.finditer(json.dumps(body.get("messages")))]
+    return [picture(found[2]) or b"" for found in DATA_URL.finditer(json.dumps(body.get("messages")))]
 
 
 def _check_sight(contract: Contract, messages: Sequence[Json]) -> None:

@@ -1,171 +1,40 @@
-"""What the fake OpenAI server answers: replies, the rules that choose one, and their bytes.  Pure.
-
-The format of a script is described at the top of ``fake_openai.py``.
-"""
+"""The bytes of an OpenAI chat answer, whole and streamed, and what can be wrong about them.  Pure."""
 
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping
 
-from tests.kit.openai_rules import Json, tokens
+from tests.kit.fake_script import Call, Json, Reply, Script
+from tests.kit.fake_wire import Exchange, Prompt
+from tests.kit.openai_rules import tokens
 
-
-@dataclass(frozen=True)
-class Call:
-    """One tool call of a reply; ``raw`` replaces the JSON of ``args`` when given."""
-
-    name: str
-    args: Mapping[str, object] = field(default_factory=dict)
-    id: str = ""
-    raw: str | None = None
-
-    @property
-    def arguments(self) -> str:
-        """The argument text as sent."""
-        return json.dumps(dict(self.args), ensure_ascii=False) if self.raw is None else self.raw
+__all__ = ["Call", "Reply", "Script", "events", "json_body", "usage_of"]
 
 
-@dataclass(frozen=True)
-class Reply:
-    """One answer and how it is to go wrong; the field names are the keys of the script format."""
-
-    say: str = ""
-    think: str = ""
-    calls: tuple[Call, ...] = ()
-    chunk: int = 4
-    delay: float = 0.0
-    first_delay: float = 0.0
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: object = None
-    finish: str = ""
-    usage: bool = True
-    done: bool = True
-    cut: int = -1
-    one_byte: bool = False
-    crlf: bool = False
-    keepalive: bool = False
-    hang: str = ""
-    broken_json: bool = False
-    sse: bool | None = None
-    ids: str = ""
-    indexes: str = ""
-    arguments_as: str = "string"
-    reasoning_key: str = "reasoning_content"
-    error_after: int = -1
-
-    @classmethod
-    def parse(cls, value: Mapping[str, object]) -> Reply:
-        """From the script format; an unknown key is an error, so that a typing slip never passes for a test."""
-        unknown = set(value) - {f.name for f in fields(cls)}
-        if unknown:
-            raise ValueError(f"unknown reply keys: {', '.join(sorted(unknown))}")
-        calls = value.get("calls", ())
-        assert isinstance(calls, Sequence)
-        made = tuple(call if isinstance(call, Call) else Call(**call) for call in calls)
-        return replace(cls(), **{**value, "calls": made})  # type: ignore[arg-type]
-
-
-@dataclass
-class Rule:
-    """``steps[n]`` answers the n-th model call after a user message that contains ``when``."""
-
-    when: str
-    steps: tuple[tuple[Reply, ...], ...]
-    used: dict[int, int] = field(default_factory=dict)
-
-    def reply(self, step: int) -> Reply:
-        """The next alternative of that step; the last step and the last alternative repeat."""
-        step = min(step, len(self.steps) - 1)
-        n = self.used.get(step, 0)
-        self.used[step] = n + 1
-        alternatives = self.steps[step]
-        return alternatives[min(n, len(alternatives) - 1)]
-
-
-def text_of(message: Json) -> str:
-    """The text of a message, also when its content is a list of parts."""
-    content = message.get("content") or ""
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content)
-    return str(content)
-
-
-def last_of(messages: Sequence[Json], role: str) -> tuple[int, str]:
-    """Place and text of the last message of a role, or (-1, "")."""
-    for i in range(len(messages) - 1, -1, -1):
-        if messages[i].get("role") == role:
-            return i, text_of(messages[i])
-    return -1, ""
-
-
-class Script:
-    """Chooses the reply to a request: the queue first, then the first rule that fits, then the default."""
-
-    def __init__(self) -> None:
-        self.queue: deque[Reply] = deque()
-        self.rules: list[Rule] = []
-        self.default = Reply(say="You said: {user}")
-
-    def load(self, script: Mapping[str, object]) -> None:
-        """Take over ``queue``, ``rules`` and ``default`` of the script format."""
-        for value in _list(script.get("queue")):
-            self.queue.append(Reply.parse(value))
-        for value in _list(script.get("rules")):
-            self.when(str(value["when"]), *value["steps"])  # type: ignore[misc]
-        if isinstance(default := script.get("default"), Mapping):
-            self.default = Reply.parse(default)
-
-    def when(self, contains: str, *steps: object) -> None:
-        """Add a rule; a step is a reply (object or mapping) or a list of alternatives."""
-        self.rules.append(Rule(contains, tuple(_alternatives(step) for step in steps)))
-
-    def choose(self, body: Json) -> Reply:
-        """The reply to this request, with ``{user}`` and ``{tool}`` filled in."""
-        messages = _list(body.get("messages"))
-        place, user = last_of(messages, "user")
-        reply = self._pick(user, sum(m.get("role") == "assistant" for m in messages[place + 1 :]))
-        say = reply.say.replace("{user}", user).replace("{tool}", last_of(messages, "tool")[1])
-        return replace(reply, say=say)
-
-    def _pick(self, user: str, step: int) -> Reply:
-        if self.queue:
-            return self.queue.popleft()
-        for rule in self.rules:
-            if rule.when in user:
-                return rule.reply(step)
-        return self.default
-
-
-def _alternatives(step: object) -> tuple[Reply, ...]:
-    if isinstance(step, Reply):
-        return (step,)
-    if isinstance(step, Mapping):
-        return (Reply.parse(step),)
-    assert isinstance(step, Sequence)
-    return tuple(reply for alternative in step for reply in _alternatives(alternative))
-
-
-def _list(value: object) -> list[Mapping[str, object]]:
-    return value if isinstance(value, list) else []
-
-
-def usage_of(reply: Reply, body: Json) -> dict[str, object]:
+def usage_of(exchange: Exchange) -> dict[str, object]:
     """Token counts of the exchange in the real shape."""
-    prompt, completion = tokens(body), max(1, len(reply.say.encode()) // 4)
+    prompt = exchange.prompt
     return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "total_tokens": prompt + completion,
-        "prompt_tokens_details": {"cached_tokens": prompt // 2},
+        "prompt_tokens": prompt.tokens,
+        "completion_tokens": exchange.completion,
+        "total_tokens": prompt.tokens + exchange.completion,
+        "prompt_tokens_details": {"cached_tokens": prompt.cached},
+        "completion_tokens_details": {"reasoning_tokens": exchange.thought},
     }
 
 
+def _usage(reply: Reply, body: Json, number: int) -> Json:
+    return usage_of(Exchange(reply, body, number, Prompt(tokens(body))))
+
+
 def _finish(reply: Reply) -> str:
-    return reply.finish or ("tool_calls" if reply.calls else "stop")
+    return reply.finish or ("content_filter" if reply.blocked else "tool_calls" if reply.calls else "stop")
+
+
+def minted(number: int, place: int) -> str:
+    """The id that the server gives a call of its ``number``-th answer."""
+    return f"call_{number}_{place}"
 
 
 def _calls(reply: Reply, number: int) -> list[dict[str, object]]:
@@ -174,19 +43,14 @@ def _calls(reply: Reply, number: int) -> list[dict[str, object]]:
     for i, call in enumerate(reply.calls):
         arguments: object = dict(call.args) if reply.arguments_as == "object" else call.arguments
         entry: dict[str, object] = {"function": {"name": call.name, "arguments": arguments}}
-        if reply.ids != "missing":
-            entry = {"id": call.id or f"call_{number}_{i}", "type": "function", **entry}
-        if reply.ids == "same":
-            entry["id"] = "call_same"
-        if reply.ids == "empty":
-            entry["id"] = ""
-        made.append(entry)
+        id_ = reply.call_id(i, minted(number, i))
+        made.append(entry if id_ is None else {"id": id_, "type": "function", **entry})
     return made
 
 
-def json_body(reply: Reply, body: Json, number: int) -> bytes:
+def json_body(reply: Reply, body: Json, number: int, usage: Json | None = None) -> bytes:
     """The body of a non-stream answer."""
-    message: dict[str, object] = {"role": "assistant", "content": reply.say or None}
+    message: dict[str, object] = {"role": "assistant", "content": reply.say or None, "refusal": None}
     if reply.think:
         message[reply.reasoning_key] = reply.think
     if reply.calls:
@@ -196,21 +60,20 @@ def json_body(reply: Reply, body: Json, number: int) -> bytes:
         "object": "chat.completion",
         "created": 1,
         "model": body.get("model"),
-        "choices": [{"index": 0, "message": message, "finish_reason": _finish(reply)}],
+        "choices": [{"index": 0, "message": message, "finish_reason": _finish(reply), "logprobs": None}],
     }
     if reply.usage:
-        answer["usage"] = usage_of(reply, body)
-    raw = json.dumps(answer, ensure_ascii=False).encode()
-    return raw[: len(raw) // 2] if reply.broken_json else raw
+        answer["usage"] = _usage(reply, body, number) if usage is None else usage
+    return json.dumps(answer, ensure_ascii=False).encode()
 
 
 def deltas(reply: Reply, number: int) -> Iterator[dict[str, object]]:
     """The deltas of a streamed answer; parallel calls come interleaved, fragment by fragment."""
     yield {"role": "assistant", "content": ""}
-    for i in range(0, len(reply.think), reply.chunk):
-        yield {reply.reasoning_key: reply.think[i : i + reply.chunk]}
-    for i in range(0, len(reply.say), reply.chunk):
-        yield {"content": reply.say[i : i + reply.chunk]}
+    for piece in reply.pieces(reply.think):
+        yield {reply.reasoning_key: piece}
+    for piece in reply.pieces(reply.say):
+        yield {"content": piece}
     if reply.indexes == "missing" or reply.arguments_as == "object":
         whole = _calls(reply, number)
         for i, call in enumerate(whole):
@@ -229,30 +92,30 @@ def _call_fragments(reply: Reply, number: int) -> Iterator[dict[str, object]]:
             yield {"tool_calls": [head]}
             continue
         yield {"tool_calls": [head]}
-        text = call.arguments
-        pieces.append([text[k : k + reply.chunk] for k in range(0, len(text), reply.chunk)])
+        pieces.append(reply.pieces(call.arguments))
     for turn in range(max(map(len, pieces), default=0)):
         for i, parts in enumerate(pieces):
             if turn < len(parts):
                 yield {"tool_calls": [{"index": i, "function": {"arguments": parts[turn]}}]}
 
 
-def events(reply: Reply, body: Json, number: int) -> Iterator[bytes]:
+def events(reply: Reply, body: Json, number: int, usage: Json | None = None) -> Iterator[bytes]:
     """The server-sent events of an answer, one ``bytes`` a frame."""
     options = body.get("stream_options")
     with_usage = reply.usage and (not isinstance(options, Mapping) or options.get("include_usage") is True)
     base = {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "created": 1, "model": body.get("model")}
     for n, delta in enumerate(deltas(reply, number)):
         if n == reply.error_after:
-            yield _frame(reply, {"error": {"message": "The server had an error", "type": "server_error"}})
+            message = reply.message or "The server had an error while processing your request. Sorry about that!"
+            error = {"message": message, "type": "server_error", "param": None, "code": None}
+            yield _frame(reply, {"error": error})
             return
         if reply.keepalive:
             yield b": keep-alive\r\n\r\n" if reply.crlf else b": keep-alive\n\n"
-        frame = _frame(reply, {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
-        yield frame.replace(b'"delta"', b'"delta', 1) if reply.broken_json and n == 2 else frame
+        yield _frame(reply, {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     yield _frame(reply, {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": _finish(reply)}]})
     if with_usage:
-        yield _frame(reply, {**base, "choices": [], "usage": usage_of(reply, body)})
+        yield _frame(reply, {**base, "choices": [], "usage": _usage(reply, body, number) if usage is None else usage})
     if reply.done:
         yield b"data: [DONE]\r\n\r\n" if reply.crlf else b"data: [DONE]\n\n"
 

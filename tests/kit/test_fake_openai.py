@@ -17,8 +17,10 @@ import httpx2
 import pytest
 
 from tests.kit.fake_openai import FakeOpenAI, fake_openai_thread, open_fake_openai
+from tests.kit.fake_server import FakeServer, wire_named
 from tests.kit.openai_rules import Contract, Refused, check, check_key, pictures, tokens
 from tests.kit.openai_script import Reply, Script
+from tests.kit.openai_wire import asked
 
 USER = {"role": "user", "content": "hi"}
 
@@ -170,17 +172,17 @@ def test_a_rule_answers_step_by_step_and_its_alternatives_one_after_the_other() 
     script.load({"rules": [{"when": "go", "steps": [[{"status": 503}, {"say": "first"}], {"say": "then {tool}"}]}]})
     start = {"messages": [{"role": "user", "content": "go on"}]}
     after = {"messages": [*start["messages"], assistant("a"), {"role": "tool", "tool_call_id": "a", "content": "T"}]}
-    assert [script.choose(start).status for _ in range(3)] == [503, 200, 200]
-    assert script.choose(start).say == "first"
-    assert script.choose(after).say == "then T"
-    assert script.choose({"messages": [USER]}).say == "You said: hi"
+    assert [script.choose(asked(start)).status for _ in range(3)] == [503, 200, 200]
+    assert script.choose(asked(start)).say == "first"
+    assert script.choose(asked(after)).say == "then T"
+    assert script.choose(asked({"messages": [USER]})).say == "You said: hi"
 
 
 def test_a_typing_slip_in_a_script_is_an_error() -> None:
     with pytest.raises(ValueError, match="dealy"):
         Reply.parse({"say": "x", "dealy": 1})
     with pytest.raises(ValueError, match="rulez"):
-        FakeOpenAI().load({"rulez": []})
+        FakeServer(wire_named("openai")).load({"rulez": []})
 
 
 @pytest.fixture

@@ -43,11 +43,11 @@ async def fake() -> AsyncIterator[FakeOpenAI]:
 
 
 async def test_streams_the_answer_with_its_usage_and_reason(fake: FakeOpenAI) -> None:
-    fake.say(TEXT, think="hm 想")
+    fake.say(TEXT, think="hm 想", cached=3)
     async with provider_for(fake) as provider:
         said = await ask(provider)
     assert (said.text, said.reasoning, said.reason) == (TEXT, "hm 想", "stop")
-    assert said.usage.prompt > said.usage.cached > 0 < said.usage.completion
+    assert said.usage.prompt > said.usage.cached == 3 < said.usage.completion
 
 
 @pytest.mark.parametrize(
