@@ -369,6 +369,16 @@ def newer(path: Path) -> StorageError:
     )  # fmt: skip
 
 
+def other_schema(path: Path, version: int, what: str) -> StorageError:
+    """Its database is ours, but not as any release of homed has it; ``what`` is the first thing that is otherwise."""
+    return StorageError(
+        f"The database in the backup {path} does not have the schema {version} it says: {what[:100]!r} is other.",
+        hint="Nothing was changed here. Another build of homed made it, or another program changed it. Restore it with"
+        " the homed that made it; `homed memory export` there and `homed memory import` here carry over what it holds.",
+        detail={"reason": "other_schema"},
+    )
+
+
 def changed(path: Path, name: str) -> StorageError:
     """A file of it is not what was made."""
     return StorageError(

@@ -28,11 +28,14 @@ from homed.store.backup import (
     free_name,
     look,
     newer,
+    no_backup,
+    other_schema,
     place,
     sync_file,
 )
 from homed.store.connection import APPLICATION_ID, open_damaged
 from homed.store.copying import opened
+from homed.store.layout import difference, layout, of_version
 from homed.store.repair import INVARIANTS, announce_swap, finish_swap, new_file
 from homed.wire.durable import sync_folder
 
@@ -62,8 +65,9 @@ def restore(
 ) -> Restored:  # fmt: skip
     """Make the backup ``source`` the database at ``path`` and its attachments those in ``media``.  Blocks.
 
-    Nobody may have the database open: hold the data folder's lock.  Raises StorageError, and nothing is changed, for
-    what is no backup, was made by a later release, or is damaged.  Logins, API keys and secrets are not in a backup:
+    One of an earlier schema is brought to ours first.  Nobody may have the database open: hold the data folder's lock.
+    Raises StorageError, and nothing is changed, for what is no backup, was made by a later release, has a schema that
+    is of no release, or is damaged.  Logins, API keys and secrets are not in a backup:
     the folder keeps its secrets file; logins and keys are made again.
     """
     reach = (failpoints or NoFailpoints()).reach
@@ -76,7 +80,7 @@ def restore(
         try:
             copy_file(source / DATABASE, new)
             with _of_the_backup(source):
-                forgotten = _put_right(new, path, media, wall())
+                forgotten = _put_right(new, source, path, media, wall())
                 missing = _missing(new, sound)
             sync_file(new)
             reach("restore.copied")
@@ -105,21 +109,30 @@ def _of_the_backup(source: Path) -> Iterator[None]:
         reason = error.detail.get("reason")
         if reason == "newer_schema":
             raise newer(source) from error
-        if reason in ("corrupt", "not_a_database", "foreign"):
+        if reason == "foreign":
+            raise no_backup(source) from error
+        if reason in ("corrupt", "not_a_database"):
             raise changed(source, DATABASE) from error
         raise
 
 
-def _put_right(new: Path, old: Path, media: Path, at: float) -> int:
+def _migrated(db: apsw.Connection, new: Path, source: Path) -> None:
+    """Bring it to our schema, once it is sure that it has that of a release: a trigger or a view is a program, and
+    changing rows would run it."""
+    version = int(db.pragma("user_version"))
+    if version <= migrations.latest() and (what := difference(layout(db), of_version(version))):
+        raise other_schema(source, version, what)
+    migrations.migrate(db, new)
+
+
+def _put_right(new: Path, source: Path, old: Path, media: Path, at: float) -> int:
     """What must not be as it was then: turns that were running, files that nothing names, and what was forgotten since
     must not come back.  Returns how much of that there is."""
     with opened(new) as db:
         if db.pragma("application_id") != APPLICATION_ID:
             raise problems.foreign(new)
         db.pragma("journal_mode", "delete")
-        migrations.migrate(db, new)
-        if _schema(db) != _ours():
-            raise problems.foreign(new)  # a trigger or a view is a program, and none of ours
+        _migrated(db, new, source)
         db.pragma("foreign_keys", "on")
         db.execute("BEGIN IMMEDIATE")
         forgotten = _carry_over(db, old)
@@ -133,18 +146,6 @@ def _put_right(new: Path, old: Path, media: Path, at: float) -> int:
         if wrong:
             raise problems.corrupt(new, wrong[0])
     return forgotten
-
-
-def _schema(db: apsw.Connection) -> set[tuple[str, str, str]]:
-    """Every table, index, trigger and view, as it was made; SQLite's own statistics aside."""
-    rows = db.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
-    return {(str(type_), str(name), str(sql)) for type_, name, sql in rows}
-
-
-def _ours() -> set[tuple[str, str, str]]:
-    with closing(apsw.Connection(":memory:")) as db:
-        migrations.migrate(db, Path(":memory:"))
-        return _schema(db)
 
 
 def _carry_over(db: apsw.Connection, old: Path) -> int:

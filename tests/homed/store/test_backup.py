@@ -276,13 +276,15 @@ def piped(path: Path, name: str) -> None:
 
 
 BAD: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a trigger": (lambda p: evil(p, "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END"), "is not"),
+    "a trigger": (lambda p: evil(p, "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END"),
+                  "does not have the schema"),
     "a view": (lambda p: evil(p, "DROP TABLE tombstones", "CREATE VIEW tombstones AS SELECT 1, 2, 3"),
-               "is not"),
-    "no table": (lambda p: evil(p, "DROP TABLE api_keys"), "is not"),
+               "does not have the schema"),
+    "no table": (lambda p: evil(p, "DROP TABLE api_keys"), "does not have the schema"),
+    "not the schema it says": (lambda p: evil(p, "PRAGMA user_version = 3"), "does not have the schema 3"),
     "a row of nobody": (lambda p: evil(p, "INSERT INTO blocks (id, hash, media_type, bytes, event, created_at) VALUES"
                                           " ('b', 'x', 'i', 1, 'ev_none', 1.0)"), "is not"),
-    "another program": (lambda p: evil(p, "PRAGMA application_id = 5"), "is not"),
+    "another program": (lambda p: evil(p, "PRAGMA application_id = 5"), "is no backup"),
     "a later release": (lambda p: evil(p, "PRAGMA user_version = 99"), "newer version"),
     "a damaged page": (lambda p: os.truncate(p / "homed.db", 8192), "is not"),
     "a pipe": (lambda p: piped(p, "homed.db"), "is not"),
