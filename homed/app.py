@@ -153,7 +153,9 @@ async def _open_floor(ground: Ground) -> AsyncIterator[tuple[Store, Settings, Fo
     options, up = ground.options, ground.facilities.up
     async with options.zygote() as zygote, open_store(options.paths.db, failpoints=options.failpoints) as store:
         up("store")
-        async with open_settings(store, ground.overrides, ground.secrets, wall=options.wall) as settings:
+        async with open_settings(
+            store, ground.overrides, ground.secrets, wall=options.wall, persona=options.paths.persona
+        ) as settings:
             up("settings")
             yield store, settings, zygote
 

@@ -39,6 +39,11 @@ class Paths:
         return self.data / "homed.toml"
 
     @property
+    def persona(self) -> Path:
+        """``persona.md``, written by people; may be absent."""
+        return self.data / "persona.md"
+
+    @property
     def secrets(self) -> Path:
         """Keys and passwords, 0600."""
         return self.data / "secrets.json"

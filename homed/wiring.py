@@ -69,7 +69,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
                 rules=rules, tokens=house.tokens, redactor=redactor, wall=wall, failpoints=house.failpoints,
                 builtins=builtin_tools(store, house.host.registry, wall, house.failpoints, media, remembered),
                 media=media, ranker=engine.ranker, explicit=remembered.explicit, stored=engine.dense.wake,
-                erased=engine.forget_vectors,
+                erased=engine.forget_vectors, refresh=house.settings.refresh,
             ), uploads,
         )  # fmt: skip
         jobs = engine.jobs(conversations, uploads, sources)

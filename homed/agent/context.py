@@ -15,7 +15,8 @@ from homed.agent.recall import Recall
 from homed.agent.stages import Staged
 from homed.agent.turn import Turn
 from homed.agent.weight import Sizes, last_unit, own_tokens, piece, weigh
-from homed.config.definitions import PERSONA, PROTECTED_EVENTS, RECALL_PERCENT, RESULT_LIMIT
+from homed.config.definitions import PERSONA, PROTECTED_EVENTS, RECALL_PERCENT, RESULT_LIMIT, TIME_ZONE
+from homed.config.zone import zone_named
 from homed.errors import HomedError
 from homed.memory import window
 from homed.memory.budget import UNKNOWN_WINDOW, Budget, budget
@@ -70,6 +71,7 @@ class Context:
 
         Without a source it is that of an unknown window: what comes before the model works all the same.
         """
+        await self._ports.refresh()
         settings, provider = self._ports.settings, self._provider()
         tools = provider is None or provider.source.tools
         size = provider.source.context_window if provider else UNKNOWN_WINDOW
@@ -81,6 +83,7 @@ class Context:
             persona=settings.str(PERSONA),
             catalogue=self._catalogue.lines(offered),
             memory=_text(turn.fields.get("memory")),
+            zone=zone_named(settings.str(TIME_ZONE).strip()),
         )
         fixed = self._sizes.of(system) + sum(self._sizes.of(prompt.spec_text(spec)) for spec in specs)
         return Frame(system, specs, budget(size, fixed, settings.int(RECALL_PERCENT)), not tools)

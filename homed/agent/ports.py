@@ -218,5 +218,7 @@ class AgentPorts:
     explicit: Explicit = field(default_factory=Explicit)
     stored: Callable[[], object] = lambda: None
     """Called after each commit that may have stored what is to have a vector; never waits."""
+    refresh: Callable[[], Awaitable[object]] = trio.lowlevel.checkpoint
+    """Looks again at what people may have edited beside the database, before it is read for a model call."""
     erased: Callable[[], Awaitable[object]] = trio.lowlevel.checkpoint
     """Called once events are deleted: what was made of them leaves files beside the database, too."""

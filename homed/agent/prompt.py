@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from homed.agent.notes import fenced
+from homed.agent.persona import filled
 from homed.agent.results import head_and_tail
 from homed.memory.records import Event, EventKind
 from homed.prompts.loader import fill, load
@@ -45,12 +46,17 @@ def load_texts() -> Texts:
     return Texts(*(load(field.name) for field in fields(Texts)))
 
 
-def system_text(texts: Texts, *, at: float, persona: str, catalogue: Sequence[str], memory: str = "") -> str:
-    """Instructions, persona, a line for each plugin, and what a stage put in as memory (fenced as data)."""
-    today = datetime.fromtimestamp(at).astimezone().strftime("%A, %Y-%m-%d (%Z)")
+def system_text(
+    texts: Texts, *, at: float, persona: str, catalogue: Sequence[str], memory: str = "", zone: tzinfo | None = None
+) -> str:
+    """Instructions, persona, a line for each plugin, and what a stage put in as memory (fenced as data).
+
+    ``zone``: in which today is a day; None means the machine's.
+    """
+    today = datetime.fromtimestamp(at).astimezone(zone).strftime("%A, %Y-%m-%d (%Z)")
     parts = [fill(texts.base, today=today)]
     if persona.strip():
-        parts.append(f"# Persona\n{persona.strip()}")
+        parts.append(f"# Persona\n{filled(persona, date=today)}")
     if catalogue:
         parts.append("\n".join([texts.catalogue, *catalogue]))
     if memory.strip():

@@ -1,4 +1,4 @@
-"""``admin.*``: status, plugins, settings, models and login links, for owners."""
+"""``admin.*``: status, plugins, models and login links, for owners."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from pathlib import PurePath
 from pydantic import Field
 
 from homed.api.door import PAGE
-from homed.api.method import Json, Method, PeerCall, PeerParams, administrative
+from homed.api.method import Method, PeerCall, PeerParams, administrative
 from homed.api.rooms import SourcesPort
-from homed.config.definitions import LLM_CURRENT, LLM_SOURCES, WEB_PASSWORD
-from homed.errors import InvalidInput, NotFound, Unavailable
+from homed.errors import Unavailable
 from homed.providers.base import LOCAL, Source
-from homed.providers.registry import shown
-from homed.settings.registry import Applied, SettingView
 
 REMOTE_WINDOW = 32_768
 GGUF_WINDOW = 4096
@@ -31,24 +28,6 @@ class Logs(Named):
     """``admin.plugin_logs``"""
 
     limit: int = Field(default=200, ge=1, le=2000)
-
-
-class OfKey(PeerParams):
-    """``admin.config_get``"""
-
-    key: str = Field(min_length=1, max_length=256)
-
-
-class ConfigSet(OfKey):
-    """``admin.config_set``"""
-
-    value: Json
-
-
-class ConfigList(PeerParams):
-    """``admin.config_list``"""
-
-    prefix: str = Field(default="", max_length=256)
 
 
 class ModelAdd(Named):
@@ -87,37 +66,6 @@ async def plugin_stop(call: PeerCall[Named]) -> Mapping[str, object]:
 def plugin_logs(call: PeerCall[Logs]) -> Mapping[str, object]:
     """The last lines a plugin wrote."""
     return {"lines": list(call.ports.host.logs(call.params.name, call.params.limit))}
-
-
-def config_get(call: PeerCall[OfKey]) -> Mapping[str, object]:
-    """One setting."""
-    return setting_to_wire(call.ports.settings.view(call.params.key))
-
-
-async def config_set(call: PeerCall[ConfigSet]) -> Mapping[str, object]:
-    """Change a setting."""
-    key = call.params.key
-    if key == LLM_SOURCES:
-        raise InvalidInput(
-            "The model sources are not set as one value.", hint="Use `homed models add NAME …` or the Models page."
-        )
-    if key == LLM_CURRENT and call.params.value not in ["", *(source.name for source in call.ports.sources.list())]:
-        raise NotFound(f"There is no model source {call.params.value!r}.", hint="`homed models list` shows them.")
-    had_password = key == WEB_PASSWORD and call.ports.logins.password_set
-    applied = await call.ports.settings.set(key, call.params.value)
-    notes = ["Takes effect at the next start."] if applied is Applied.RESTART else []
-    view = call.ports.settings.view(key)
-    if view.definition.secret and not view.value:
-        notes.append("It is removed: there is none now.")
-    if had_password:  # whoever knew the old one may be logged in
-        await call.ports.logins.end_all()
-        notes.append("Everybody was logged out.")
-    return {"key": key, "applied": applied.value, "note": " ".join(notes)}
-
-
-def config_list(call: PeerCall[ConfigList]) -> Mapping[str, object]:
-    """The settings that have no editor of their own."""
-    return {"settings": [setting_to_wire(view) for view in call.ports.settings.list_(call.params.prefix)]}
 
 
 def models_list(call: PeerCall[PeerParams]) -> Mapping[str, object]:
@@ -193,24 +141,6 @@ async def link(call: PeerCall[PeerParams]) -> Mapping[str, object]:
     return {"secret": secret, "url": f"{address.rstrip('/')}/login#{secret}", "expires_at": expires_at}
 
 
-def setting_to_wire(view: SettingView) -> dict[str, object]:
-    """A setting as ``admin.config_get`` shows it."""
-    definition = view.definition
-    value = shown(view.value) if view.key == LLM_SOURCES else view.value
-    return {
-        "key": view.key,
-        "value": value,
-        "source": view.source,
-        "type": definition.type,
-        "default": "" if definition.secret else definition.default,
-        "name": definition.name,
-        "description": definition.description,
-        "category": definition.category,
-        "options": list(definition.options),
-        "masked": view.masked or value != view.value,
-    }
-
-
 def source_to_wire(source: Source, sources: SourcesPort) -> dict[str, object]:
     """A model source as ``admin.models_list`` shows it."""
     current = sources.current()
@@ -235,9 +165,6 @@ METHODS: dict[str, Method] = {
     "admin.plugin_start": administrative(Named, plugin_start),
     "admin.plugin_stop": administrative(Named, plugin_stop),
     "admin.plugin_logs": administrative(Logs, plugin_logs),
-    "admin.config_get": administrative(OfKey, config_get),
-    "admin.config_set": administrative(ConfigSet, config_set),
-    "admin.config_list": administrative(ConfigList, config_list),
     "admin.models_list": administrative(PeerParams, models_list),
     "admin.models_add": administrative(ModelAdd, models_add),
     "admin.models_remove": administrative(Named, models_remove),

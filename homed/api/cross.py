@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from homed.api.admin import ConfigList, ConfigSet, OfKey, config_get, config_list, config_set
+from homed.api.config import ConfigChange, ConfigList, ConfigSet, OfKey, change, config_get, config_list, config_set
 from homed.api.method import Method, PeerCall, administrative
+from homed.api.ports import ApiPorts
 from homed.errors import Denied
 
 
 async def set_(call: PeerCall[ConfigSet]) -> Mapping[str, object]:
     """Change one; the registry makes one change after another."""
-    definition = call.ports.settings.view(call.params.key).definition
+    _open_to_plugins(call.ports, call.params.key)
+    return await config_set(call)
+
+
+async def change_(call: PeerCall[ConfigChange]) -> Mapping[str, object]:
+    """Change several, all or none; null takes a value out."""
+    for key in call.params.changes:
+        _open_to_plugins(call.ports, key)
+    return await change(call.ports, call.params.changes)
+
+
+def list_(call: PeerCall[ConfigList]) -> Mapping[str, object]:
+    """Those that a plugin may change."""
+    if call.params.hidden:
+        raise Denied("settings.list shows no hidden settings.", hint="They are edited in places of their own.")
+    return config_list(call)
+
+
+def _open_to_plugins(ports: ApiPorts, key: str) -> None:
+    definition = ports.settings.view(key).definition
     if definition.secret or definition.hidden:
         what = "a password" if definition.secret else "edited in a place of its own"
         raise Denied(
@@ -19,11 +39,11 @@ async def set_(call: PeerCall[ConfigSet]) -> Mapping[str, object]:
             hint="A person does, on the page or with `homed config` and `homed models`.",
             detail={"key": definition.key},
         )
-    return await config_set(call)
 
 
 METHODS: dict[str, Method] = {
     "settings.get": administrative(OfKey, config_get),
-    "settings.list": administrative(ConfigList, config_list),
+    "settings.list": administrative(ConfigList, list_),
     "settings.set": administrative(ConfigSet, set_),
+    "settings.change": administrative(ConfigChange, change_),
 }

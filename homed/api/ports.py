@@ -35,7 +35,8 @@ if TYPE_CHECKING:  # the first calls are answered before the rooms below are loa
     from homed.jobs.checks import Check
     from homed.memory.blocks import Block
     from homed.memory.records import Input
-    from homed.settings.registry import Applied, SettingView
+    from homed.settings.history import SnapshotView
+from homed.settings.registry import Applied, SettingView
 
 
 class Caller(Protocol):
@@ -177,6 +178,22 @@ class SettingsPort(Protocol):
 
     async def set(self, key: str, value: object) -> Applied:
         """Check and store."""
+        ...
+
+    async def change(self, changes: Mapping[str, object]) -> Applied:
+        """The same for several, all or none; None takes a value out."""
+        ...
+
+    async def refresh(self) -> None:
+        """Look again at what people may have edited beside the database."""
+        ...
+
+    async def snapshots(self) -> Sequence[SnapshotView]:
+        """What the settings of the models were before each change, newest first."""
+        ...
+
+    async def rollback(self, id_: int) -> Sequence[str]:
+        """Bring them back as they were; what could not be; NotFound."""
         ...
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import trio
 
 from homed.agent.uploads import Uploads
-from homed.api import admin, keeping, keys, peers
+from homed.api import admin, config, keeping, keys, peers, persona
 from homed.api.method import PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts
 from homed.clock import system_wall_clock
@@ -41,7 +41,7 @@ from homed.store.files import MediaFiles
 from homed.wire.stream import homed_error
 from homed.wiring import local_ports
 
-METHODS = {**admin.METHODS, **keys.METHODS, **peers.METHODS, **keeping.METHODS}
+METHODS = {**admin.METHODS, **config.METHODS, **persona.METHODS, **keys.METHODS, **peers.METHODS, **keeping.METHODS}
 
 PEER = "cli:owner"
 """Who can open the folder is its owner: the file system has checked it."""
@@ -69,7 +69,7 @@ async def _answer(paths: Paths, method: str, params: dict[str, object]) -> objec
     secrets = Secrets(paths.secrets, environment.secrets)
     async with (
         open_store(paths.db) as store,
-        open_settings(store, environment.overrides, secrets) as settings,
+        open_settings(store, environment.overrides, secrets, persona=paths.persona) as settings,
         open_sources(settings, secrets, local=_local(paths, settings)) as sources,
     ):
         for found in discover(packaged_folder(), paths.plugins):

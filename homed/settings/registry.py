@@ -11,17 +11,19 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import trio
 
 from homed.clock import WallClock, system_wall_clock
 from homed.config import values
-from homed.config.definitions import CORE, Definition
+from homed.config.definitions import CORE, PERSONA, SEEDS, Definition
 from homed.config.environment import Override, closest
 from homed.errors import ConfigError, HomedError, NotFound, StorageError, TimedOut
 from homed.identity.passwords import MIN_LENGTH, hash_password, is_hash
 from homed.settings import rows
+from homed.settings.givenfile import GivenFile
 from homed.settings.history import History, SnapshotView, Turned
 from homed.settings.outside import Outside
 from homed.settings.ports import SecretStore
@@ -87,6 +89,7 @@ class Settings:
         self._watches: list[Watch] = []
         self._one_change = trio.Lock()
         self._history = History(store, secrets, wall)
+        self._files: list[GivenFile] = []
 
     async def load(self, overrides: Mapping[_Str, Override]) -> None:
         """Read what is stored and take on what was given from outside; once, before anything is defined."""
@@ -260,6 +263,15 @@ class Settings:
                 self.announce(key)
         return tuple(notes)
 
+    def follow_file(self, key: _Str, path: Path) -> None:
+        """Have the text of a file decide a key, where there is one; it is looked at with each `refresh`."""
+        self._files.append(GivenFile(self.definition(key), path, self.give, self.withdraw))
+
+    async def refresh(self) -> None:
+        """Look again at what people may have edited meanwhile.  Raises nothing."""
+        for file in self._files:
+            await file.look()
+
     def give(self, override: Override) -> _Bool:
         """Take on a value from outside while it runs, in the place of one given so before; False if it counts for
         nothing, because what was given at start is stronger.  ``ConfigError`` if it does not fit."""
@@ -305,6 +317,17 @@ class Settings:
         value = self.get(key)
         for watch in self._watches:
             watch.offer(key, value)
+
+    async def begin(self) -> None:
+        """Seed what the kernel seeds.  A database that takes nothing any more does not keep homed from starting."""
+        missing = [key for key in SEEDS if key not in self._seeded]
+        if not missing:
+            return
+        try:
+            old = await self._store.read(rows.in_use)
+            await self.seed({key: SEEDS[key].old if old else SEEDS[key].fresh for key in missing})
+        except StorageError as error:
+            _log.warning("first values of the settings are not stored: %s", error.message)
 
     async def force_hashed(self) -> None:
         """Hash the passwords that came from outside in the clear."""
@@ -366,12 +389,20 @@ async def open_settings(
     secrets: SecretStore,
     *,
     wall: WallClock = system_wall_clock,
+    persona: Path | None = None,
 ) -> AsyncIterator[Settings]:
-    """The settings of one data folder, the kernel's own keys defined.  ``ConfigError`` if an override does not fit."""
+    """The settings of one data folder, the kernel's own keys defined.  ``ConfigError`` if an override does not fit.
+
+    ``persona``: the file that may hold the persona.
+    """
     settings = Settings(store, secrets, wall)
     await settings.load(overrides)
     settings.define(CORE)
     await settings.force_hashed()
+    await settings.begin()
+    if persona is not None:
+        settings.follow_file(PERSONA, persona)
+        await settings.refresh()
     yield settings
 
 

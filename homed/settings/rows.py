@@ -56,6 +56,11 @@ def seed(tx: Tx, defaults: Mapping[str, object], now: float) -> list[str]:
     return stored
 
 
+def in_use(tx: Tx) -> bool:
+    """Whether anything was ever said here: then the database is no fresh one, whatever rows an installer made."""
+    return tx.one("SELECT 1 FROM inputs") is not None
+
+
 def snapshots(tx: Tx) -> list[Snapshot]:
     """Newest first; one that cannot be read is left out and logged."""
     found: list[Snapshot] = []

@@ -14,6 +14,7 @@ from homed.agent.conversations import Conversations, Message
 from homed.agent.media import Media
 from homed.agent.ports import AgentPorts, BuiltinTool
 from homed.agent.uploads import Uploads
+from homed.config.definitions import CORE
 from homed.errors import HomedError, PluginFailed, Unavailable
 from homed.events import Bus, Notice
 from homed.failpoints import Failpoints, NoFailpoints
@@ -66,7 +67,7 @@ class FakeSettings:
     """A dict with the kernel's names."""
 
     def __init__(self, **changed: Any) -> None:
-        self.values = SETTINGS | changed
+        self.values: dict[str, Any] = {one.key: one.default for one in CORE} | SETTINGS | changed
 
     def int(self, key: str) -> int:
         return int(self.values[key])

@@ -16,5 +16,10 @@ from homed.config.definitions.models import *
 from homed.config.definitions.models import MODELS
 from homed.config.definitions.shape import TYPES as TYPES
 from homed.config.definitions.shape import Definition as Definition
+from homed.config.definitions.shape import Seed as Seed
+from homed.config.definitions.spend import *
+from homed.config.definitions.spend import SPEND
 
-CORE: tuple[Definition, ...] = AGENT + MEMORY + MODELS + DAEMON
+CORE: tuple[Definition, ...] = AGENT + MEMORY + MODELS + SPEND + DAEMON
+
+SEEDS: dict[str, Seed] = {definition.key: definition.seed for definition in CORE if definition.seed}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from homed.config.definitions.shape import Definition
+from homed.config.definitions.shape import Definition, Seed
 from homed.config.zone import zone_named
 
 MAX_TOOL_TURNS = "core.agent.max_tool_turns"
@@ -12,6 +12,7 @@ TOOL_TIMEOUT = "core.agent.tool_timeout"
 RESULT_LIMIT = "core.agent.result_limit"
 APPROVAL_TIMEOUT = "core.agent.approval_timeout"
 PERSONA = "core.agent.persona"
+PERSONA_ASKED = "core.agent.persona_asked"
 TIME_ZONE = "core.agent.time_zone"
 STAGE_TIMEOUT = "core.agent.stage_timeout"
 
@@ -45,8 +46,14 @@ AGENT: tuple[Definition, ...] = (
         "Approval time limit", _AGENT, minimum=5, maximum=86_400,
     ),
     Definition(
-        PERSONA, "text", "", "Who the assistant is and how it speaks; put before every conversation.",
+        PERSONA, "text", "", "Who the assistant is and how it speaks; put before every conversation. {version} and"
+        " {date} stand for homed's version and today. A file persona.md in the data folder is stronger.",
         "Persona", _AGENT,
+    ),
+    Definition(
+        PERSONA_ASKED, "bool", False, "That a persona was chosen at the beginning, or that it was put off.",
+        "Persona chosen", _AGENT, hidden=True,
+        seed=Seed(fresh=False, old=True),  # whoever has talked already is not asked who it should be
     ),
     Definition(
         TIME_ZONE, "string", "", "Your time zone, like Europe/Berlin, in which a night is a night; empty means the"

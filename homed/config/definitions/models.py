@@ -10,6 +10,8 @@ LLM_EMBEDDED = "core.llm.embedded"
 CONNECT_TIMEOUT = "core.llm.connect_timeout"
 FIRST_BYTE_TIMEOUT = "core.llm.first_byte_timeout"
 IDLE_TIMEOUT = "core.llm.idle_timeout"
+LEARNT_WINDOWS = "core.models.learnt"
+"""Not below core.llm: no person changes it, so no snapshot of the model settings is kept for it."""
 
 _MODELS = "Models"
 
@@ -37,5 +39,10 @@ MODELS: tuple[Definition, ...] = (
     Definition(
         IDLE_TIMEOUT, "duration", 60, "Seconds an answer that has begun may pause.",
         "Idle limit", _MODELS, minimum=0.1, maximum=3600,
+    ),
+    Definition(
+        LEARNT_WINDOWS, "list", [], "Windows that sources turned out to have when they refused what was too long; kept"
+        " by homed, and forgotten when the source's model or window is changed.",
+        "Learnt windows", _MODELS, hidden=True,
     ),
 )  # fmt: skip

@@ -10,13 +10,23 @@ TYPES = ("string", "text", "int", "float", "bool", "duration", "password", "sele
 
 
 @dataclass(frozen=True, slots=True)
+class Seed:
+    """What a setting is first set to, once in the life of a database: of a fresh one, and of one that was in use before
+    there was such a setting."""
+
+    fresh: object
+    old: object
+
+
+@dataclass(frozen=True, slots=True)
 class Definition:
     """One setting.
 
     ``minimum``/``maximum`` bound int, float and duration (seconds).  ``options`` belong to ``select``.  ``hashed`` is
     for a password that is only ever checked: its scrypt hash is stored, never the text; other passwords go to the
     secrets file.  ``fits`` says of a string whether it may be the value, ``wanted`` what it must be.  ``restart``: a
-    change takes effect at the next start.  ``hidden`` keys have an editor of their own.
+    change takes effect at the next start.  ``hidden`` keys have an editor of their own.  ``seed``: it is stored when a
+    database begins.
     """
 
     key: str
@@ -33,6 +43,7 @@ class Definition:
     restart: bool = False
     fits: Callable[[str], bool] | None = None
     wanted: str = ""
+    seed: Seed | None = None
 
     @property
     def secret(self) -> bool:

@@ -106,7 +106,10 @@ async def test_large_whole_numbers_come_back_as_they_were(opened: Opener, tmp_pa
     async with opened() as settings:
         await settings.set(LLM_SOURCES, [{"id": 2190000000.0}])
     async with open_store(tmp_path / "homed.db") as store:
-        assert await store.read(lambda tx: tx.value("SELECT value FROM settings")) == '[{"id":2190000000}]'
+        assert (
+            await store.read(lambda tx: tx.value("SELECT value FROM settings WHERE key = ?", (LLM_SOURCES,)))
+            == '[{"id":2190000000}]'
+        )
 
 
 async def test_the_web_password_is_stored_as_a_hash_alone(opened: Opener, tmp_path: Path) -> None:
@@ -145,7 +148,7 @@ async def test_another_password_goes_to_the_secrets_file_and_is_masked(opened: O
         assert (settings.view(KEY.key).value, settings.view(KEY.key).masked) == (MASK, True)
         assert settings.view(KEY.key).source == "stored"
     async with open_store(tmp_path / "homed.db") as store:
-        assert await store.read(lambda tx: tx.all("SELECT * FROM settings")) == []
+        assert await store.read(lambda tx: tx.all("SELECT * FROM settings WHERE key = ?", (KEY.key,))) == []
     async with opened() as settings:
         settings.define([KEY])
         assert settings.str(KEY.key) == "sk-weather"
@@ -331,4 +334,6 @@ async def test_what_is_discarded_is_gone_from_database_and_secrets(tmp_path: Pat
         await settings.discard("plugin.x.")
         assert (settings.get("plugin.x.a"), settings.get("plugin.x.p"), settings.get("plugin.xy.a")) == (1, "", 7)
         assert secrets.names() == []
-        assert await store.read(lambda tx: tx.all("SELECT key FROM settings")) == [("plugin.xy.a",)]
+        assert await store.read(lambda tx: tx.all("SELECT key FROM settings WHERE key LIKE 'plugin.%'")) == [
+            ("plugin.xy.a",)
+        ]
