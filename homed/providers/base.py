@@ -209,6 +209,7 @@ class ProviderError(HomedError):
     """A model source failed.  ``partial`` is true when parts had come before, so a retry would say things twice.
 
     ``window``: the tokens that its model really takes, where a refusal of what was too long named them; else 0.
+    ``unsent``: the request never reached it.
     """
 
     code = "provider"
@@ -223,6 +224,7 @@ class ProviderError(HomedError):
         retry_after: float | None = None,
         partial: bool = False,
         window: int = 0,
+        unsent: bool = False,
     ) -> None:
         super().__init__(message, hint=hint, detail={"kind": kind.value, "status": status})
         self.kind = kind
@@ -230,6 +232,12 @@ class ProviderError(HomedError):
         self.retry_after = retry_after
         self.partial = partial
         self.window = window
+        self.unsent = unsent
+
+    @property
+    def unbilled(self) -> bool:
+        """True when the source refused before it read a word, so that nothing is owed for it."""
+        return self.unsent or self.status >= 400
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,23 +169,25 @@ def broken_off(where: Where, how: str = "") -> ProviderError:
 def unreachable(where: Where, how: str) -> ProviderError:
     """No connection could be made."""
     hint = "Is it running, is the base URL right, and is this machine online?"
-    return ProviderError(ErrorKind.TRANSIENT, f"{where} cannot be reached: {where.clean(how)}.", hint=hint)
+    return ProviderError(ErrorKind.TRANSIENT, f"{where} cannot be reached: {where.clean(how)}.", hint=hint, unsent=True)
 
 
-def too_slow(where: Where, what: str, limit: float, setting: str) -> ProviderError:
-    """A limit of time passed; ``setting`` is the key that holds it."""
+def too_slow(where: Where, what: str, limit: float, setting: str, *, unsent: bool = False) -> ProviderError:
+    """A limit of time passed; ``setting`` is the key that holds it.  ``unsent``: before anything was sent."""
     hint = f"Try again, or allow more time with `{setting}`."
-    return ProviderError(ErrorKind.TRANSIENT, f"{where} {what} within {limit:g} s; the request was closed.", hint=hint)
+    message = f"{where} {what} within {limit:g} s; the request was closed."
+    return ProviderError(ErrorKind.TRANSIENT, message, hint=hint, unsent=unsent)
 
 
 def no_key(where: Where, problem: str) -> ProviderError:
     """The key is of no use as it is."""
-    return ProviderError(ErrorKind.CREDENTIAL, f"{where} was not asked: {problem}.", hint=_HINTS[ErrorKind.CREDENTIAL])
+    hint = _HINTS[ErrorKind.CREDENTIAL]
+    return ProviderError(ErrorKind.CREDENTIAL, f"{where} was not asked: {problem}.", hint=hint, unsent=True)
 
 
 def bad_address(where: Where, how: str) -> ProviderError:
     """The base URL cannot be used."""
     return ProviderError(
         ErrorKind.BAD_REQUEST, f"The address of {where} is of no use: {where.clean(how)}.",
-        hint="Give the source a base URL like https://api.example.com/v1.",
+        hint="Give the source a base URL like https://api.example.com/v1.", unsent=True,
     )  # fmt: skip

@@ -20,7 +20,7 @@ import trio
 
 from homed.clock import WallClock, system_wall_clock
 from homed.providers import failures, pairing
-from homed.providers.adapter import Adapter, Decoder
+from homed.providers.adapter import Adapter, Asked, Decoder
 from homed.providers.base import ChatRequest, ErrorKind, Part, ProviderError, Retrying, Source
 from homed.providers.retry import Failure, GiveUp, RetryPolicy, decide, parse_retry_after
 
@@ -198,7 +198,7 @@ class _Exchange:
                 self._response = await self._ports.client.send(outgoing, stream=True)
         except httpx2.ConnectTimeout:
             raise failures.too_slow(
-                self._where, "could not be connected to", self._limits.connect, "core.llm.connect_timeout"
+                self._where, "could not be connected to", self._limits.connect, "core.llm.connect_timeout", unsent=True
             ) from None
         except trio.TooSlowError:
             raise self._no_first_byte() from None
@@ -261,14 +261,19 @@ class _Exchange:
             raise failures.no_key(self._where, "its API key holds characters that no key has")
         self._where = failures.Where.of(self._source, key)
         timeout = httpx2.Timeout(connect=self._limits.connect, write=self._limits.first_byte, read=None, pool=None)
+        asked = await self._asked(key, request)
+        self._decoder = asked.decoder
         try:
-            asked = await self._adapter.open(self._source, key, request)
-            self._decoder = asked.decoder
-            headers = dict(asked.headers)
             return self._ports.client.build_request(
-                "POST", asked.url, headers=headers, content=asked.body, timeout=timeout
+                "POST", asked.url, headers=dict(asked.headers), content=asked.body, timeout=timeout
             )
         except (httpx2.InvalidURL, UnicodeError, ValueError, TypeError) as error:
+            raise failures.bad_address(self._where, str(error)) from None
+
+    async def _asked(self, key: str, request: ChatRequest) -> Asked:
+        try:
+            return await self._adapter.open(self._source, key, request)
+        except ValueError as error:
             raise failures.bad_address(self._where, str(error)) from None
 
     async def _chunk(self) -> bytes | None:

@@ -1,0 +1,108 @@
+"""One model call through the gate: reserved before it is made, paid when it is over, however it ends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from homed.agent.model import Gatherer, Said
+from homed.agent.weight import Sizes
+from homed.memory.tokens import estimate_tokens
+from homed.providers.base import LOCAL, ChatRequest, ProviderError, Source, ToolCall
+from homed.spend.ports import Holding, SpendPort
+from homed.spend.records import Cost, Purpose, Tokens, Whence
+
+ANSWER = 4096
+"""Tokens that an answer is reserved with, when the request does not limit it."""
+
+IMAGE = 1_000
+"""Tokens that a picture is taken for, where a source does not count itself."""
+
+PER_MESSAGE = 4
+"""Tokens that a message takes beside its text."""
+
+
+@dataclass(slots=True)
+class Bill:
+    """A call under way.  What comes is gathered in ``gathered``; ``error`` is how it failed, if it did."""
+
+    asked: int
+    gathered: Gatherer = field(default_factory=Gatherer)
+    error: ProviderError | None = None
+
+    def tokens(self) -> Tokens | None:
+        """What it took; None when the source took nothing on.
+
+        The source's own count, or ours when it gave none: also for one that was cut off, whose prompt was read.
+        """
+        said = self.gathered.said()
+        usage = said.usage
+        if usage.prompt or usage.completion:
+            return Tokens(usage.prompt, usage.completion, usage.cached)
+        spoken = answer_tokens(said)
+        if not spoken and self.error is not None and self.error.unbilled:
+            return None
+        return Tokens(self.asked, spoken, 0, estimated=True)
+
+
+class Meter:
+    """Takes calls through the gate."""
+
+    def __init__(self, spend: SpendPort, sizes: Sizes | None = None) -> None:
+        self._spend = spend
+        self._sizes = sizes or Sizes()
+
+    @asynccontextmanager
+    async def call(
+        self, purpose: Purpose, source: Source, request: ChatRequest, paid: Callable[[Tokens, Cost], None] | None = None
+    ) -> AsyncIterator[Bill]:
+        """The block makes the call and feeds ``bill.gathered``; ``paid`` hears of what it took.
+
+        Raises OverLimit before the block.  However the block ends, what it took is written down before this returns.
+        """
+        asked = self.request_tokens(request)
+        wanted = Tokens(asked, request.max_tokens or ANSWER, estimated=True)
+        held = await self._spend.hold(purpose, whence(source), wanted)
+        bill = Bill(asked)
+        try:
+            yield bill
+        finally:
+            await _pay(held, bill, paid)
+
+    def request_tokens(self, request: ChatRequest) -> int:
+        """Tokens of a request, counted by us."""
+        total = 0
+        for message in request.messages:
+            total += PER_MESSAGE + self._sizes.of(message.text) + IMAGE * len(getattr(message, "images", ()))
+            total += sum(_call_tokens(call) for call in getattr(message, "calls", ()))
+        return total + sum(self._sizes.of(f"{t.name} {t.description} {t.parameters}") for t in request.tools)
+
+
+async def _pay(held: Holding, bill: Bill, paid: Callable[[Tokens, Cost], None] | None) -> None:
+    tokens = bill.tokens()
+    if tokens is None:
+        await held.release()
+        return
+    cost = await held.settle(tokens)
+    if paid is not None:
+        paid(tokens, cost)
+
+
+def whence(source: Source) -> Whence:
+    """Who is asked, as the gate knows it."""
+    try:
+        host = urlsplit(source.base_url).hostname or ""
+    except ValueError:
+        host = ""
+    return Whence(source.name, source.model, host, local=source.adapter == LOCAL)
+
+
+def answer_tokens(said: Said) -> int:
+    """Tokens of an answer, counted by us."""
+    return estimate_tokens(said.text) + estimate_tokens(said.reasoning) + sum(_call_tokens(call) for call in said.calls)
+
+
+def _call_tokens(call: ToolCall) -> int:
+    return estimate_tokens(call.name) + estimate_tokens(call.raw or str(call.arguments))
