@@ -1,0 +1,128 @@
+-- Small things that every adapter needs: names and ids as servers take them, texts by characters.
+local raw_setmetatable = ...
+local format, gsub, match, sub, byte = string.format, string.gsub, string.match, string.sub, string.byte
+local random, offset, codes = math.random, utf8.offset, utf8.codes
+local LONGEST_NAME, LONGEST_ID = 64, 40
+local ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+local util = {
+  CUT_OFF = "(What was said before is not shown.)", -- first, where a person has to begin
+  GO_ON = "(Go on.)", -- last, where a person has to end
+  BRIDGE = "(I have the results.)", -- between a tool's result and a person's message
+}
+
+-- The name of a tool as servers take it: a model may call what does not exist by any name, or by none.
+function util.tool_name(said)
+  local name = sub(gsub(said or "", "[^%w_-]", "_"), 1, LONGEST_NAME)
+  return name == "" and "unnamed" or name
+end
+
+-- A new call id.
+function util.new_id()
+  return format("call_%012x%012x", random(0, (1 << 48) - 1), random(0, (1 << 48) - 1))
+end
+
+local function digest(text, length)
+  local letters = {}
+  local hash = -3750763034362895579 -- FNV-1a of 64 bits
+  for round = 1, length do
+    for at = 1, #text do
+      hash = (hash ~ byte(text, at)) * 1099511628211
+    end
+    hash = (hash ~ round) * 1099511628211
+    local place = ((hash >> 17) & 0x7fffffff) % 62 + 1
+    letters[round] = sub(ALPHABET, place, place)
+  end
+  return table.concat(letters)
+end
+
+-- A function that gives for each call id the one to send: the same for the same history, each its own.
+function util.ids(nine)
+  local given, taken = {}, {}
+  local function made(id, salt)
+    if nine then
+      return salt == 0 and #id == 9 and match(id, "^%w+$") and id or digest(salt .. "/" .. id, 9)
+    end
+    local safe = gsub(id, "[^%w_-]", "_")
+    if safe ~= "" and #safe <= LONGEST_ID and salt == 0 then
+      return safe
+    end
+    return sub(safe, 1, LONGEST_ID - 13) .. "_" .. digest(salt .. "/" .. id, 12)
+  end
+  return function(id)
+    if not given[id] then
+      local found, salt = made(id, 0), 0
+      while taken[found] do
+        salt = salt + 1
+        found = made(id, salt)
+      end
+      given[id], taken[found] = found, true
+    end
+    return given[id]
+  end
+end
+
+function util.blank(text)
+  return text == nil or match(text, "%S") == nil
+end
+
+-- Characters of a text; both halves of a pair that came apart are one.
+function util.length(text)
+  local n = 0
+  for _, code in codes(text, true) do
+    if code < 0xDC00 or code > 0xDFFF then
+      n = n + 1
+    end
+  end
+  return n
+end
+
+-- `count` characters from byte `at` on, and the byte behind them; nil if there are not so many.
+function util.take(text, at, count)
+  local behind = offset(text, count + 1, at)
+  if not behind then
+    return nil
+  end
+  return sub(text, at, behind - 1), behind
+end
+
+-- The instructions of a history as one text.
+function util.system_of(messages)
+  local texts = {}
+  for _, m in ipairs(messages) do
+    if m.role == "system" and not util.blank(m.text) then
+      texts[#texts + 1] = m.text
+    end
+  end
+  return table.concat(texts, "\n\n")
+end
+
+-- The option of that name, or else what stands for it.
+function util.option(source, name, default)
+  local value = source.options[name]
+  if value == nil then
+    return default
+  end
+  return value
+end
+
+-- What `extra` holds goes over what is there.
+function util.with_extra(body, source)
+  for key, value in pairs(util.option(source, "extra", {})) do
+    body[key] = value
+  end
+  return body
+end
+
+-- The base URL without a slash at its end and without what stands there of `tails`.
+function util.base(source, ...)
+  local base = gsub(source.base_url, "/+$", "")
+  for _, tail in ipairs({ ... }) do
+    if sub(base, -#tail) == tail then
+      base = gsub(sub(base, 1, -#tail - 1), "/+$", "")
+    end
+  end
+  return base
+end
+
+return util
