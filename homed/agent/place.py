@@ -1,0 +1,84 @@
+"""Where a turn stands among the others of its thread, as the turn sees it.  The scheduler's side is ``lanes.Seat``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import trio
+
+from homed.memory.records import Input
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the scheduler says at a safe point.  ``suspended``: wait until ``resumed`` returns; ``by``: the input that
+    runs meanwhile.  ``inserted``: to be put before the next model call."""
+
+    suspended: bool = False
+    by: str = ""
+    inserted: tuple[Input, ...] = ()
+
+
+class Place(Protocol):
+    """A turn's place.  Only the turn's own task calls it."""
+
+    @property
+    def suspended(self) -> frozenset[str]:
+        """The turns of this thread that are suspended now: what they have said so far is not for this one."""
+        ...
+
+    def look(self) -> Look:
+        """The turn stands between two steps, and its next one is a model call.  Sync: what is begun in its stead has
+        not done anything yet when this returns."""
+        ...
+
+    def parted(self, input_id: str) -> None:
+        """What was to be put in has ended by itself."""
+        ...
+
+    async def resumed(self) -> Sequence[str]:
+        """Wait, suspended, until it is this turn's time again; the turns that ended in the thread meanwhile, in that
+        order.  Cancelled: the turn leaves the stack when its task ends."""
+        ...
+
+    def model(self) -> AbstractContextManager[None]:
+        """A model step: a more urgent input cancels what runs in the block, and the block is left without an error."""
+        ...
+
+    def critical(self) -> AbstractContextManager[None]:
+        """A part of a model step that an interrupt waits for."""
+        ...
+
+
+class Alone:
+    """The place of a turn that has nobody beside it."""
+
+    @property
+    def suspended(self) -> frozenset[str]:
+        """None."""
+        return frozenset()
+
+    def look(self) -> Look:
+        """Go on."""
+        return Look()
+
+    def parted(self, input_id: str) -> None:
+        """Nothing was."""
+
+    async def resumed(self) -> Sequence[str]:
+        """At once."""
+        await trio.lowlevel.checkpoint()
+        return ()
+
+    @contextmanager
+    def model(self) -> Iterator[None]:
+        """Nothing cancels it."""
+        yield
+
+    @contextmanager
+    def critical(self) -> Iterator[None]:
+        """As everything."""
+        yield
