@@ -66,7 +66,9 @@ async def persona_set(call: PeerCall[PersonaSet]) -> Mapping[str, object]:
             text = preset(params.preset, params.lang).text
         except KeyError:
             raise NotFound(f"There is no persona {params.preset!r}.", hint="`admin.persona_get` lists them.") from None
-    changes: dict[str, object] = {} if settings.get(PERSONA_ASKED) else {PERSONA_ASKED: True}
+    changes: dict[str, object] = {}
+    if not settings.get(PERSONA_ASKED) and not settings.view(PERSONA_ASKED).place:
+        changes[PERSONA_ASKED] = True
     if text is not None:
         changes[PERSONA] = text.strip() or None
     if changes:

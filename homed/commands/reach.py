@@ -31,6 +31,9 @@ _CHANGES = frozenset(
     f"admin.{name}"
     for name in [
         "config_set",
+        "config_unset",
+        "config_change",
+        "config_rollback",
         "models_add",
         "models_use",
         "models_remove",

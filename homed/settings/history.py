@@ -55,7 +55,7 @@ class History:
         keys = [name for name in private if snapshots.source_of(name) is not None]
         if not touched and not keys:
             return Turned(private, _nothing)
-        ring = await self._ring()
+        ring = await self._ring(new=True)
         changed = [*touched, *(f"{snapshots.source_of(name)}.api_key" for name in keys)]
         now = snapshots.take(stored, ring, at=self._wall(), changed=changed)
         later = {key: value for key, value in {**stored, **changes}.items() if value is not None}
@@ -85,9 +85,10 @@ class History:
         made = snapshots.plan(found, now, stored, ring)
         return replace(made, secrets={n: value for n, value in made.secrets.items() if not self._secrets.given(n)})
 
-    async def _ring(self) -> KeyRing:
-        pepper = self._secrets.get(snapshots.PEPPER)
-        if not pepper:
+    async def _ring(self, *, new: bool = False) -> KeyRing:
+        """``new``: there is a pepper afterwards; without one there is no digest to compare with."""
+        pepper = self._secrets.get(snapshots.PEPPER) or ""
+        if new and not pepper:
             pepper = random.token_hex(32)
             await trio.to_thread.run_sync(self._secrets.update, {snapshots.PEPPER: pepper})
         names = [name for name in self._secrets.names() if name.startswith(snapshots.SECRETS)]
