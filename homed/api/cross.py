@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from homed.api.config import ConfigChange, ConfigList, ConfigSet, OfKey, change, config_get, config_list, config_set
 from homed.api.method import Method, PeerCall, administrative
 from homed.api.ports import ApiPorts
 from homed.errors import Denied
+from homed.host.states import Trust
+from homed.settings.plugin import split_key
 
 
 async def set_(call: PeerCall[ConfigSet]) -> Mapping[str, object]:
@@ -23,11 +25,26 @@ async def change_(call: PeerCall[ConfigChange]) -> Mapping[str, object]:
     return await change(call.ports, call.params.changes)
 
 
+def get(call: PeerCall[OfKey]) -> Mapping[str, object]:
+    """One; what an external plugin says of its own is a stranger's word."""
+    call.took_in(untrusted=_strange(call.ports, [call.params.key]))
+    return config_get(call)
+
+
 def list_(call: PeerCall[ConfigList]) -> Mapping[str, object]:
     """Those that a plugin may change."""
     if call.params.hidden:
         raise Denied("settings.list shows no hidden settings.", hint="They are edited in places of their own.")
+    keys = [view.key for view in call.ports.settings.list_(call.params.prefix)]
+    call.took_in(untrusted=_strange(call.ports, keys))
     return config_list(call)
+
+
+def _strange(ports: ApiPorts, keys: Iterable[str]) -> bool:
+    """Whether one of these settings is described by an external plugin."""
+    external = {one.name for one in ports.host.statuses() if one.trust is Trust.EXTERNAL}
+    owners = {found[0] for key in keys if (found := split_key(key)) is not None}
+    return not external.isdisjoint(owners)
 
 
 def _open_to_plugins(ports: ApiPorts, key: str) -> None:
@@ -42,7 +59,7 @@ def _open_to_plugins(ports: ApiPorts, key: str) -> None:
 
 
 METHODS: dict[str, Method] = {
-    "settings.get": administrative(OfKey, config_get),
+    "settings.get": administrative(OfKey, get),
     "settings.list": administrative(ConfigList, list_),
     "settings.set": administrative(ConfigSet, set_),
     "settings.change": administrative(ConfigChange, change_),
