@@ -62,7 +62,7 @@ class ScriptAdapter:
             given = requests.given(source, request, has_key=bool(key))
             said = await answer.call("request", given.request, given.source)
             out = requests.outgoing(source, said, given.media)
-        except requests.Wrong as error:
+        except (requests.Wrong, failures.Unreadable) as error:
             answer.close()
             telling.wrong(str(error))
         except BaseException:

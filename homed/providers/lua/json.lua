@@ -124,8 +124,9 @@ end
 
 local UNESCAPES = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", ['"'] = '"', ["\\"] = "\\", ["/"] = "/" }
 
+-- An error of this kind, where an answer is read, means that the source sent what cannot be read.
 local function bad(at, what)
-  error("JSON: " .. what .. " at byte " .. at, 0)
+  error({ kind = "unreadable", message = "it is broken JSON: " .. what .. " at byte " .. at }, 0)
 end
 
 local function unicode(text, at)

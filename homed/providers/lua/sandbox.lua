@@ -153,7 +153,7 @@ end
 
 function KINDS.request(stream, request, source)
   source = decode(source)
-  local given = env.transform_request(decode(request), source)
+  local given = env.transform_request(decode(request, true), source) -- a null in arguments or schemas stays
   if type(given) ~= "table" then
     error("transform_request returned a " .. type(given) .. ", not a table with url and body", 0)
   end
@@ -221,7 +221,10 @@ local function failed(t, what)
   local kind = type(what) == "table" and rawget(what, "kind") or nil
   text = t.over or (type(text) == "string" and text) or "an error that is a " .. type(what) .. ", not a text"
   local ok, parts = pcall(encode, t.parts)
-  return "fail", placed(text, trace), type(kind) == "string" and kind or "", trace, ok and parts or "[]"
+  if type(kind) == "string" and not t.over then -- meant to be raised: where does not matter
+    return "fail", text, kind, trace, ok and parts or "[]"
+  end
+  return "fail", placed(text, trace), "", trace, ok and parts or "[]"
 end
 
 local function ended(id, t, ok, first, second, third)

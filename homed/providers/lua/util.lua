@@ -62,6 +62,16 @@ function util.ids(nine)
   end
 end
 
+-- A text, or an empty one for anything else.
+function util.text(value)
+  return type(value) == "string" and value or ""
+end
+
+-- Whether there is a value: neither nil nor JSON's null.
+function util.given(value)
+  return value ~= nil and value ~= json.null
+end
+
 function util.blank(text)
   return text == nil or match(text, "%S") == nil
 end

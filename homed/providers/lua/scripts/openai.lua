@@ -1,6 +1,13 @@
--- OpenAI's API: https://api.openai.com/v1.  Everything it needs to know is in the library `openai`, which has the
--- requests and answers of this kind of API; what a source does otherwise is said as a quirk or an option.
-local QUIRKS = { max_tokens_field = "max_completion_tokens" }
+-- OpenAI: https://api.openai.com/v1
+--
+-- The library `openai` has the requests and answers of this kind of API; what a source does otherwise is a quirk, which
+-- an option of the source overrides (docs/adapters.md lists them).
+local QUIRKS = {
+  max_tokens_field = "max_completion_tokens", -- its reasoning models know no other
+  system_role = "developer",
+  reasoning = "strip", -- it sends none, and refuses the field
+  temperature = "omit", -- its reasoning models refuse any but their own
+}
 
 function transform_request(request, source)
   return openai.request(request, source, QUIRKS)
