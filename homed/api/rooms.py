@@ -170,38 +170,47 @@ class PublisherPort(Protocol):
         ...
 
 
+class Available(Protocol):
+    """``homed.providers.listing.Available``: a model that a server has."""
+
+    def wire(self) -> dict[str, object]: ...
+
+
 class Trial(Protocol):
-    """How a model source did when it was tried."""
+    """``homed.providers.trial.Trial``: how a model source did when it was tried."""
 
     @property
-    def ok(self) -> bool:
-        """It answered."""
-        ...
+    def ok(self) -> bool: ...
 
     @property
-    def latency_ms(self) -> float:
-        """To the end of the answer."""
-        ...
+    def latency_ms(self) -> float: ...
 
     @property
-    def streaming(self) -> bool:
-        """It came in pieces."""
-        ...
+    def total_ms(self) -> float: ...
 
     @property
-    def tools(self) -> bool:
-        """It called a tool when asked to."""
-        ...
+    def streaming(self) -> bool: ...
 
     @property
-    def error(self) -> str:
-        """What went wrong."""
-        ...
+    def reasoning(self) -> bool: ...
 
     @property
-    def hint(self) -> str:
-        """What to do."""
-        ...
+    def usage(self) -> bool: ...
+
+    @property
+    def tools(self) -> bool: ...
+
+    @property
+    def images(self) -> bool | None: ...
+
+    @property
+    def error(self) -> str: ...
+
+    @property
+    def hint(self) -> str: ...
+
+    @property
+    def notes(self) -> Sequence[str]: ...
 
 
 class SourcesPort(Protocol):
@@ -221,6 +230,14 @@ class SourcesPort(Protocol):
 
     def standing(self, source: Source) -> Standing:
         """How one on this machine is doing; empty for others."""
+        ...
+
+    def learnt(self, source: Source) -> int:
+        """The window it turned out to have; 0 where its own was right so far."""
+        ...
+
+    async def available(self, source: Source, api_key: str | None) -> Sequence[Available]:
+        """The models that its server lists; an ``api_key`` of None asks with the stored one."""
         ...
 
     async def add(self, source: Source, api_key: str | None) -> Source:

@@ -43,6 +43,8 @@ class Option:
 OPTIONS: tuple[Option, ...] = (
     Option("headers", "headers", HTTP, {}, "Headers sent besides; an Authorization replaces the one with the key."),
     Option("extra", "object", HTTP, {}, "Put into the request's body as it is, over what is there."),
+    Option("models_url", "text", HTTP, "", "Where the list of models is, if it is not where the adapter looks; on the"
+           " same server."),
     Option("stream", "bool", HTTP, True, "Ask for the answer in pieces as it is written."),
     Option("max_tokens", "int", HTTP, 0, "Tokens of an answer when nothing else is said; 0 leaves it to the source,"
            " with anthropic it means 8192.", least=0),

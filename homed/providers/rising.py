@@ -6,7 +6,8 @@ from typing import Protocol
 
 import trio
 
-from homed.providers.registry import SettingsPort, Sources
+from homed.providers.ports import SettingsPort
+from homed.providers.registry import Sources
 
 LLM = "llm"
 

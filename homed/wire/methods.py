@@ -130,6 +130,8 @@ TO_KERNEL: dict[str, str] = {
     "admin.persona_get": ADMIN,
     "admin.persona_set": ADMIN,
     "admin.models_list": ADMIN,
+    "admin.models_presets": ADMIN,
+    "admin.models_available": ADMIN,
     "admin.models_add": ADMIN,
     "admin.models_remove": ADMIN,
     "admin.models_use": ADMIN,

@@ -43,6 +43,7 @@ from homed.memory.blocks import Block
 from homed.memory.forgets import Preview
 from homed.memory.records import Input, InputState, Outcome, Thread
 from homed.providers.base import Source, Usage
+from homed.providers.listing import Available
 from homed.providers.local.models import Standing
 from homed.redact import Redactor
 from homed.settings.registry import Settings, open_settings
@@ -269,6 +270,11 @@ class FakeTrial:
     tools: bool = False
     error: str = ""
     hint: str = ""
+    total_ms: float = 9.0
+    reasoning: bool = False
+    usage: bool = True
+    images: bool | None = None
+    notes: tuple[str, ...] = ()
 
 
 class FakeSources:
@@ -278,6 +284,8 @@ class FakeSources:
         self.sources: dict[str, Source] = {}
         self.keys: dict[str, str] = {}
         self.standings: dict[str, Standing] = {}
+        self.windows: dict[str, int] = {}
+        self.asked: list[tuple[Source, str | None]] = []
         self.used = ""
 
     def list(self) -> Sequence[Source]:
@@ -304,6 +312,13 @@ class FakeSources:
 
     async def use(self, name: str) -> None:
         self.used = name
+
+    def learnt(self, source: Source) -> int:
+        return self.windows.get(source.name, 0)
+
+    async def available(self, source: Source, api_key: str | None) -> Sequence[Available]:
+        self.asked.append((source, api_key))
+        return [Available("m", "Model", 8192, vision=True)]
 
     async def test(self, name: str) -> FakeTrial:
         return FakeTrial()

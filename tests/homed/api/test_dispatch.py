@@ -220,6 +220,7 @@ ENOUGH: dict[str, dict[str, object]] = {
     "admin.config_rollback": {"snapshot": 1},
     "admin.persona_set": {"later": True},
     "admin.models_add": {"name": "a", "base_url": "http://x", "model": "m"},
+    "admin.models_available": {"name": "a"},
     "admin.models_remove": {"name": "a"},
     "admin.models_use": {"name": "a"},
     "admin.models_test": {"name": "a"},

@@ -14,11 +14,12 @@ import trio.testing
 
 from homed.errors import Conflict, InvalidInput, NotFound, Unavailable
 from homed.providers.base import Source
-from homed.providers.http import HttpProvider
+from homed.providers.checking import checked
+from homed.providers.guarded import Guarded
 from homed.providers.local.models import EMBEDDED, NOTE, LocalModels, LocalPorts, Standing
 from homed.providers.local.provider import LocalProvider
 from homed.providers.local.weights import Pinned, Weights
-from homed.providers.registry import Sources, checked, open_sources
+from homed.providers.registry import Sources, open_sources
 from homed.settings.watch import Watch
 from tests.homed.providers.kit import ask
 from tests.kit.fake_openai import FakeOpenAI, open_fake_openai
@@ -36,6 +37,7 @@ class Settings:
             "core.llm.connect_timeout": 10,
             "core.llm.first_byte_timeout": 60,
             "core.llm.idle_timeout": 60,
+            "core.models.learnt": [],
         }
 
         self.given: set[str] = set()
@@ -203,7 +205,7 @@ async def test_a_provider_lives_as_long_as_its_source_stays_the_same(sources: So
     assert sources.provider() is first
     await sources.add(replace(B, max_concurrent=2))
     assert sources.provider() is not first
-    assert isinstance(sources.provider(), HttpProvider)
+    assert isinstance(sources.provider(), Guarded)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +230,7 @@ async def test_a_provider_lives_as_long_as_its_source_stays_the_same(sources: So
         ({"adapter": "local", "base_url": ""}, "absolute path"),
         ({"adapter": "local", "base_url": "", "path": "x.gguf"}, "absolute path"),
         ({"adapter": "local", "base_url": "", "path": "/x.gguf", "vision": True}, "images"),
-        ({"adapter": "local", "base_url": "", "path": "/not/there.gguf"}, "No such file"),
+        ({"adapter": "local", "base_url": "", "path": "/not/there.gguf", "options": {}}, "No such file"),
     ],
 )
 async def test_what_cannot_work_is_refused_with_a_reason(
@@ -377,7 +379,9 @@ async def test_a_source_that_refuses_tools_still_is_one(sources: Sources, fake: 
     fake.misbehave(status=400, body={"error": {"message": "this model does not support tools"}})
     result = await sources.test("f")
     assert (result.ok, result.streaming, result.tools) == (True, False, False)
-    assert "does not support tools" in result.error
+    assert "--no-tools" in result.notes[0]
+    assert fake.requests[-1].body.get("tools") is None
+    assert not sources.provider("f").source.tools
 
 
 async def test_a_trial_with_a_wrong_key_says_so_and_a_new_key_acts_at_once(sources: Sources, fake: FakeOpenAI) -> None:

@@ -10,8 +10,9 @@ import trio.testing
 
 from homed.host.facilities import Facilities, Provider
 from homed.providers.base import Source
-from homed.providers.registry import Sources, _to_setting, open_sources
+from homed.providers.registry import Sources, open_sources
 from homed.providers.rising import bring_up
+from homed.providers.stored import to_setting
 from tests.homed.providers.test_registry import Secrets, Settings
 
 
@@ -54,12 +55,12 @@ async def test_a_local_model_that_fails_blocks_llm_until_another_source_is_used(
             return f"{source.model} does not run: no memory"
 
     sources._local = Broken()  # type: ignore[assignment]
-    await settings.set("core.llm.sources", [_to_setting(Source("mine", "", "tiny", adapter="local", path="/m.gguf"))])
+    await settings.set("core.llm.sources", [to_setting(Source("mine", "", "tiny", adapter="local", path="/m.gguf"))])
     facilities = Facilities(LLM)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(bring_up, sources, settings, facilities)
         assert await facilities.wait(("llm",)) == "blocked on llm: tiny does not run: no memory"
-        await settings.set("core.llm.sources", [_to_setting(Source("far", "http://x/v1", "m"))])
+        await settings.set("core.llm.sources", [to_setting(Source("far", "http://x/v1", "m"))])
         await facilities.mended(("llm",))
         assert facilities.ups == ("llm",)
         nursery.cancel_scope.cancel()
