@@ -7,7 +7,7 @@ that one, and with the turn.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import trio
 
@@ -20,7 +20,8 @@ from homed.clock import new_id
 from homed.errors import Denied, HomedError, Stopped, Unavailable
 from homed.host.registry import ToolEntry
 from homed.identity.tokens import CallIdentity
-from homed.providers.base import ToolCall, Usage
+from homed.providers.base import ToolCall
+from homed.spend.records import Cost, Kind, Purpose, Tokens
 
 WAITING = 16
 """Calls that one call may have running or waiting."""
@@ -110,10 +111,13 @@ class Calling:
         if link is not None:
             link.taint(untrusted=untrusted, no_memory=no_memory)
 
-    def spent(self, lent: CallIdentity, usage: Usage) -> None:
-        """Tokens used on behalf of the turn: they count as its own."""
-        turn = self._turn(lent)
-        turn.usage = turn.usage + usage
+    def purpose(self, lent: CallIdentity, plugin: str) -> Purpose:
+        """Whom a question of the plugin's to a model is for, within the turn: it counts against that turn's limits."""
+        return replace(self._turn(lent).purpose, kind=Kind.PLUGIN, who=plugin)
+
+    def spent(self, lent: CallIdentity, tokens: Tokens, cost: Cost) -> None:
+        """What was used on behalf of the turn: it counts as its own."""
+        self._turn(lent).spending.add(tokens, cost)
 
     def _link(self, lent: CallIdentity) -> tuple[Turn, Link]:
         turn = self._turn(lent)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import trio
 
 from homed import events as notices
+from homed.agent import repeats
 from homed.agent.approvals import Approvals
 from homed.agent.arguments import check
 from homed.agent.catalogue import Catalogue
@@ -23,7 +24,7 @@ from homed.agent.results import EMPTY, as_text, error_text, refusal, shown_argum
 from homed.agent.stages import Stages
 from homed.agent.turn import Link, LiveCall, Turn
 from homed.agent.views import EVENT_BYTES
-from homed.config.definitions import TOOL_TIMEOUT
+from homed.config.definitions import REPEAT_CALLS, TOOL_TIMEOUT
 from homed.errors import HomedError
 from homed.host.registry import ToolEntry
 from homed.identity.permissions import Decision
@@ -53,12 +54,16 @@ CUT_SHORT = "interrupted, no result: the call it was made within ended first; it
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How one call ended.  ``untrusted``: its text is not ours or the person's; ``no_memory``: nor to be remembered."""
+    """How one call ended.  ``untrusted``: its text is not ours or the person's; ``no_memory``: nor to be remembered.
+
+    ``repeated``: it was not run, for it was the same again.
+    """
 
     status: str
     text: str
     untrusted: bool = False
     no_memory: bool = False
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,7 @@ class Dispatch:
         data = {
             "call_id": case.call.id, "name": case.call.name, "status": stored.status, "args": shown.args, "ms": took,
             "untrusted": stored.untrusted, **({"within": above.call, "by": above.plugin} if above else {}),
+            **({repeats.REPEATED: True} if result.repeated else {}),
         }  # fmt: skip
         if above:
             above.taint(untrusted=stored.untrusted, no_memory=stored.no_memory)
@@ -186,6 +192,8 @@ class Dispatch:
     async def _result(self, turn: Turn, case: _Case) -> Result:
         call, entry = case.call, case.entry
         self._count(turn)
+        if case.above is None:
+            self._refuse_again(turn, call)
         if entry is None:
             known = ", ".join(e.name for e in await self._catalogue.offered(turn)) or "none"
             return Result(ERROR, refusal("unknown_tool", field=call.name, hint=f"Tools there are: {known}."))
@@ -224,6 +232,15 @@ class Dispatch:
         limit = GUEST_CALLS if turn.who.role is Role.GUEST else CALLS
         if turn.counters.calls > limit:
             raise Refused(Result(DENIED, f"denied: the limit of {limit} tool calls for one message is reached."))
+
+    def _refuse_again(self, turn: Turn, call: ToolCall) -> None:
+        """The same call again and again gives nothing new: it is refused, and after a few the turn ends (D7)."""
+        args = self._ports.redactor.redact_json(call.arguments)
+        raw = self._ports.redactor.redact(call.raw) if call.arguments is None else ""
+        key = repeats.key_of(call.name, args, raw)
+        if count := repeats.again(key, repeats.made(turn.events), self._ports.settings.int(REPEAT_CALLS)):
+            turn.counters.repeated += 1
+            raise Refused(Result(ERROR, repeats.hint(call.name, count), repeated=True))
 
     def _rewritten(
         self, entry: ToolEntry, call: ToolCall, left: Sequence[Mapping[str, object]]

@@ -24,15 +24,13 @@ from homed.memory.budget import Budget
 from homed.memory.records import EventKind
 from homed.memory.units import Unit
 from homed.providers.base import ChatRequest, Provider
+from homed.providers.fallback import RECOVERIES
 from homed.store.rows import Tx
 
 log = logging.getLogger(__name__)
 
 OVERFULL = 1.25
 """Times the model's window that a timeline and what stands round it may weigh before the guard steps in."""
-
-RECOVERIES = 2
-"""Times a turn may make room; then it ends with a clear error (E6)."""
 
 
 class Overfull(HomedError):
@@ -80,7 +78,7 @@ class Guard:
     async def _cool(self, turn: Turn, frame: Frame, room: int, why: str, provider: Provider) -> None:
         view, before = turn.view, weigh(turn)
         if view.recoveries >= RECOVERIES:
-            raise self._error(provider, f"room was made {RECOVERIES} times already")
+            raise self.too_often(provider)
         view.recoveries += 1
         was = _Parts(frozenset(event.id for event in view.window), view.dropped)
         narrow = replace(frame, budget=scaled(frame.budget, room))
@@ -136,6 +134,10 @@ class Guard:
             "after": {"events": after.events, "tokens": after.tokens},
         }  # fmt: skip
         turn.ledger.append(("guard", data))
+
+    def too_often(self, provider: Provider) -> Overfull:
+        """The error of a turn that made room as often as it may."""
+        return self._error(provider, f"room was made {RECOVERIES} times already")
 
     def _error(self, provider: Provider, why: str) -> Overfull:
         source = provider.source

@@ -51,6 +51,14 @@ class Said:
     usage: Usage = field(default_factory=Usage)
     reason: str = ""
     opaque: Opaque | None = None
+    source: str = ""
+    model: str = ""
+    instead_of: tuple[tuple[str, str], ...] = ()
+
+    def answered_by(self) -> dict[str, object]:
+        """Who said it, as stored and told: ``instead_of`` are the sources that did not answer, with why."""
+        gone = [{"source": name, "why": why} for name, why in self.instead_of]
+        return {"source": self.source, "model": self.model, **({"instead_of": gone} if gone else {})}
 
 
 class Gatherer:
@@ -130,12 +138,11 @@ class Model:
         self._ports = ports
         self._journal = journal
 
-    async def ask(self, turn: Turn, provider: Provider, request: ChatRequest) -> Said:
-        """Stream one answer.  Raises Broken with what had come.
+    async def ask(self, turn: Turn, provider: Provider, request: ChatRequest, gatherer: Gatherer) -> Said:
+        """Stream one answer through ``gatherer``.  Raises Broken with what had come.
 
         Cancelled: the connection is closed, and the turn's ``live`` holds what was shown.
         """
-        gatherer = Gatherer()
         turn.live.next_step(turn.step)
         content = Coalescer(self._ports.redactor.redact, lambda at, text: self._show_text(turn, at, text))
         thought = Coalescer(self._ports.redactor.redact, lambda at, text: self._show_reasoning(turn, at, text))
@@ -154,7 +161,6 @@ class Model:
         thought.finish()
         content.finish()
         said = gatherer.said()
-        turn.usage = turn.usage + said.usage
         if failed is not None:
             raise Broken(said, failed)
         return said

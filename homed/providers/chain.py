@@ -88,8 +88,8 @@ class Chain:
         except HomedError:  # taken out meanwhile, or one of this machine outside homed
             return None
 
-    def decide(self, course: Course, failed: Failed) -> Verdict:
-        """What now; a source that another stands in for is in trouble from here on."""
+    def decide(self, failed: Failed) -> Verdict:
+        """What now."""
         return decide(self._policy, failed, self._jitter())
 
     def leave(self, course: Course, verdict: Next, error: ProviderError) -> str:

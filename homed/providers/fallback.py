@@ -102,13 +102,13 @@ def decide(policy: Policy, failed: Failed, jitter: float) -> Verdict:
         return Keep()
     if failed.kind is ErrorKind.CONTEXT_FULL:  # never the next source: it would be sent the same
         return MakeRoom() if failed.recoveries < policy.recoveries else GiveUp()
-    if failed.unparsed and not failed.told:
-        return TellModel()
+    if failed.unparsed:  # once: asked again, the same model makes the same call
+        return (Next(policy.busy) if failed.others else GiveUp()) if failed.told else TellModel()
     if failed.kind is ErrorKind.TRANSIENT:
         return _later(policy, failed, jitter)
     if failed.kind is ErrorKind.CREDENTIAL:
         return Next(policy.refused) if failed.others else GiveUp()
-    if failed.kind is ErrorKind.BAD_REQUEST and (failed.status in _ELSEWHERE or failed.unparsed) and failed.others:
+    if failed.kind is ErrorKind.BAD_REQUEST and failed.status in _ELSEWHERE and failed.others:
         return Next(policy.busy)
     return GiveUp()
 

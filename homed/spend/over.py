@@ -9,25 +9,9 @@ from homed.config.definitions import (
     SPEND_PRICES,
     SPEND_TURN_TOKENS,
 )
-from homed.errors import Unavailable
 from homed.spend.limits import Limit, Limits, Refusal, money_text, patient
+from homed.spend.ports import OverLimit
 from homed.spend.records import Purpose, Whence
-
-
-class OverLimit(Unavailable):
-    """A limit holds the call back.  ``ask``: a person may let the day go on, for the ``times``-th time.
-
-    ``more``: by how much, in words.
-    """
-
-    def __init__(
-        self, message: str, *, hint: str, limit: Limit, ask: bool = False, times: int = 0, more: str = ""
-    ) -> None:
-        super().__init__(message, hint=hint, detail={"limit": limit.value})
-        self.limit = limit
-        self.ask = ask
-        self.times = times
-        self.more = more
 
 
 def over(refusal: Refusal, times: int, limits: Limits, purpose: Purpose, whence: Whence) -> OverLimit:
@@ -36,13 +20,13 @@ def over(refusal: Refusal, times: int, limits: Limits, purpose: Purpose, whence:
         return OverLimit(
             f"This message has used {refusal.used} tokens; with the next model call it would pass its limit of"
             f" {refusal.most}.",
-            hint=f"Ask for less at a time, or raise {SPEND_TURN_TOKENS} (0: no limit).", limit=refusal.limit,
+            hint=f"Ask for less at a time, or raise {SPEND_TURN_TOKENS} (0: no limit).", limit=refusal.limit.value,
         )  # fmt: skip
     if refusal.limit is Limit.UNPRICED:
         return OverLimit(
             f"Nobody knows what {whence.model} of {whence.source} costs, and the day has a limit of money alone.",
             hint=f"Give its price ({SPEND_PRICES}, or `homed usage price`), or set {SPEND_DAY_TOKENS}.",
-            limit=refusal.limit,
+            limit=refusal.limit.value,
         )
     money = refusal.limit is Limit.DAY_MONEY
     used, most, whole = (
@@ -53,10 +37,10 @@ def over(refusal: Refusal, times: int, limits: Limits, purpose: Purpose, whence:
     if patient(purpose):
         return OverLimit(
             f"What this day may cost without the owner's word is used up: {used} of {most}.",
-            hint=f"It goes on tomorrow, or with a higher {key} or {SPEND_BACKGROUND}.", limit=refusal.limit,
+            hint=f"It goes on tomorrow, or with a higher {key} or {SPEND_BACKGROUND}.", limit=refusal.limit.value,
         )  # fmt: skip
     return OverLimit(
         f"Today's limit is used up: {used} of {most}, and the next model call would pass it.",
         hint=f"It goes on tomorrow, or with a higher {key} (0: no limit).",
-        limit=refusal.limit, ask=refusal.ask, times=times, more=whole,
+        limit=refusal.limit.value, ask=refusal.ask, times=times, more=whole,
     )  # fmt: skip

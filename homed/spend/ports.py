@@ -1,20 +1,37 @@
-"""What stands between a model call and the money: the gate as its callers see it."""
+"""What stands between a model call and the money: the gate as its callers see it, and one that lets all pass."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+import trio
 
-    from homed.spend.records import Cost, Purpose, Spent, Tokens, Whence
+from homed.errors import Unavailable
+from homed.spend.records import Cost, Price, Purpose, Spent, Tokens, Whence
+
+
+class OverLimit(Unavailable):
+    """A limit holds the call back.  ``limit`` names it, as ``limits.Limit`` does.
+
+    ``ask``: a person may let the day go on, for the ``times``-th time, by as much again: ``more``, in words.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str, limit: str, ask: bool = False, times: int = 0, more: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint, detail={"limit": limit})
+        self.limit = limit
+        self.ask = ask
+        self.times = times
+        self.more = more
 
 
 class Holding(Protocol):
-    """A call that may be made, until it is over."""
+    """A call that may be made, until it is over; neither way out is interrupted."""
 
     async def settle(self, tokens: Tokens) -> Cost:
-        """It took this."""
+        """It took this; what that costs."""
         ...
 
     async def release(self) -> None:
@@ -40,3 +57,34 @@ class SpendPort(Protocol):
     def turn_left(self, used: int) -> int | None:
         """Tokens that a turn may still use after ``used``; None without a limit."""
         ...
+
+
+class NoSpend:
+    """A gate that is always open and keeps no record, for tests of everything else."""
+
+    async def hold(self, purpose: Purpose, whence: Whence, tokens: Tokens) -> Holding:  # noqa: ARG002
+        """See ``SpendPort.hold``."""
+        await trio.lowlevel.checkpoint()
+        return _Free()
+
+    async def go_on(self, times: int) -> None:  # noqa: ARG002
+        """See ``SpendPort.go_on``."""
+        await trio.lowlevel.checkpoint()
+
+    async def of_turn(self, turn: str) -> Sequence[Spent]:  # noqa: ARG002
+        """See ``SpendPort.of_turn``."""
+        await trio.lowlevel.checkpoint()
+        return ()
+
+    def turn_left(self, used: int) -> int | None:  # noqa: ARG002
+        """See ``SpendPort.turn_left``."""
+        return None
+
+
+class _Free:
+    async def settle(self, tokens: Tokens) -> Cost:  # noqa: ARG002
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        return Cost(Price.FREE)
+
+    async def release(self) -> None:
+        await trio.lowlevel.cancel_shielded_checkpoint()

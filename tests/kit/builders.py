@@ -50,6 +50,7 @@ GUEST = Identity("chat:guest", "chat", "Guest", Role.GUEST, "guest:chat:guest")
 
 SETTINGS: dict[str, Any] = {
     "core.agent.max_tool_turns": 10,
+    "core.agent.repeat_calls": 3,
     "core.agent.max_context_size": 30,
     "core.agent.protected_events": 10,
     "core.agent.tool_timeout": 60.0,
@@ -139,6 +140,12 @@ class FakeModel:
     @property
     def source(self) -> Source:
         return self._source
+
+    def list(self) -> Sequence[Source]:
+        return [self._source] if self.configured else []
+
+    def current(self) -> Source | None:
+        return self._source if self.configured else None
 
     def provider(self, name: str | None = None) -> Provider:
         if not self.configured:

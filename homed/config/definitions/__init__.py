@@ -10,6 +10,12 @@ from homed.config.definitions.agent import *
 from homed.config.definitions.agent import AGENT
 from homed.config.definitions.daemon import *
 from homed.config.definitions.daemon import DAEMON
+from homed.config.definitions.files import *
+from homed.config.definitions.files import FILES
+from homed.config.definitions.host import *
+from homed.config.definitions.host import HOST
+from homed.config.definitions.limits import *
+from homed.config.definitions.limits import LIMITS
 from homed.config.definitions.memory import *
 from homed.config.definitions.memory import MEMORY
 from homed.config.definitions.models import *
@@ -20,6 +26,6 @@ from homed.config.definitions.shape import Seed as Seed
 from homed.config.definitions.spend import *
 from homed.config.definitions.spend import SPEND
 
-CORE: tuple[Definition, ...] = AGENT + MEMORY + MODELS + SPEND + DAEMON
+CORE: tuple[Definition, ...] = AGENT + LIMITS + FILES + MEMORY + MODELS + SPEND + HOST + DAEMON
 
 SEEDS: dict[str, Seed] = {definition.key: definition.seed for definition in CORE if definition.seed}

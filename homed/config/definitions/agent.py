@@ -6,6 +6,7 @@ from homed.config.definitions.shape import Definition, Seed
 from homed.config.zone import zone_named
 
 MAX_TOOL_TURNS = "core.agent.max_tool_turns"
+REPEAT_CALLS = "core.agent.repeat_calls"
 PROTECTED_EVENTS = "core.agent.protected_events"
 MAX_CONTEXT_SIZE = "core.agent.max_context_size"
 TOOL_TIMEOUT = "core.agent.tool_timeout"
@@ -22,6 +23,11 @@ AGENT: tuple[Definition, ...] = (
     Definition(
         MAX_TOOL_TURNS, "int", 10, "Model calls in one turn before it must answer without tools.",
         "Steps a turn", _AGENT, minimum=1, maximum=100,
+    ),
+    Definition(
+        REPEAT_CALLS, "int", 3, "Times in one turn that a tool is called with the same arguments and gives the same"
+        " result; from then on such calls are refused, and after three of those the turn must answer.",
+        "Same call", _AGENT, minimum=1, maximum=100,
     ),
     Definition(
         PROTECTED_EVENTS, "int", 10, "Newest events of a conversation that go to the model whatever they are about;"

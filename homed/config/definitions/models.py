@@ -7,6 +7,7 @@ from homed.config.definitions.shape import Definition
 LLM_SOURCES = "core.llm.sources"
 LLM_CURRENT = "core.llm.current"
 LLM_EMBEDDED = "core.llm.embedded"
+LLM_FALLBACK = "core.llm.fallback"
 CONNECT_TIMEOUT = "core.llm.connect_timeout"
 FIRST_BYTE_TIMEOUT = "core.llm.first_byte_timeout"
 IDLE_TIMEOUT = "core.llm.idle_timeout"
@@ -27,6 +28,11 @@ MODELS: tuple[Definition, ...] = (
     Definition(
         LLM_EMBEDDED, "bool", True, "Offer the small built-in model; it answers while no other source is set up.",
         "Built-in model", _MODELS,
+    ),
+    Definition(
+        LLM_FALLBACK, "bool", True, "When the source in use does not answer, ask the others you have set up: by"
+        " priority, the highest first, then as they were added. What is said then goes to them.",
+        "Other sources stand in", _MODELS,
     ),
     Definition(
         CONNECT_TIMEOUT, "duration", 10, "Seconds a connection to a model source may take to open.",

@@ -233,7 +233,8 @@ async def test_a_guest_gets_only_tools_declared_for_guests_whatever_a_rule_says(
 async def test_a_guests_calls_are_capped_per_turn(tmp_path: Path) -> None:
     host = FakeHost()
     host.tool("weather", give, guest=True)
-    model = FakeModel(*(calls(("weather", "{}"), ("weather", "{}")) for _ in range(6)), says("ok"))
+    days = [(f'{{"day": {2 * n}}}', f'{{"day": {2 * n + 1}}}') for n in range(6)]
+    model = FakeModel(*(calls(("weather", one), ("weather", other)) for one, other in days), says("ok"))
     async with running_agent(tmp_path, Setup(model=model, host=host)) as agent:
         await agent.ask("again", who=GUEST)
         assert len(host.invoked()) == 8

@@ -64,6 +64,7 @@ REFUSED, BAD = ErrorKind.REFUSED, ErrorKind.BAD_REQUEST
         (Failed(kind=TRANSIENT, status=500, unparsed=True), TellModel()),
         (Failed(kind=BAD, status=500, unparsed=True, told=True, others=1), Next(60.0)),
         (Failed(kind=BAD, status=500, unparsed=True, told=True), GiveUp()),
+        (Failed(kind=TRANSIENT, status=500, unparsed=True, told=True), GiveUp()),
         # after words were shown, or a tool has run, nothing is asked again, whatever it was
         *[(Failed(kind=kind, shown=True, others=1), Keep()) for kind in ErrorKind],
         *[(Failed(kind=kind, tools_ran=True, others=1), Keep()) for kind in ErrorKind],
