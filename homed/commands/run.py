@@ -20,8 +20,8 @@ from homed.proc.zygote_begin import begin
 if TYPE_CHECKING:
     from homed.proc.zygote import Zygote
 
-PRELOADED = ("trio", "homed.sdk", "homed.sdk.clients", "datetime", "typing_extensions")
-"""What most Python plugins import: their zygote has done so before it forks them."""
+PRELOADED = ("trio", "homed.sdk", "homed.sdk.clients", "datetime", "typing_extensions", "pkgutil")
+"""What most Python plugins import, or is imported to run them: their zygote has done so before it forks them."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:

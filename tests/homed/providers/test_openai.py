@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import httpx2
 import pytest
@@ -372,8 +373,8 @@ async def test_finished_answers_share_one_connection(fake: FakeOpenAI) -> None:
     async with provider_for(fake) as provider:
         for _ in range(3):
             await ask(provider)
-        pool = provider._ports.client._transport_for_url(httpx2.URL(fake.url))
-        opened = list(pool._pool.connections)  # type: ignore[attr-defined]
+        late: Any = provider._ports.client._transport
+        opened = list(late._client._transport_for_url(httpx2.URL(fake.url))._pool.connections)
     assert len(opened) == 1
 
 
