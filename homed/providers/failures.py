@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from homed.providers import learnt
 from homed.providers.base import ErrorKind, ProviderError, Source
 from homed.redact import Redactor
 
@@ -19,13 +20,27 @@ LONGEST_TEXT = 300
 
 _CONTEXT = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|context window|available context size"
-    r"|prompt is too long|input is too long|too many (?:input )?tokens|reduce the length of the messages",
+    r"|prompt is too long|input is too long|too many (?:input )?tokens|reduce the length of the messages"
+    r"|exceeds the maximum number of tokens|exceed context limit|tokens_limit_reached|request_too_large"
+    r"|too large for model with \d+ maximum",
     re.IGNORECASE,
 )
 _REFUSED = re.compile(r"content_policy|content_filter|content management policy|safety|moderation", re.IGNORECASE)
+_NO_KEY = re.compile(r"API_KEY_INVALID|api key not valid|invalid_api_key|api key expired", re.IGNORECASE)
 _QUOTA = re.compile(r"insufficient_quota|insufficient balance|billing_hard_limit|credit balance", re.IGNORECASE)
 _UNPARSED = re.compile(r"error parsing tool call", re.IGNORECASE)
 _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
+
+_TYPES = {
+    "invalid_request_error": 400, "billing_error": 402, "authentication_error": 401, "permission_error": 403,
+    "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "api_error": 500,
+    "timeout_error": 504, "overloaded_error": 529, "broken_call": 400,
+}  # fmt: skip
+"""Anthropic's names of errors, which come without a status once an answer has begun; the last is our own."""
+
+REFUSAL = "refusal"
+"""Our own name for an answer that the source will not give."""
 
 _HINTS = {
     ErrorKind.TRANSIENT: "Try again in a moment; if it stays so, look at the provider's status page.",
@@ -91,7 +106,7 @@ def classify(status: int, text: str) -> ErrorKind:
     """The kind of a failure, from the HTTP status (0: none) and everything the source said."""
     if status in (401, 403):
         return ErrorKind.CREDENTIAL
-    if status == 402 or _QUOTA.search(text):
+    if status == 402 or _QUOTA.search(text) or (status == 400 and _NO_KEY.search(text)):
         return ErrorKind.CREDENTIAL
     if status == 413 or (status not in _TRANSIENT - {500} and _CONTEXT.search(text)):
         return ErrorKind.CONTEXT_FULL
@@ -126,6 +141,8 @@ def from_response(where: Where, status: int, raw: bytes, *, retry_after: float |
         said = words_of(json.loads(text))
     except ValueError:
         said = "it sent a web page" if text.lstrip()[:1] == "<" else text
+    if retry_after is None and (delay := _DELAY.search(text)):  # where Gemini says it
+        retry_after = float(delay[1])
     return _made(where, f"answered HTTP {status}", said, text, status=status, retry_after=retry_after)
 
 
@@ -133,7 +150,12 @@ def from_report(where: Where, body: Mapping[str, object]) -> ProviderError:
     """The error for an error object in the body of an answer that began well."""
     error = body.get("error")
     code = error.get("code") if isinstance(error, Mapping) else None
-    status = code if isinstance(code, int) and 400 <= code < 600 else 0
+    kind = error.get("type") if isinstance(error, Mapping) else None
+    if kind == REFUSAL:
+        said = where.clean(words_of(body))
+        hint = _HINTS[ErrorKind.REFUSED]
+        return ProviderError(ErrorKind.REFUSED, f"{where} will not answer: {said}.", hint=hint)
+    status = code if isinstance(code, int) and 400 <= code < 600 else _TYPES.get(str(kind), 0)
     return _made(where, "broke off with an error", words_of(body), json.dumps(body), status=status)
 
 
@@ -144,7 +166,8 @@ def _made(
     said = where.clean(said)
     hint = _QUOTA_HINT if kind is ErrorKind.CREDENTIAL and status not in (401, 403) else _HINTS[kind]
     message = f"{where} {what}: {said}" if said else f"{where} {what}."
-    return ProviderError(kind, message, hint=hint, status=status, retry_after=retry_after)
+    window = learnt.named(whole) if kind is ErrorKind.CONTEXT_FULL else 0
+    return ProviderError(kind, message, hint=hint, status=status, retry_after=retry_after, window=window)
 
 
 def unreadable(where: Where, how: str) -> ProviderError:
