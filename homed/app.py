@@ -20,7 +20,7 @@ from homed.api.door import Door
 from homed.api.ports import PorchPorts
 from homed.builtin.names import RESERVED
 from homed.clock import WallClock, system_wall_clock
-from homed.config.definitions import LOG_LEVEL
+from homed.config.definitions import LOG_LEVEL, STOP_PATIENCE
 from homed.config.environment import Environment, Override, child_environment, read_environment
 from homed.config.lock import data_lock
 from homed.config.secrets import Secrets
@@ -29,13 +29,23 @@ from homed.failpoints import Failpoints, NoFailpoints
 from homed.host.discover import Broken, Installed, discover, packaged_folder
 from homed.host.facilities import Facilities
 from homed.host.host import Host, HostPorts
+from homed.host.limits import host_limits
 from homed.host.shelf import Shelf
 from homed.identity.keys import ApiKeys
 from homed.identity.logins import Logins
 from homed.identity.peers import Directory
 from homed.identity.tokens import CallTokens
-from homed.lifecycle import House, cause_of, follow_settings, greet, report_damage, report_emptied, watch_signals
-from homed.log import logging_to, set_level
+from homed.lifecycle import (
+    House,
+    apply_log,
+    cause_of,
+    follow_settings,
+    greet,
+    report_damage,
+    report_emptied,
+    watch_signals,
+)
+from homed.log import logging_to
 from homed.order import ORDER
 from homed.paths import Paths
 from homed.proc.reap import become_subreaper
@@ -49,9 +59,6 @@ if TYPE_CHECKING:
     from homed.agent.conversations import Conversations
 
 _log = logging.getLogger(__name__)
-
-TURNS_SECONDS = 5.0
-"""How long running turns may take to end by themselves at a stop; plugins and the writer have limits of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +123,7 @@ async def run(ground: Ground) -> None:
     async with _open_floor(ground) as (store, settings, zygote):
         for plugin in found:
             settings.define(definitions_of(plugin.manifest) if isinstance(plugin, Installed) else ())
-        set_level(settings.str(LOG_LEVEL))
+        apply_log(settings)
         for fault in () if options.safe else settings.unclaimed():  # without plugins nobody claims theirs
             _log.warning("%s", fault)
         host, logins = build_host(ground, store, settings, found, door, zygote), Logins(store, settings, options.wall)
@@ -144,7 +151,8 @@ async def _open_up(house: House, stop: trio.Event, greeting: str) -> None:
     with open_porch(house.door, ports):
         open_kernel = await trio.to_thread.run_sync(_load_kernel)
         async with open_kernel(house) as conversations:
-            await converse(conversations, stop, lambda: house.say(greeting))
+            patience = partial(house.settings.float, STOP_PATIENCE)
+            await converse(conversations, stop, lambda: house.say(greeting), patience)
 
 
 @asynccontextmanager
@@ -160,14 +168,16 @@ async def _open_floor(ground: Ground) -> AsyncIterator[tuple[Store, Settings, Fo
             yield store, settings, zygote
 
 
-async def converse(conversations: Conversations, stop: trio.Event, up: Callable[[], None]) -> None:
+async def converse(
+    conversations: Conversations, stop: trio.Event, up: Callable[[], None], patience: Callable[[], float]
+) -> None:
     """Work until told to stop; then take nothing more, and let running turns end for a while."""
     async with trio.open_nursery() as work:
         await work.start(conversations.run)
         up()
         await stop.wait()
         conversations.close_intake()
-        with trio.move_on_after(TURNS_SECONDS):
+        with trio.move_on_after(patience()):
             await conversations.wait_idle()
         work.cancel_scope.cancel()
 
@@ -184,6 +194,7 @@ def build_host(
             child_env=child_environment(), config_for=lambda name: settings_of(settings, name),
             define=partial(define_plugin, settings), undefine=partial(undefine_plugin, settings),
             redact=ground.redactor.redact, reserved=RESERVED, facilities=ground.facilities, zygote=zygote,
+            limits=partial(host_limits, settings),
         ),
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ import trio
 
 from homed.api.door import PAGE, Door
 from homed.clock import WallClock
-from homed.config.definitions import LOG_LEVEL
+from homed.config.definitions import LOG_BYTES, LOG_FILES, LOG_LEVEL
 from homed.config.secrets import Secrets
 from homed.events import PLUGIN_STATE, SYSTEM, Bus
 from homed.failpoints import Failpoints
@@ -21,7 +21,7 @@ from homed.identity.keys import ApiKeys
 from homed.identity.logins import Logins
 from homed.identity.peers import Directory
 from homed.identity.tokens import CallTokens
-from homed.log import set_level
+from homed.log import set_files, set_level
 from homed.paths import Paths, data_option
 from homed.redact import Redactor
 from homed.settings.plugin import split_key
@@ -78,6 +78,12 @@ def cause_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return KeyboardInterrupt() if rest is None else homed_error(rest) or rest
 
 
+def apply_log(settings: Settings) -> None:
+    """Have the log as it is set: how much, and in which files."""
+    set_level(settings.str(LOG_LEVEL))
+    set_files(size=settings.int(LOG_BYTES), kept=settings.int(LOG_FILES))
+
+
 async def follow_settings(
     settings: Settings, host: Host, redactor: Redactor, known: Callable[[], Iterable[str]]
 ) -> None:
@@ -85,8 +91,8 @@ async def follow_settings(
     with settings.watch() as changes:
         async for key, value in changes:
             redactor.know(known())
-            if key == LOG_LEVEL:
-                set_level(str(value))
+            if key in (LOG_LEVEL, LOG_BYTES, LOG_FILES):
+                apply_log(settings)
             elif (found := split_key(key)) is not None:
                 host.settings_changed(*found, value)
 

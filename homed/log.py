@@ -78,6 +78,13 @@ def logging_to(path: Path | None, *, level: str, redact: Redact, stream: TextIO 
             handler.close()
 
 
+def set_files(*, size: int, kept: int) -> None:
+    """Change, while running, at how many bytes a log file is full and how many older ones are kept."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, _PrivateFile):
+            handler.maxBytes, handler.backupCount = size, kept
+
+
 def set_level(level: str) -> None:
     """Change the level while running.  Libraries stay at ``warning``: their chatter may hold whole requests."""
     if level not in LEVELS:

@@ -24,6 +24,7 @@ from homed.host.facilities import Facilities
 from homed.host.history import StoredHistory
 from homed.host.launch import LaunchPorts, ProcessLauncher
 from homed.host.life import Launcher, Plan
+from homed.host.limits import HostLimits
 from homed.host.pluginlog import PluginLog
 from homed.host.policy import Policy
 from homed.host.registry import Registry, Reserved
@@ -52,9 +53,6 @@ SHUTDOWN = 7.5
 HEAD_START = 4.0
 """Seconds that plugins get to come up before homed turns to what can wait: a local model takes a whole core."""
 
-SCHEDULE_LIMIT = 300.0
-"""Seconds that a plugin may work on one schedule."""
-
 
 @dataclass(frozen=True, slots=True)
 class HostPorts:
@@ -79,6 +77,7 @@ class HostPorts:
     define: Callable[[Manifest], None] = lambda _: None
     undefine: Callable[[Manifest], None] = lambda _: None
     zygote: Forker | None = None
+    limits: Callable[[], HostLimits] = HostLimits
 
 
 class Host:
@@ -96,12 +95,14 @@ class Host:
         self._found, self._ports, self._policy = found, ports, policy or Policy()
         self._family = hashlib.sha256(str(ports.data.resolve()).encode()).hexdigest()[:8]
         paths = Paths(ports.data)
-        self._roster = Roster(lambda name: PluginLog(ports.data / "logs" / f"{name}.log", ports.redact), ports.wall)
+        self._roster = Roster(
+            lambda name: PluginLog(ports.data / "logs" / f"{name}.log", ports.redact, ports.limits), ports.wall
+        )
         self._rings, self.segment = Rings(ports.bus), Segment()
         launch = LaunchPorts(
             self._family, ports.child_env, ports.config_for, paths.plugin_data,
-            lambda name: SessionPorts(ports.bus, ports.dispatcher, self._roster.log(name)),
-            Areas(self._rings, self.segment), ports.zygote,
+            lambda name: SessionPorts(ports.bus, ports.dispatcher, self._roster.log(name), ports.limits),
+            Areas(self._rings, self.segment), ports.zygote, ports.limits,
         )  # fmt: skip
         self._launcher = launcher or ProcessLauncher(launch)
         self._history = StoredHistory(ports.store)
@@ -373,7 +374,9 @@ class Host:
         return self._lives
 
     async def _tell(self, schedule: Schedule, due: Due) -> object:
-        return await self.call(schedule.plugin, SCHEDULE_INVOKE, as_params(schedule, due), timeout=SCHEDULE_LIMIT)
+        return await self.call(
+            schedule.plugin, SCHEDULE_INVOKE, as_params(schedule, due), timeout=self._ports.limits().schedule
+        )
 
     def _announce(self, status: PluginStatus) -> None:
         data = {"plugin": status.name, "state": status.state.value, "reason": status.reason}

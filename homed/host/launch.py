@@ -15,6 +15,7 @@ import trio
 from homed.errors import ConfigError, Conflict, HomedError, ProtocolError, TimedOut, Unavailable
 from homed.host.areas import Areas
 from homed.host.life import Cause, Ending, Fate, Life, Plan
+from homed.host.limits import HostLimits
 from homed.host.session import Session, SessionPorts
 from homed.host.states import Trust
 from homed.host.suits import misfit
@@ -26,9 +27,6 @@ from homed.wire.registration import differences
 
 _log = logging.getLogger(__name__)
 
-HANDSHAKE_LIMIT = 10.0
-START_LIMIT = 30.0
-"""Seconds for ``plugin.init`` and ``plugin.start`` together: a web server may import for a while on a slow machine."""
 _LAST_WORDS = 0.5
 _SHOWN = 5
 """Differences from the manifest that a person is told at once."""
@@ -50,6 +48,7 @@ class LaunchPorts:
     session: Callable[[str], SessionPorts]
     areas: Areas = field(default_factory=Areas)
     zygote: Forker | None = None
+    limits: Callable[[], HostLimits] = HostLimits
 
 
 class ProcessLauncher:
@@ -125,18 +124,19 @@ class ProcessLauncher:
     async def _introduce(self, plan: Plan, session: Session, data_dir: Path) -> None:
         areas = dict(session.areas.handshake)
         hello = {"protocol": version.PROTOCOL, "core_version": version.CORE, "name": plan.name, "areas": areas}
-        with trio.move_on_after(HANDSHAKE_LIMIT) as limit:
+        limits = self._ports.limits()
+        with trio.move_on_after(limits.handshake) as limit:
             answer = await session.ask(methods.HANDSHAKE, hello)
             _check_protocol(plan.name, answer)
             session.agree(answer)
         if limit.cancelled_caught:
-            raise TimedOut(f"it did not answer the handshake within {HANDSHAKE_LIMIT:g} s")
-        with trio.move_on_after(START_LIMIT) as limit:
+            raise TimedOut(f"it did not answer the handshake within {limits.handshake:g} s")
+        with trio.move_on_after(limits.start) as limit:
             init = {"config": dict(self._ports.config_for(plan.name)), "data_dir": str(data_dir)}
             _check_registration(plan.name, differences(plan.manifest, await session.ask(methods.INIT, init)))
             await session.ask(methods.START, {})
         if limit.cancelled_caught:
-            raise TimedOut(f"it did not start within {START_LIMIT:g} s")
+            raise TimedOut(f"it did not start within {limits.start:g} s")
 
 
 def _check_suits(manifest: Manifest) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import trio
 
+from homed.host.limits import HostLimits
 from homed.host.throttle import Bucket
 
 _log = logging.getLogger(__name__)
@@ -22,8 +23,6 @@ _LINE = 12288
 _MARGIN = 4096
 """Characters taken off where a line was cut, once it is redacted: no secret cut in two is longer than that."""
 _MEMORY = 256 * 1024
-_FILE = 1_000_000
-"""Bytes of one log file; one older file is kept beside it."""
 _BURST = 1_000_000
 _RATE = 64 * 1024
 """A flood is written at this many bytes a second once it has spent its burst; what is over is counted, not kept."""
@@ -33,11 +32,11 @@ class PluginLog:
     """The log of one plugin over all its lives: a file, and its last lines in memory.
 
     ``redact`` sees whole lines; where one is cut, what stands next to the cut is dropped.  ``file`` may not be
-    writable: then only memory is kept, and that is logged once.
+    writable: then only memory is kept, and that is logged once.  One older file is kept beside it.
     """
 
-    def __init__(self, file: Path, redact: Callable[[str], str]) -> None:
-        self._file, self._redact = file, redact
+    def __init__(self, file: Path, redact: Callable[[str], str], limits: Callable[[], HostLimits] = HostLimits) -> None:
+        self._file, self._redact, self._limits = file, redact, limits
         self._lines: deque[str] = deque()
         self._size = 0
         self._partial = bytearray()
@@ -138,7 +137,7 @@ class PluginLog:
     def _append(self, text: str) -> None:
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self._file.exists() and self._file.stat().st_size > _FILE:
+            if self._file.exists() and self._file.stat().st_size > self._limits().log:
                 self._file.replace(self._file.with_suffix(".log.1"))
             with self._file.open("a", encoding="utf-8") as file:
                 file.write(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from homed.host.areas import NONE, LifeAreas
 from homed.host.bulk import Bulk
 from homed.host.follow import Follower
 from homed.host.life import Cause, Life
+from homed.host.limits import HostLimits
 from homed.host.pluginlog import PluginLog
 from homed.host.refusals import Refusals
 from homed.host.states import Trust
@@ -27,8 +28,6 @@ from homed.wire.stream import Connection, Limits
 
 _log = logging.getLogger(__name__)
 
-PING_EVERY = 15.0
-PING_MISSES = 3
 STOP_ANSWER = 3.0
 """Seconds that ``plugin.stop`` may take before stdin is closed as well; both are within the ladder's grace."""
 _CALLS_A_SECOND, _CALLS_BURST = 1000.0, 4000.0
@@ -57,6 +56,7 @@ class SessionPorts:
     bus: Bus
     dispatcher: Dispatcher
     log: PluginLog
+    limits: Callable[[], HostLimits] = HostLimits
 
 
 class Caller:
@@ -263,23 +263,23 @@ class Session:
             await trio.aclose_forcefully(self._child.stdin)
 
     async def ping(self) -> None:
-        """Ping for ever; dooms the life after three misses in a row."""
+        """Ping for ever; dooms the life after some misses in a row."""
         missed = 0
-        while missed < PING_MISSES:
-            next_one = trio.current_time() + PING_EVERY
+        while missed < (limits := self.ports.limits()).misses:
+            next_one = trio.current_time() + limits.ping
             try:
-                await self._connection.request(methods.PING, timeout=PING_EVERY - 1)
+                await self._connection.request(methods.PING, timeout=limits.ping - 1)
                 missed = 0
                 self.bulk.trim()
             except TimedOut:
                 missed += 1
-                _log.warning("%s did not answer ping %d of %d", self._name, missed, PING_MISSES)
+                _log.warning("%s did not answer ping %d of %d", self._name, missed, limits.misses)
             except Unavailable:
                 return
             except HomedError as error:
                 _log.debug("%s answers pings with an error: %s", self._name, error)
             await trio.sleep_until(next_one)
-        self._life.doom(Cause.HUNG, f"it hung: {PING_MISSES} pings without an answer")
+        self._life.doom(Cause.HUNG, f"it hung: {missed} pings without an answer")
 
     def settings_changed(self, key: str, value: object) -> None:
         """Queue a changed setting; a later value of the same key replaces one not yet sent."""

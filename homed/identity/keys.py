@@ -14,7 +14,7 @@ import trio
 
 from homed.clock import WallClock, system_wall_clock
 from homed.errors import Conflict, Denied, InvalidInput, NotFound, StorageError
-from homed.identity.logins import FREE_TRIES, LONGEST_WAIT, OWNER_PEER
+from homed.identity.logins import LONGEST_WAIT, OWNER_PEER
 from homed.store.rows import Row, Storage, Tx, dumps, loads
 
 log = logging.getLogger(__name__)
@@ -27,6 +27,9 @@ MOST = 50
 
 USED_EVERY = 60.0
 """Seconds between two updates of ``used_at``: a busy client must not cost a commit a request."""
+
+FREE_TRIES = 5
+"""Wrong keys in a row after which each further try has to wait."""
 
 PREFIX = "hk_"
 

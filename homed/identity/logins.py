@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import trio
 
 from homed.clock import WallClock, system_wall_clock
-from homed.config.definitions import WEB_PASSWORD
+from homed.config.definitions import FREE_TRIES, SESSION_LIFETIME, WEB_PASSWORD
 from homed.errors import Denied
 from homed.identity.passwords import verify_password
-from homed.identity.ports import TextSettings
+from homed.identity.ports import LoginSettings
 from homed.identity.sessions import Login, LoginRows
 from homed.store.rows import Storage
 
@@ -21,10 +21,8 @@ PROVIDES = ("identity",)
 NEEDS = ("store", "settings")
 
 LINK_SECONDS = 300.0
-SESSION_SECONDS = 86_400.0
 OWNER_PEER = "webui:owner"
 
-FREE_TRIES = 5
 LONGEST_WAIT = 60.0
 MAX_PASSWORD = 1024
 
@@ -45,13 +43,13 @@ class Logins:
     """Links, passwords and sessions.  Only hashes of the secrets are stored.
 
     Links and sessions are 256 random bits, so guessing needs no limit; passwords are tried one at a time, and after
-    ``FREE_TRIES`` failures each further try has to wait, up to a minute.
+    some failures (a setting) each further try has to wait, up to a minute.
     """
 
     def __init__(
         self,
         store: Storage,
-        settings: TextSettings,
+        settings: LoginSettings,
         wall: WallClock = system_wall_clock,
         *,
         clock: Callable[[], float] = trio.current_time,
@@ -115,8 +113,8 @@ class Logins:
             # changed meanwhile: sessions of the old one have just been ended, and this must not be a new one
             matches = matches and stored == self._settings.str(WEB_PASSWORD)
             self._failures = 0 if matches else self._failures + 1
-            if self._failures >= FREE_TRIES:
-                wait = min(LONGEST_WAIT, 2.0 ** (self._failures - FREE_TRIES))
+            if (beyond := self._failures - self._settings.int(FREE_TRIES)) >= 0:
+                wait = min(LONGEST_WAIT, 2.0 ** min(beyond, 30))
                 self._blocked_until = self._clock() + wait
             return matches
 
@@ -130,7 +128,7 @@ class Logins:
             )
 
     async def _open_session(self) -> Session:
-        secret, expires_at = await self._issue(_SESSION, SESSION_SECONDS)
+        secret, expires_at = await self._issue(_SESSION, self._settings.float(SESSION_LIFETIME))
         return Session(secret, OWNER_PEER, expires_at)
 
     async def _issue(self, kind: str, seconds: float) -> tuple[str, float]:

@@ -20,6 +20,7 @@ from homed.events import Bus
 from homed.host import launch
 from homed.host.host import Host
 from homed.host.life import Ending, Life
+from homed.host.limits import HostLimits
 from homed.host.policy import Policy
 from homed.host.session import Session
 from homed.host.states import State
@@ -174,11 +175,11 @@ async def test_nothing_more_of_a_flood_is_looked_at_once_it_is_one(
 async def test_c3_failed_handshakes_leave_at_most_one_child_and_no_zombie(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_ladder: None
 ) -> None:
-    monkeypatch.setattr(launch, "HANDSHAKE_LIMIT", 0.3)
     monkeypatch.setattr(launch, "_UNTALKABLE_GRACE", 0.1)
     policy = Policy(delays=(0.01,) * 9)
     pids: set[int] = set()
-    async with hosting(tmp_path, manifest("slow", "slow-handshake"), policy=policy) as host:
+    ports = {"limits": lambda: HostLimits(handshake=0.3)}
+    async with hosting(tmp_path, manifest("slow", "slow-handshake"), policy=policy, ports=ports) as host:
         with trio.fail_after(60):
             while host.status("slow").state is not State.STOPPED:
                 if pid := host.status("slow").pid:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import trio
 from trio.testing import memory_stream_one_way_pair
 
 from homed.host import pluginlog
+from homed.host.limits import HostLimits
 from homed.host.pluginlog import TAIL, PluginLog
 from homed.host.throttle import Bucket
 from homed.redact import redact
@@ -113,10 +115,11 @@ async def test_a_flood_is_counted_instead_of_kept(tmp_path: Path) -> None:
 
 
 async def test_the_file_is_rotated_once_and_read_again_by_the_next_daemon(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(pluginlog, "_FILE", 1000)
-    log = PluginLog(tmp_path / "logs" / "p.log", str)
+    limits = HostLimits()
+    log = PluginLog(tmp_path / "logs" / "p.log", str, lambda: limits)
+    limits = replace(limits, log=1000)  # while it is written
     for n in range(30):
         await fed(log, f"line {n:03} {'-' * 90}\n".encode())
     sizes = {path.name: path.stat().st_size for path in (tmp_path / "logs").iterdir()}

@@ -11,8 +11,8 @@ import trio
 
 from homed.errors import Conflict, Denied, InvalidInput, NotFound, StorageError
 from homed.identity import keys as module
-from homed.identity.keys import ApiKeys
-from homed.identity.logins import FREE_TRIES, LONGEST_WAIT
+from homed.identity.keys import FREE_TRIES, ApiKeys
+from homed.identity.logins import LONGEST_WAIT
 from homed.redact import Redactor, redact
 from homed.store.db import Store
 from tests.homed.identity.clocks import Wall

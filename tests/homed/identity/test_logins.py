@@ -15,6 +15,8 @@ from homed.identity.passwords import hash_password
 from homed.store.db import Store, open_store
 from tests.homed.identity.clocks import Wall
 
+_Str = str  # its method hides the name
+
 
 class Password:
     """Settings with one password."""
@@ -25,6 +27,14 @@ class Password:
     def str(self, key: str) -> str:
         assert key == "core.web.password"
         return self.stored
+
+    def int(self, key: _Str) -> int:
+        assert key == "core.web.free_tries"
+        return 5
+
+    def float(self, key: _Str) -> float:
+        assert key == "core.web.session_lifetime"
+        return 86_400.0
 
 
 @pytest.fixture
