@@ -16,7 +16,7 @@ from homed.providers.options import Quirks
 MOST = 4
 """Quirks found out in one call."""
 
-STATUSES = frozenset({400, 404, 415, 422, 501})
+STATUSES = frozenset({400, 404, 415, 422, 500, 501})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,12 @@ _RULES = (
     _rule(_OPENAI, rf"system (?:role|message|prompt)s?.{{0,60}}{_NOT}|{_NOT}.{{0,60}}system role", system_role="user"),
     _rule(("openai", "anthropic", "gemini", "ollama"), rf"temperature.{{0,80}}{_NOT}|{_NOT}.{{0,80}}temperature",
           temperature="omit"),
+    _rule(("ollama",), r"not support thinking", think="auto"),
     _rule(("openai", "ollama"), rf"\bstream(?:ing)?\b.{{0,60}}{_NOT}|{_NOT}.{{0,60}}\bstream(?:ing)?\b", stream=False),
 )  # fmt: skip
 _BLIND = re.compile(
-    r"image(?:_url| input)? is (?:only supported|not (?:supported|enabled))|not support (?:image|vision|multimodal)"
+    r"image(?:_url| input)?(?: modality)? is (?:only supported|not (?:supported|enabled))"
+    r"|not support (?:image|vision|multimodal)"
     r"|unknown variant `image_url`|missing data required for image|content must be a string|not a multimodal",
     re.IGNORECASE,
 )

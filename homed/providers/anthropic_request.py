@@ -1,16 +1,16 @@
 """The canonical history as a request to Anthropic's Messages API.  Pure.
 
 Thinking comes back as it was sent, block for block, in its place between texts and calls; where it was lost (another
-source made the calls, a person's rule changed the words) the request does without: a turn that called tools without
-thinking is not asked to think (A9).
+source made the calls, a plugin changed the words) the request does without: what called tools without thinking is not
+asked to think about their results (A9).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from homed.providers.base import Assistant, ChatRequest, Message, Source, System, ToolResult, User
+from homed.providers.base import Assistant, ChatRequest, Message, Source, System, ToolCall, ToolResult, User
 from homed.providers.options import Quirks
 from homed.providers.shaping import (
     CUT_OFF,
@@ -35,13 +35,15 @@ Block = dict[str, object]
 def build(source: Source, request: ChatRequest) -> dict[str, object]:
     """The request body; ``request.messages`` have passed ``pairing.repair``."""
     quirks = Quirks(source.options)
-    thinking = _thinking(source, quirks, request.messages)
-    budget = thinking.get("budget_tokens", 0) if thinking else 0
+    thinking, messages = _thinking(quirks), _Messages(source).build(request.messages)
+    if thinking and not _may_think(messages, thinking):
+        thinking, messages = {}, _Messages(source, keep=False).build(request.messages)
+    budget = thinking.get("budget_tokens")
     limit = request.max_tokens or quirks.number("max_tokens") or min(MOST, max(1, source.context_window // 2))
     body: dict[str, object] = {
         "model": source.model,
-        "max_tokens": max(limit, budget + LEFT) if isinstance(budget, int) and budget else limit,
-        "messages": _Messages(source, keep=thinking is not None).build(request.messages),
+        "max_tokens": max(limit, budget + LEFT) if isinstance(budget, int) else limit,
+        "messages": messages,
     }
     if system := system_of(request.messages):
         body["system"] = [{"type": "text", "text": system}]
@@ -59,29 +61,24 @@ def build(source: Source, request: ChatRequest) -> dict[str, object]:
     return {**body, **quirks.table("extra")}
 
 
-def _thinking(source: Source, quirks: Quirks, messages: Sequence[Message]) -> dict[str, object] | None:
-    """What is asked for: an empty object leaves it to the model, None means that none can be had now."""
+def _thinking(quirks: Quirks) -> dict[str, object]:
+    """What is asked for; nothing leaves it to the model."""
     if quirks.text("thinking") == "adaptive":
         return {"type": "adaptive"}
-    budget = quirks.number("thinking") if not isinstance(source.options.get("thinking", ""), str) else 0
-    if not budget:
-        return {}
-    if not all(_thought(message, source) for message in _this_turn(messages)):
-        return None
-    return {"type": "enabled", "budget_tokens": budget}
+    budget = quirks.number("thinking")
+    return {"type": "enabled", "budget_tokens": budget} if budget else {}
 
 
-def _this_turn(messages: Sequence[Message]) -> Iterator[Assistant]:
-    """What the assistant said since the person spoke last, if it is results that go out now."""
-    for message in reversed(messages):
-        if isinstance(message, User | System):
-            return
-        if isinstance(message, Assistant):
-            yield message
+def _may_think(messages: Sequence[Mapping[str, object]], thinking: Mapping[str, object]) -> bool:
+    """Whether it can be asked for: results go out only behind calls that began with thinking, if it is by budget."""
+    last = _first_kind(messages[-1])
+    before = _first_kind(messages[-2]) if len(messages) > 1 else ""
+    return thinking.get("type") != "enabled" or last != "tool_result" or before in ("thinking", "redacted_thinking")
 
 
-def _thought(message: Assistant, source: Source) -> bool:
-    return any(block.get("type") in ("thinking", "redacted_thinking") for block in _laid_out(message, source) or ())
+def _first_kind(message: Mapping[str, object]) -> object:
+    blocks = message["content"]
+    return blocks[0].get("type") if isinstance(blocks, list) else ""
 
 
 def _tools(request: ChatRequest) -> dict[str, object]:
@@ -89,7 +86,7 @@ def _tools(request: ChatRequest) -> dict[str, object]:
     if request.tools:
         return {
             "tools": [
-                {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+                {"name": tool.name, "description": tool.description, "input_schema": _schema(tool.parameters)}
                 for tool in request.tools
             ]
         }
@@ -100,10 +97,15 @@ def _tools(request: ChatRequest) -> dict[str, object]:
     return {"tools": gone, "tool_choice": {"type": "none"}}
 
 
+def _schema(parameters: Mapping[str, object]) -> dict[str, object]:
+    """At the top the API takes no alternatives; the kernel checks the arguments against the whole schema anyway."""
+    return {key: value for key, value in parameters.items() if key not in ("anyOf", "oneOf", "allOf")}
+
+
 class _Messages:
     """One history on its way; ``keep``: with the thinking there is."""
 
-    def __init__(self, source: Source, *, keep: bool) -> None:
+    def __init__(self, source: Source, *, keep: bool = True) -> None:
         self._source = source
         self._keep = keep
         self._ids = CallIds()
@@ -139,7 +141,7 @@ class _Messages:
             case Assistant():
                 return "assistant", self._assistant(message)
             case ToolResult(call_id, _, text, is_error):
-                result: Block = {"type": "tool_result", "tool_use_id": self._ids.of(call_id), "content": text}
+                result: Block = {"type": "tool_result", "tool_use_id": self._ids.answered(call_id), "content": text}
                 return "user", [result | {"is_error": True} if is_error else result]
             case System():
                 return "", []
@@ -153,11 +155,13 @@ class _Messages:
         out: list[Block] = []
         for block in laid_out:
             if block.get("type") == "tool_use":
-                call = by_id[str(block["id"])]
-                given = dict(call.arguments or {})
-                block = {"type": "tool_use", "id": self._ids.of(call.id), "name": tool_name(call.name), "input": given}
+                block = self._use(by_id[str(block["id"])])
             out.append(block)
         return out
+
+    def _use(self, call: ToolCall) -> Block:
+        given = dict(call.arguments or {})
+        return {"type": "tool_use", "id": self._ids.called(call.id), "name": tool_name(call.name), "input": given}
 
 
 def _laid_out(message: Assistant, source: Source) -> list[Block] | None:

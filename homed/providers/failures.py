@@ -22,13 +22,14 @@ _CONTEXT = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|context window|available context size"
     r"|prompt is too long|input is too long|too many (?:input )?tokens|reduce the length of the messages"
     r"|exceeds the maximum number of tokens|exceed context limit|tokens_limit_reached|request_too_large"
-    r"|too large for model with \d+ maximum",
+    r"|too large for model with \d+ maximum|input length exceeds the context length",
     re.IGNORECASE,
 )
 _REFUSED = re.compile(r"content_policy|content_filter|content management policy|safety|moderation", re.IGNORECASE)
 _NO_KEY = re.compile(r"API_KEY_INVALID|api key not valid|invalid_api_key|api key expired", re.IGNORECASE)
 _QUOTA = re.compile(r"insufficient_quota|insufficient balance|billing_hard_limit|credit balance", re.IGNORECASE)
 _UNPARSED = re.compile(r"error parsing tool call", re.IGNORECASE)
+_UNFIT = re.compile(r"missing data required for image", re.IGNORECASE)
 _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
 
@@ -110,7 +111,9 @@ def classify(status: int, text: str) -> ErrorKind:
         return ErrorKind.CREDENTIAL
     if status == 413 or (status not in _TRANSIENT - {500} and _CONTEXT.search(text)):
         return ErrorKind.CONTEXT_FULL
-    if _UNPARSED.search(text):  # the same request gives the same broken call: the model must be told (A15)
+    if _UNPARSED.search(text) or _UNFIT.search(
+        text
+    ):  # the same request gives the same broken call: the model must be told (A15)
         return ErrorKind.BAD_REQUEST
     if status in _TRANSIENT or status >= 500:
         return ErrorKind.TRANSIENT

@@ -78,7 +78,7 @@ class _Messages:
             self._empty(out)
         out["tool_calls"] = [
             {
-                "id": self._ids.of(call.id),
+                "id": self._ids.called(call.id),
                 "type": "function",
                 # Undecodable arguments are not sent back: strict servers parse them.  The result behind says what was
                 # wrong.
@@ -108,7 +108,7 @@ class _Messages:
         return how == "echo" or (how == "auto" and bool(message.reasoning) and own(message, self._source))
 
     def _result(self, message: ToolResult) -> Sent:
-        out: Sent = {"role": "tool", "tool_call_id": self._ids.of(message.call_id), "content": message.text}
+        out: Sent = {"role": "tool", "tool_call_id": self._ids.answered(message.call_id), "content": message.text}
         if self._quirks.on("result_names"):
             out["name"] = tool_name(message.name)
         return out

@@ -53,24 +53,29 @@ def tool_name(said: str) -> str:
 
 
 class CallIds:
-    """Call ids as a server takes them, each its own; the same for the same history."""
+    """Call ids as a server takes them, each its own in the whole history; the same for the same history.
+
+    Some sources begin to count anew in every answer, and others refuse an id that they have seen.
+    """
 
     def __init__(self, *, nine: bool = False) -> None:
         self._nine = nine
         self._given: dict[str, str] = {}
         self._taken: set[str] = set()
 
-    def of(self, id_: str) -> str:
-        """The id that stands for ``id_``."""
-        found = self._given.get(id_)
-        if found is None:
-            found, salt = self._made(id_, 0), 0
-            while found in self._taken:
-                salt += 1
-                found = self._made(id_, salt)
-            self._given[id_] = found
-            self._taken.add(found)
+    def called(self, id_: str) -> str:
+        """The id of a call; one more of the same id gets another."""
+        found, salt = self._made(id_, 0), 0
+        while found in self._taken:
+            salt += 1
+            found = self._made(id_, salt)
+        self._given[id_] = found
+        self._taken.add(found)
         return found
+
+    def answered(self, id_: str) -> str:
+        """The id of the newest call that had ``id_``, for its result."""
+        return self._given.get(id_) or self.called(id_)
 
     def _made(self, id_: str, salt: int) -> str:
         if self._nine:
