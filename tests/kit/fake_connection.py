@@ -180,6 +180,8 @@ class Connection:
             return
         for i, frame in enumerate(wire.frames(exchange)):
             shown = frame.replace(b'":', b":", 1) if reply.broken_json and i == 2 else frame
+            if reply.bad_utf8 and i == 3:
+                shown = shown.replace(b'"', b'"\xff', 1)
             yield re.sub(rb"(?<!\r)\n", b"\r\n", shown) if reply.crlf else shown
 
     async def _piece(self, record: Recorded, reply: Reply, piece: bytes) -> None:

@@ -55,6 +55,7 @@ class Reply:
     keepalive: bool = False
     hang: str = ""
     broken_json: bool = False
+    bad_utf8: bool = False
     sse: bool | None = None
     ids: str = ""
     indexes: str = ""

@@ -43,7 +43,8 @@ provider's content rules refuse it), ``usage`` false, ``cached`` tokens (else as
 misbehaviours: ``status`` + ``headers`` + ``message`` (in the wire's own shape) or ``body`` (object or text, as it is);
 ``cut`` N: drop the connection after N bytes of body; ``cut_frame`` N: after N frames; ``one_byte``: one byte a chunk;
 ``crlf``; ``keepalive``: comments, pings or empty lines between frames; ``hang``: "before" the headers, or "mid" body;
-``broken_json``; ``sse`` true/false: a stream or not, whatever was asked; ``done`` false: the stream ends without its
+``broken_json``; ``bad_utf8``: a byte that is none in the
+fourth frame; ``sse`` true/false: a stream or not, whatever was asked; ``done`` false: the stream ends without its
 last word; ``ids``: "missing", "empty" or "same"; ``indexes``: "missing" or "zero"; ``arguments_as``: "object" or
 "string", where the wire has the other; ``reasoning_key``: the delta's name for thoughts; ``error_after`` N: an error
 frame instead of the N-th frame.

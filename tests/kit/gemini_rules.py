@@ -62,6 +62,10 @@ _GENERATION = {
 }  # fmt: skip
 
 
+_NAMES = _REQUEST | _CONTENT | _PART | _DECLARATION | _SCHEMA | _GENERATION
+_NAMES |= {"functionDeclarations", "functionCallingConfig", "mimeType", "displayName", "allowedFunctionNames"}
+
+
 def camel(name: str) -> str:
     """The JSON name of a field; both forms are taken."""
     first, *rest = name.split("_")
@@ -81,7 +85,7 @@ def normal(value: object) -> object:
         return value
     made: dict[str, object] = {}
     for key, inner in value.items():
-        name = camel(str(key))
+        name = camel(str(key)) if camel(str(key)) in _NAMES else str(key)
         own = name in ("args", "response", "parametersJsonSchema", "properties", "responseJsonSchema")
         made[name] = inner if own else normal(inner)
     return made

@@ -150,8 +150,9 @@ def _parts(exchange: Exchange, chunk: int) -> Iterator[tuple[str, dict[str, obje
         yield "thought", {"text": reply.think[i : i + chunk], "thought": True}
     for i in range(0, len(reply.say), chunk):
         yield "text", {"text": reply.say[i : i + chunk]}
-    for i in range(len(reply.calls)):
-        yield "call", _call(exchange, i)
+    for i, call in enumerate(reply.calls):
+        if call.raw is None:
+            yield "call", _call(exchange, i)
     if reply.think and not reply.calls:  # without calls the signature comes with the last part, which may be empty
         yield "text", {"text": "", "thoughtSignature": signature("text", exchange.number)}
 
@@ -159,8 +160,7 @@ def _parts(exchange: Exchange, chunk: int) -> Iterator[tuple[str, dict[str, obje
 def _call(exchange: Exchange, place: int) -> dict[str, object]:
     reply, contract = exchange.reply, exchange.contract
     call = reply.calls[place]
-    args: object = call.arguments if reply.arguments_as == "string" or call.raw is not None else dict(call.args)
-    function: dict[str, object] = {"name": call.name, "args": args}
+    function: dict[str, object] = {"name": call.name, "args": dict(call.args)}
     if (id_ := reply.call_id(place, "")) or reply.ids == "empty":
         function["id"] = id_
     part: dict[str, object] = {"functionCall": function}
@@ -180,6 +180,8 @@ def _chunk(exchange: Exchange, parts: list[dict[str, object]], *, last: bool) ->
         candidate: dict[str, object] = {"content": {"role": "model", **({"parts": parts} if parts else {})}, "index": 0}
         if last:
             candidate["finishReason"] = reply.finish or "STOP"
+            if broken := [call.arguments for call in reply.calls if call.raw is not None]:
+                candidate |= {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": f"Malformed: {broken[0]}"}
         made["candidates"] = [candidate]
     if reply.usage:
         made["usageMetadata"] = _usage(exchange)
