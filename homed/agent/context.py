@@ -22,6 +22,7 @@ from homed.memory import window
 from homed.memory.budget import UNKNOWN_WINDOW, Budget, budget
 from homed.memory.records import Event, EventKind
 from homed.memory.shorten import shorten, shown_tokens
+from homed.memory.speakers import is_group
 from homed.prompts.loader import fill
 from homed.providers import pairing
 from homed.providers.base import ChatRequest, Message, Provider, System, ToolSpec, User
@@ -85,6 +86,8 @@ class Context:
             memory=_text(turn.fields.get("memory")),
             zone=zone_named(settings.str(TIME_ZONE).strip()),
         )
+        if is_group(turn.input.scope):
+            system = f"{system}\n\n{self._texts.group}"
         fixed = self._sizes.of(system) + sum(self._sizes.of(prompt.spec_text(spec)) for spec in specs)
         return Frame(system, specs, budget(size, fixed, settings.int(RECALL_PERCENT)), not tools)
 
@@ -127,7 +130,8 @@ class Context:
         seen = [attached.on(event) for event in self._seen([*earlier, *own])]
         before, mine = seen[: len(earlier)], seen[len(earlier) :]
         others = sum(1 for event in earlier if event.thread != turn.input.thread)
-        room = max(LEAST, (view.room or frame.budget.available) - view.told - others * notes.MARK_TOKENS)
+        marks = others * notes.MARK_TOKENS + sum(map(notes.marked, [*earlier, *own])) * notes.SPEAKER_TOKENS
+        room = max(LEAST, (view.room or frame.budget.available) - view.told - marks)
         kept = window.fit(before, mine, budget_tokens=room, scores=view.scores, estimate=self._sizes.of)
         view.sent = frozenset(event.id for event in kept)
         if cut := frozenset(event.id for event in earlier) - view.sent:
@@ -157,7 +161,8 @@ class Context:
             yield User(view.snapshot)
         if view.left:  # for the whole turn, at one place: each call is the model's first
             yield User(fill(self._texts.overflow_small if frame.small else self._texts.overflow, count=str(view.left)))
-        now = prompt.render((e for e in kept if e.turn == turn.id), attached.images)
+        own = (notes.said_by(e, view.names) for e in kept if e.turn == turn.id)
+        now = prompt.render(own, attached.images)
         gone = prompt.not_shown([e for e in turn.events if e.id not in view.sent])
         yield from [*now[:1], User(gone), *now[1:]] if gone else now
 
@@ -170,7 +175,8 @@ class Context:
                 yield User(told)
             starts = event.thread != speaking or event.kind is EventKind.USER
             place = turn.view.places.get(event.thread, notes.Place("", event.channel))
-            shown = event if mine else _recalled(event, place, marked=starts)
+            named = notes.said_by(event, turn.view.names)
+            shown = named if mine else _recalled(named, place, marked=starts)
             speaking = event.thread
             yield from prompt.render([shown], attached.images)
 
@@ -225,7 +231,8 @@ def paired(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _recalled(event: Event, place: notes.Place, *, marked: bool) -> Event:
-    text = notes.neutral(event.text)
+    """``event`` as ``notes.said_by`` left it."""
+    text = event.text if notes.marked(event) else notes.neutral(event.text)
     return replace(event, text=f"{notes.mark(event, place)}\n{text}" if marked else text)
 
 

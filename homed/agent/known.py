@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from homed.agent import notes
-from homed.memory import evidence, graph, stable
+from homed.memory import evidence, graph, speakers, stable
 from homed.memory.stable import Record
 from homed.memory.tokens import estimate_tokens
 from homed.retrieval import met, saying
@@ -58,11 +58,13 @@ _SAME_TURN = (
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A record that may be told.  ``mark``: where it comes from (source, pointer, manual, or '')."""
+    """A record that may be told.  ``mark``: where it comes from (source, pointer, manual, or ''); ``names``: of the
+    member of a group that it is of, if it has one."""
 
     record: Record
     mark: str
     score: float = 0.0
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,8 @@ def _summaries(tx: Tx, ranker: Ranker, about: About, told: Sequence[str]) -> lis
 def _fact(tx: Tx, record: Record, score: float = 0.0) -> Fact:
     mark = evidence.mark(tx, record)
     # what a turn was is nobody's words, however sure it is which turn it was
-    return Fact(record, "pointer" if record.record == "summary" and mark == "source" else mark, score)
+    names = speakers.names(tx, record.scope, [record.observed])
+    return Fact(record, "pointer" if record.record == "summary" and mark == "source" else mark, score, names)
 
 
 def write(known: Known, *, peer: str, tokens: int) -> tuple[list[str], tuple[Fact, ...]]:
@@ -148,7 +151,8 @@ def write_small(known: Known, *, peer: str, tokens: int) -> tuple[list[str], tup
     """The same for a small model: what is known, and no more; only what is about its question."""
     lines, told, left = [], [], min(SMALL_TOKENS, tokens)
     for fact in known.facts:
-        said, other = _asked(fact) if fact.record.record == "summary" else _said(fact), whose(fact.record, peer)
+        other = whose(fact.record, peer, fact.names)
+        said = _asked(fact) if fact.record.record == "summary" else _said(fact)
         text = f"- Of {other}: {said}" if other else f"- {said}"
         if fact.score and (cost := estimate_tokens(text)) <= left:
             lines.append(text)
@@ -157,19 +161,19 @@ def write_small(known: Known, *, peer: str, tokens: int) -> tuple[list[str], tup
     return lines, tuple(told)
 
 
-def whose(record: Record, peer: str) -> str:
+def whose(record: Record, peer: str, names: Mapping[str, str]) -> str:
     """Of whom a record is, where that is another member of a group than ``peer``, who speaks now: '' for all others.
 
-    It says "the user" of whoever said it, and a group has many.
+    It says "the user" of whoever said it, and a group has many.  ``names``: of its members.
     """
-    other = record.observed if record.scope.startswith("group:") and record.observed != peer else ""
-    return " ".join(notes.neutral(other).split())
+    other = record.observed if speakers.is_group(record.scope) and record.observed != peer else ""
+    return notes.speaker(other, names) if other else ""
 
 
 def line(fact: Fact, tokens: int, peer: str) -> str:
     """One fact as it is told to a turn of ``peer``: what it is, whose, where it comes from, its words and its id; ''
     when that does not fit."""
-    record, other = fact.record, whose(fact.record, peer)
+    record, other = fact.record, whose(fact.record, peer, fact.names)
     what = "summary" if record.record == "summary" else record.kind
     outside = "from outside, not checked" if record.untrusted else ""
     marks = filter(None, [what, other and f"of {other}", fact.mark, outside])

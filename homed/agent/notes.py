@@ -11,9 +11,11 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 
 from homed.memory.records import Event, EventKind
 from homed.memory.shorten import WIDEST, in_tokens
+from homed.memory.speakers import is_group
 from homed.memory.tokens import estimate_tokens
 from homed.prompts.loader import fill
 from homed.retrieval.passage import piece
@@ -42,11 +44,13 @@ TRIES = 4
 MARK_TOKENS = 24
 """What the mark of an event of another conversation costs."""
 
+_NOBODY: Mapping[str, str] = MappingProxyType({})
+
 TITLE = 40
 """Characters of a conversation's title in a mark."""
 
 _FENCE = re.compile(r"[<＜﹤](?=\s*+/?\s*+data)|<(?=\|)", re.IGNORECASE)  # possessive: blanks are passed once
-_MARK = re.compile(r"\[(?=another conversation\b)", re.IGNORECASE)
+_MARK = re.compile(r"[\[［【](?=\s*+(?:another\s++conversation|said\s++by)\b)", re.IGNORECASE)
 _SELECTORS = re.compile("(?<![^\x00-\x7f])[\ufe00-\ufe0f]|[\ufe00-\ufe0e]|(?<=\ufe0f)\ufe0f|[\U000e0100-\U000e01ef]")
 _UNSEEN = ("Cc", "Cf", "Cs", "Co")
 _KEPT = "\n\t\u200c\u200d"
@@ -67,7 +71,41 @@ class Place:
         return f'"{title}", {self.channel}' if title else f"without a title, {self.channel}"
 
 
+SPEAKER_TOKENS = 20
+"""What the mark of who speaks in a group costs."""
+
+
 _QUOTES = str.maketrans({'"': "'", "[": "(", "]": ")"})
+
+
+_PLAIN = str.maketrans(dict.fromkeys('()[]<>（）［］【】〈〉":：', " "))
+
+
+def speaker(peer: str, names: Mapping[str, str]) -> str:
+    """A member of a group as the model is told: the name and, since two may have the same one, the id.
+
+    A name is a stranger's words: it can look like no id, no mark and no other line.
+    """
+    id_ = " ".join(neutral(peer).split())
+    name = " ".join(neutral(names.get(peer, "")).translate(_PLAIN).split())
+    name = name if len(name) <= TITLE else name[: TITLE - 1].rstrip() + "…"
+    return f"{name} ({id_})" if name else id_
+
+
+def marked(event: Event) -> bool:
+    """Whether it has the mark of ``said_by``: what people say in groups."""
+    return event.kind is EventKind.USER and is_group(event.scope)
+
+
+def said_by(event: Event, names: Mapping[str, str]) -> Event:
+    """A message as a group's prompt shows it: who says it, in a mark that nothing in it can forge.
+
+    As it is outside groups, and of what no person said.
+    """
+    if not marked(event):
+        return event
+    who_ = "a plugin, from outside, not checked" if event.data.get("untrusted") else speaker(event.peer, names)
+    return replace(event, text=f"[Said by {who_}]\n{neutral(event.text)}", tokens=0)
 
 
 def neutral(text: str) -> str:
@@ -92,10 +130,10 @@ def day(at: float) -> str:
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d")
 
 
-def note(event: Event, place: Place, *, peer: str, limit: int) -> str:
+def note(event: Event, place: Place, *, peer: str, limit: int, names: Mapping[str, str] = _NOBODY) -> str:
     """One recalled event in about ``limit`` tokens: its id, date, conversation and who said it, then its text."""
     at = datetime.fromtimestamp(event.created_at).astimezone().strftime("%Y-%m-%d %H:%M")
-    head = f"- {event.id}, {at}, conversation {place}, {who(event, peer)}: "
+    head = f"- {event.id}, {at}, conversation {place}, {who(event, peer, names)}: "
     room, text = max(limit - estimate_tokens(head), limit // 3), event.text.strip()
     # cut first: of a text of any length no more is looked at than a note may show
     return head + (
@@ -127,9 +165,9 @@ def about(event: Event, terms: Collection[str], tokens: int) -> Event:
     return event
 
 
-def small_note(event: Event, *, peer: str, limit: int) -> str:
+def small_note(event: Event, *, peer: str, limit: int, names: Mapping[str, str] = _NOBODY) -> str:
     """The same for a small model: the date, who, and what."""
-    head = f"- {day(event.created_at)}, {who(event, peer)}: "
+    head = f"- {day(event.created_at)}, {who(event, peer, names)}: "
     text = _beginning(event.text, limit - estimate_tokens(head), " ")
     return head + text if text else ""
 
@@ -146,8 +184,8 @@ def _beginning(whole: str, room: int, between: str = "") -> str:
     return shown
 
 
-def who(event: Event, peer: str) -> str:
-    """Whose words they are, as the model is told; ``peer`` is whoever it talks to now.
+def who(event: Event, peer: str, names: Mapping[str, str] = _NOBODY) -> str:
+    """Whose words they are, as the model is told; ``peer`` is whoever it talks to now, ``names`` of a group's members.
 
     Outside groups a scope has one person, whichever door they came through; in a group everybody has a name.
     """
@@ -160,8 +198,8 @@ def who(event: Event, peer: str) -> str:
         return "a plugin said (from outside, not checked)"
     return (
         "the person said"
-        if event.peer in ("", peer) or not event.scope.startswith("group:")
-        else f"{neutral(event.peer)} said"
+        if event.peer in ("", peer) or not is_group(event.scope)
+        else f"{speaker(event.peer, names)} said"
     )
 
 
@@ -171,8 +209,9 @@ def snapshot(template: str, notes: Sequence[str]) -> str:
 
 
 def write(
-    events: Sequence[Event], places: Mapping[str, Place], *, peer: str, tokens: int, each: int = NOTE_TOKENS
-) -> list[tuple[str, str]]:
+    events: Sequence[Event], places: Mapping[str, Place], *, peer: str, tokens: int, each: int = NOTE_TOKENS,
+    names: Mapping[str, str] = _NOBODY,
+) -> list[tuple[str, str]]:  # fmt: skip
     """``(event id, note)`` of these events, the most relevant first, in no more than ``tokens`` together."""
     written: list[tuple[str, str]] = []
     left = tokens
@@ -180,18 +219,22 @@ def write(
         share = min(each, left // (len(events) - at))
         if share < EARLIER_TOKENS // 2:
             break
-        text = note(event, places.get(event.thread, Place("", event.channel)), peer=peer, limit=share)
+        place = places.get(event.thread, Place("", event.channel))
+        text = note(event, place, peer=peer, limit=share, names=names)
         left -= estimate_tokens(text)
         written.append((event.id, text))
     return written
 
 
-def write_small(events: Sequence[Event], *, peer: str, tokens: int = SMALL_TOKENS) -> list[tuple[str, str]]:
+def write_small(
+    events: Sequence[Event], *, peer: str, tokens: int = SMALL_TOKENS, names: Mapping[str, str] = _NOBODY
+) -> list[tuple[str, str]]:
     """The same for a small model."""
     written: list[tuple[str, str]] = []
     left = tokens
     for at, event in enumerate(events):
-        text = small_note(event, peer=peer, limit=max(left // (len(events) - at), min(left, tokens // 2)))
+        share = max(left // (len(events) - at), min(left, tokens // 2))
+        text = small_note(event, peer=peer, limit=share, names=names)
         if not text or estimate_tokens(text) > left:
             break
         left -= estimate_tokens(text)

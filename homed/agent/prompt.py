@@ -35,6 +35,7 @@ class Texts:
     bad_tool_call: str
     overflow: str
     overflow_small: str
+    group: str
 
     def for_small(self) -> Texts:
         """The same with the short instructions, for a model that is offered no tools."""

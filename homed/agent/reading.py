@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from homed.agent import known, notes
 from homed.agent.explicit import Explicit
 from homed.agent.known import About, Fact, Known
-from homed.agent.notes import MARK_TOKENS, Place
+from homed.agent.notes import MARK_TOKENS, SPEAKER_TOKENS, Place
 from homed.errors import StorageError
 from homed.memory import events as table
-from homed.memory import ledger, scope_window
+from homed.memory import ledger, scope_window, speakers
 from homed.memory.budget import Budget, protected, top_k
 from homed.memory.choose import FULL
 from homed.memory.records import Event, EventKind, shows_files
@@ -67,13 +67,15 @@ class Wanted:
     now: float
     spoken_for: int = 0
     small: bool = False
+    peer: str = ""
     explicit: Explicit = field(default_factory=Explicit)
 
 
 @dataclass(slots=True)
 class Found:
     """What was read.  ``events`` without their texts, which those of the ``selection`` have.  ``hits``: events to tell,
-    with their relevance; ``known``: of the stable layer; ``earlier``: what was told then, by turn, and ``facts`` of it.
+    with their relevance; ``names``: of the members of a group that speak in any of these, by peer; ``known``: of the
+    stable layer; ``earlier``: what was told then, by turn, and ``facts`` of it.
     """
 
     events: list[Event] = field(default_factory=list)
@@ -88,6 +90,7 @@ class Found:
     earlier: dict[str, list[Event]] = field(default_factory=dict)
     facts: dict[str, list[Fact]] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
 
     @property
@@ -116,7 +119,7 @@ def choose(wanted: Wanted, found: Found) -> Selection:
         candidates = [event for event in candidates if event.thread == wanted.thread]
     units = [
         unit
-        for unit in paired(candidates, lambda event: event.tokens + MARK_TOKENS * (event.thread != wanted.thread))
+        for unit in paired(candidates, lambda event: event.tokens + _marks(event, wanted.thread))
         if unit.thread == wanted.thread or not _needless(unit.events, found.scores, wanted.gate)
     ]
     count = sum(len(unit.events) for unit in units)
@@ -128,6 +131,11 @@ def choose(wanted: Wanted, found: Found) -> Selection:
         tokens=max(1, wanted.budget.context - wanted.spoken_for),
     )
     return select(units, found.scores, thread=wanted.thread, active=found.active, limits=found.limits)
+
+
+def _marks(event: Event, thread: str) -> int:
+    """Tokens of what stands before an event: where it was said, and by whom."""
+    return MARK_TOKENS * (event.thread != thread) + SPEAKER_TOKENS * notes.marked(event)
 
 
 def by_ids(tx: Tx, scope: str, ids: Collection[str]) -> dict[str, Event]:
@@ -155,7 +163,7 @@ def _window(tx: Tx, _: Ranker, wanted: Wanted, found: Found) -> None:
     found.active = scope_window.active_threads(tx, wanted.scope, since=wanted.now - LIVE)[:LIVE_THREADS]
     found.events = scope_window.outlines(tx, wanted.scope, limit=max(NEWEST, FULL * wanted.most))
     _settle(tx, wanted, found)  # by time alone, should no more than this be read
-    found.places = places_of(tx, found.events)
+    _place(tx, wanted, found, found.events)
 
 
 def _relevance(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
@@ -197,7 +205,7 @@ def _cold(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
     terms = query_terms(cleaned(wanted.query.text)) if told else ()
     found.hits = [(notes.about(event, terms, share - HEAD_TOKENS), score) for event, score in told]
     found.below = len(hits) - len(near)
-    found.places |= places_of(tx, [event for event, _ in found.hits])
+    _place(tx, wanted, found, [event for event, _ in found.hits])
 
 
 def _noted(tx: Tx, _: Ranker, wanted: Wanted, found: Found) -> None:
@@ -216,7 +224,13 @@ def _noted(tx: Tx, _: Ranker, wanted: Wanted, found: Found) -> None:
         facts = [held[id_] for id_ in of_facts[turn] if id_ in held]
         if again or facts:
             found.earlier[turn], found.facts[turn] = again, facts
-    found.places |= places_of(tx, [event for events in found.earlier.values() for event in events])
+    _place(tx, wanted, found, [event for events in found.earlier.values() for event in events])
+
+
+def _place(tx: Tx, wanted: Wanted, found: Found, events: Sequence[Event]) -> None:
+    """Where these were said, and by whom."""
+    found.places |= places_of(tx, events)
+    found.names |= speakers.names(tx, wanted.scope, [wanted.peer, *(event.peer for event in events)])
 
 
 def _needless(events: Sequence[Event], scores: Mapping[int, float], gate: float) -> bool:

@@ -81,7 +81,7 @@ class Recall:
             scope=given.scope, thread=given.thread, turn=turn.id, query=Question(turn.input.text), budget=budget,
             most=settings.int(MAX_CONTEXT_SIZE), protected=settings.int(PROTECTED_EVENTS),
             gate=settings.float(INJECT_MIN_SCORE), now=self._ports.wall(), spoken_for=spoken_for, small=small,
-            explicit=self._ports.explicit,
+            peer=given.peer, explicit=self._ports.explicit,
         )  # fmt: skip
 
     async def _newest(self, wanted: Wanted, limit: float) -> list[Event]:
@@ -102,7 +102,7 @@ class Recall:
         """Put what was found into the turn's view; what it is told.  Sync, so that no sinking can come between."""
         selection = found.selection = found.selection or choose(wanted, found)
         view = turn.view
-        view.window, view.places = list(selection.kept), dict(found.places)
+        view.window, view.places, view.names = list(selection.kept), dict(found.places), dict(found.names)
         view.scores = {event.id: selection.scores.get(event.id, 0.0) for event in selection.kept}
         view.cut = frozenset()
         told = tell(self._texts, wanted, found, peer=turn.input.peer)

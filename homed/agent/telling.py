@@ -72,11 +72,11 @@ def _snapshot(texts: Texts, wanted: Wanted, found: Found, peer: str, without: Co
         left = min(notes.SMALL_TOKENS, left)
         lines, facts = known.write_small(found.known, peer=peer, tokens=left)
         left -= sum(map(estimate_tokens, lines))
-        written, template = notes.write_small(events, peer=peer, tokens=left), texts.snapshot_small
+        written, template = notes.write_small(events, peer=peer, tokens=left, names=found.names), texts.snapshot_small
     else:
         lines, facts = known.write(_but(found.known, without), peer=peer, tokens=left // 3)
         left -= sum(map(estimate_tokens, lines))
-        written, template = notes.write(events, found.places, peer=peer, tokens=left), texts.snapshot
+        written, template = notes.write(events, found.places, peer=peer, tokens=left, names=found.names), texts.snapshot
     if not (lines or written):
         return Told()
     text = notes.snapshot(template, [*lines, *(text for _, text in written)])
@@ -94,7 +94,7 @@ def _earlier(texts: Texts, found: Found, peer: str, left: int) -> Told:
         lines, told = _in_short(found.facts.get(turn, ()), left - spent, peer)
         events, limit = found.earlier[turn], notes.EARLIER_TOKENS
         tokens = min(limit * len(events), left - spent - sum(map(estimate_tokens, lines)))
-        written = notes.write(events, found.places, peer=peer, tokens=tokens, each=limit)
+        written = notes.write(events, found.places, peer=peer, tokens=tokens, each=limit, names=found.names)
         if lines or written:
             made[turn] = notes.snapshot(texts.snapshot_earlier, [*lines, *(text for _, text in written)])
             spent += estimate_tokens(made[turn])

@@ -13,7 +13,8 @@ from homed.retrieval.asking import Question
 
 @dataclass(slots=True)
 class View:
-    """``window``: the selected earlier events of the scope, in time order; ``places`` names their conversations.
+    """``window``: the selected earlier events of the scope, in time order; ``places`` names their conversations,
+    ``names`` the members of a group who speak in them.
 
     ``noted``: events told in notes, those of the ``snapshot`` before the input and of the ``earlier`` ones (by turn).
     ``room``: the tokens that events and notes may fill, once a recovery has set it; 0 before.  ``dropped``: events of
@@ -27,6 +28,7 @@ class View:
 
     window: list[Event] = field(default_factory=list)
     places: Mapping[str, Place] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
     noted: tuple[Event, ...] = ()
     snapshot: str = ""
     told: int = 0

@@ -19,7 +19,7 @@ from homed.builtin.entries import entry, string
 from homed.clock import WallClock, system_wall_clock
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.identity.permissions import WRITE
-from homed.memory import cold, inputs, ledger
+from homed.memory import cold, inputs, ledger, speakers
 from homed.memory.records import Event
 from homed.memory.shorten import ends
 from homed.retrieval.asking import Question
@@ -47,12 +47,13 @@ IN_VIEW = "Everything that matches is in your view already."
 @dataclass(frozen=True, slots=True)
 class _Found:
     """``hits``: event, relevance and layer, best first; ``seen``: ids of those that are in view already;
-    ``terms``: what was looked for."""
+    ``terms``: what was looked for; ``names``: of a group's members."""
 
     hits: Sequence[tuple[Event, float]]
     places: Mapping[str, notes.Place]
     seen: Sequence[str]
     terms: Collection[str]
+    names: Mapping[str, str]
 
 
 class ColdQuery:
@@ -127,7 +128,8 @@ def _search(tx: Tx, ranker: Ranker, context: CallContext, query: Question, top: 
     new = [(events[hit.id], hit.score) for hit in found if hit.id not in context.in_view and hit.id in events]
     hits = [(event, score) for event, score in new if event.turn != context.turn][:top]
     terms = query_terms(cleaned(query.text))
-    return _Found(hits, reading.places_of(tx, [event for event, _ in hits]), seen[:top], terms)
+    names = speakers.names(tx, context.scope, [event.peer for event, _ in hits])
+    return _Found(hits, reading.places_of(tx, [event for event, _ in hits]), seen[:top], terms, names)
 
 
 def _look(tx: Tx, context: CallContext, found: _Found, at: float) -> None:
@@ -163,5 +165,5 @@ def _shown(hit: tuple[Event, float], found: _Found, context: CallContext) -> dic
     return {
         "id": event.id, "at": datetime.fromtimestamp(event.created_at).astimezone().strftime("%Y-%m-%d %H:%M"),
         "conversation": str(places.get(event.thread, notes.Place("", event.channel))),
-        "who": notes.who(event, context.peer), "score": round(score, 2), "text": text,
+        "who": notes.who(event, context.peer, found.names), "score": round(score, 2), "text": text,
     }  # fmt: skip

@@ -11,7 +11,7 @@ from homed.agent.asking import asked
 from homed.agent.ports import BuiltinTool, CallContext, FromOutside
 from homed.builtin.entries import entry, number, string
 from homed.builtin.ports import MemoryPorts
-from homed.memory import evidence, graph, stable
+from homed.memory import evidence, graph, speakers, stable
 from homed.memory.entities import Entity
 from homed.memory.stable import Record
 from homed.retrieval import met
@@ -42,11 +42,12 @@ class _Asked:
 @dataclass(frozen=True, slots=True)
 class _Found:
     """``records`` with their relevance and mark; ``near``: entities that are named or close; ``absent``: exact symbols
-    asked for that stand nowhere."""
+    asked for that stand nowhere; ``names``: of the members of a group that the records are of."""
 
     records: list[tuple[Record, float, str]]
     near: list[Entity]
     absent: list[str]
+    names: Mapping[str, str]
 
 
 def memory_recall(ports: MemoryPorts) -> BuiltinTool:
@@ -97,7 +98,8 @@ def _look(tx: Tx, ports: MemoryPorts, context: CallContext, question: Question, 
         found.sort(key=lambda record: -record.updated_at)
     told = [(record, scores.get(record.id, 0.0), evidence.mark(tx, record)) for record in found[: wanted.limit]]
     absent = ports.ranker.absent(tx, scope=context.scope, query=question.text)
-    return _Found(told, list(reached.vouched[:RELATED]), absent)
+    names = speakers.names(tx, context.scope, [record.observed for record, _, _ in told])
+    return _Found(told, list(reached.vouched[:RELATED]), absent, names)
 
 
 def _records(tx: Tx, scope: str, ids: Collection[str]) -> list[Record]:
@@ -111,12 +113,12 @@ def _answer(found: _Found, peer: str) -> dict[str, object]:
     if not found.records:
         return {"found": [], "note": NOT_FOUND, **absent}
     near = {"related": [f"{notes.neutral(one.name)} ({one.type})" for one in found.near]} if found.near else {}
-    return {"found": [shown(*one, peer) for one in found.records], **near, **absent}
+    return {"found": [shown(*one, peer, found.names) for one in found.records], **near, **absent}
 
 
-def shown(record: Record, score: float, mark: str, peer: str) -> dict[str, object]:
-    """A record as a tool shows it to a turn of ``peer``."""
-    other = known.whose(record, peer)
+def shown(record: Record, score: float, mark: str, peer: str, names: Mapping[str, str]) -> dict[str, object]:
+    """A record as a tool shows it to a turn of ``peer``; ``names``: of a group's members."""
+    other = known.whose(record, peer, names)
     title = {"title": notes.neutral(record.title)} if record.title else {}
     doubt = {"untrusted": True} if record.untrusted else {}
     return {

@@ -12,7 +12,7 @@ from homed.builtin.memory_recall import shown
 from homed.builtin.memory_write import told
 from homed.builtin.ports import MemoryPorts
 from homed.identity.permissions import WRITE
-from homed.memory import evidence, graph, people
+from homed.memory import evidence, graph, people, speakers
 from homed.memory.facts import Put
 from homed.memory.people import By, Person
 from homed.memory.stable import Record
@@ -127,7 +127,7 @@ def _person(tx: Tx, person: Person, peer: str) -> dict[str, object]:
     traits = [
         {"trait": fact.relation, "value": notes.neutral(fact.object), **_mark(tx, fact)}
         if fact.relation
-        else shown(fact, 0.0, evidence.mark(tx, fact), peer)
+        else shown(fact, 0.0, evidence.mark(tx, fact), peer, speakers.names(tx, fact.scope, [fact.observed]))
         for fact in person.traits
     ]
     relations = [

@@ -107,8 +107,9 @@ def _ground(script: Transcript) -> Ground:
 
 
 def _by_whom(script: Transcript, fact: NewFact, piece: Evidence) -> NewFact:
-    """The fact as said by whoever wrote the message it stands in: in a group several may have."""
-    peer = next((p.peer for p in script.pieces if any(event.id == piece.event for event in p.events)), fact.peer)
+    """The fact as said by whoever wrote the message it stands in: in a group several may have, also in one turn."""
+    said = (event.peer or p.peer for p in script.pieces for event in p.events if event.id == piece.event)
+    peer = next(said, fact.peer)
     return replace(fact, peer=peer, observed=peer if fact.scope.startswith("group:") else fact.observed)
 
 

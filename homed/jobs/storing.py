@@ -20,6 +20,7 @@ from homed.memory.evidence import Evidence, Pointer
 from homed.memory.facts import Put
 from homed.memory.newfact import NewFact
 from homed.memory.records import EventKind
+from homed.memory.speakers import is_group
 from homed.retrieval import index
 from homed.store.rows import Tx, dumps
 
@@ -200,7 +201,10 @@ def _summarise(tx: Tx, summary: Summary, at: float) -> str:
 def whose(pieces: Sequence[Piece]) -> str:
     """Of whom what these say of "the user" is, as ``NewFact.observed``: in a group the one who spoke; '' elsewhere, and
     for several."""
-    peers = {piece.peer for piece in pieces} if pieces[0].scope.startswith("group:") else set()
+    if not is_group(pieces[0].scope):
+        return ""
+    said = (event.peer for piece in pieces for event in piece.events if event.kind is EventKind.USER)
+    peers = {*(piece.peer for piece in pieces), *filter(None, said)}
     return peers.pop() if len(peers) == 1 else ""
 
 

@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from homed.agent import notes
 from homed.memory.cooling import Piece
 from homed.memory.evidence import Span, locate
 from homed.memory.records import Event, EventKind, calls_of
+from homed.memory.speakers import is_group
 
 HEAD = 0.4
 """Share of a transcript's room that goes to its beginning where it is too long; the end has the rest."""
@@ -21,6 +23,9 @@ HEAD = 0.4
 GAP = "\n[…]\n"
 
 _SENTENCE = re.compile(r"(?<=[。！？!?])|(?<=[.…])(?=\s|$)|\n+")
+
+_LABEL = re.compile(r"^(?=[ \t]{0,8}(?:USER|ASSISTANT|PROGRAM|TOOLS)\b)", re.MULTILINE)
+"""Where a line of somebody's text begins like one of the transcript's own."""
 
 REQUEST, OUTCOME = 120, 200
 """Characters of the two in a summary that nobody wrote."""
@@ -82,7 +87,9 @@ def _told(piece: Piece) -> str:
     for event in piece.events:
         who = {EventKind.USER: "PROGRAM" if piece.foreign else "USER", EventKind.ASSISTANT: "ASSISTANT"}.get(event.kind)
         if who and event.text.strip():
-            lines.append(f"{who}: {event.text.strip()}")
+            if who == "USER" and is_group(event.scope):
+                who = f"USER {notes.speaker(event.peer, piece.names)}"
+            lines.append(f"{who}: {_LABEL.sub('> ', event.text.strip())}")
     if (ran := actions(piece.events)) != "-":
         lines.append(f"TOOLS: {ran}")
     return "\n".join(lines)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from homed.memory import events as table
+from homed.memory import speakers
 from homed.memory.cold import REMEMBERED
 from homed.memory.records import Event, EventKind, is_inner, shows_files
 from homed.memory.units import whole
@@ -53,7 +54,8 @@ class Piece:
 
     ``events``: what is remembered of it, in order, wherever it is now; ``cooled``: ids of those that are to leave the
     cold layer; ``fresh``: ids that no pass has made anything of yet.  ``foreign``: its input is no person's,
-    a plugin said it; ``tainted``: words of strangers were in view when it was answered.
+    a plugin said it; ``tainted``: words of strangers were in view when it was answered; ``names``: of a group's
+    members.
     """
 
     turn: str
@@ -66,6 +68,7 @@ class Piece:
     fresh: frozenset[str]
     foreign: bool
     tainted: bool
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def unread(self) -> bool:
@@ -116,6 +119,7 @@ def piece(tx: Tx, turn: str, rule: Rule) -> Piece | None:
     return Piece(
         turn, first.thread, first.scope, str(input_[1]), first.created_at, tuple(kept), frozenset(ids),
         frozenset(row[0] for row in fresh).intersection(event.id for event in kept), bool(input_[0]), tainted,
+        speakers.names(tx, first.scope, [event.peer for event in kept]),
     )  # fmt: skip
 
 
