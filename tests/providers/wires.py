@@ -101,4 +101,4 @@ WIRES: Mapping[str, Wired] = {
     )
 }
 
-PATHS: tuple[tuple[str, str], ...] = tuple((name, NATIVE) for name in WIRES)
+PATHS: tuple[tuple[str, str], ...] = tuple((name, path) for path in (NATIVE, LUA) for name in WIRES)
