@@ -38,6 +38,8 @@ from homed.providers.base import (
     Usage,
     UsagePart,
 )
+from homed.providers.chain import Chain
+from homed.providers.fallback import Policy
 from homed.redact import Redactor
 from homed.retrieval.rank import Ranker
 from homed.retrieval.without import words_only
@@ -324,6 +326,8 @@ class Setup:
     builtins: Callable[[Store, FakeHost], tuple[BuiltinTool, ...]] = lambda store, host: ()
     ranker: Ranker = field(default_factory=words_only)
     stored: Callable[[], object] = lambda: None
+    policy: Policy = field(default_factory=Policy)
+    """How long is waited for a source that is busy."""
 
 
 @asynccontextmanager
@@ -349,6 +353,7 @@ async def running_agent(folder: Path, setup: Setup | None = None) -> AsyncIterat
             builtins=given.builtins(store, given.host),
             ranker=given.ranker,
             stored=given.stored,
+            chain=Chain(given.model, policy=given.policy),
         )
         post = bus.post
 
