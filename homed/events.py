@@ -54,10 +54,10 @@ PUBLISHED = frozenset({TERMINAL_OUTPUT, SKILL_DETECTED})
 
 PLAIN_KEYS = frozenset(
     {
-        "approval", "at", "call", "channel", "chars", "class", "client_msg_id", "code", "cold", "created", "deleted",
-        "done", "drops", "ended", "errors", "events", "expires_at", "input", "job", "kept", "kind", "late", "made",
-        "more", "ms", "peer", "phase", "plugin", "seen", "shown", "skill", "stage", "state", "status", "step",
-        "terminal", "tool", "total", "usage", "what", "within",
+        "approval", "at", "by", "call", "channel", "chars", "class", "client_msg_id", "code", "cold", "created",
+        "deleted", "done", "drops", "ended", "errors", "events", "expires_at", "input", "job", "kept", "kind", "late",
+        "level", "made", "more", "ms", "peer", "phase", "plugin", "seen", "shown", "skill", "stage", "state", "status",
+        "step", "terminal", "tool", "total", "usage", "what", "with", "within",
     }
 )  # fmt: skip
 """Keys of ``data`` that carry ids, states and counts only; every other one, and so every new one, may hold what people,

@@ -79,13 +79,14 @@ class Archive:
                     stored = await self._page(reader, who, thread, before, asked)
                     if self._lanes.get(thread) is lane and _waiting(lane) == known:
                         break
-        turn = lane.running if lane else None
+        turn, still = (lane.running, lane.suspended) if lane else (None, [])
         page = views.bounded(views.shown(stored), stored.ended)
         return {
             "thread": views.thread_view(stored.thread, busy=self._busy(thread)),
             **page,
             "more": stored.more or page["more"],
-            "live": views.live_view(turn),
+            "live": views.live_view(turn, 1 + len(still)),
+            "suspended": [views.live_view(one, 1 + len(still)) for one in still],
             "recalls": [*stored.recalls, *recalls_now(turn)],
             "queued": views.queued_view(known, stored.brought),
             "approvals": self._approvals.list_(who, thread),
@@ -141,7 +142,7 @@ class Archive:
 
     def _busy(self, thread: str) -> bool:
         lane = self._lanes.get(thread)
-        return bool(lane and (lane.running or lane.waiting))
+        return bool(lane and (lane.running or lane.suspended or lane.waiting))
 
 
 def by_words(tx: Tx, scopes: Collection[str], query: str) -> set[str]:

@@ -4,68 +4,42 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 import trio
 
 from homed import events as notices
 from homed.agent.archive import Archive, visible
+from homed.agent.background import Background
 from homed.agent.calling import Calling
 from homed.agent.deletion import Deletion
+from homed.agent.dropping import Dropping
+from homed.agent.dump import dump
 from homed.agent.indexing import keep_index
+from homed.agent.intake import KERNEL, Intake, Signal
+from homed.agent.intake import Message as Message
+from homed.agent.intake import Receipt as Receipt
 from homed.agent.lanes import Lanes
-from homed.agent.levels import clamped
+from homed.agent.levels import HIGHEST, clamped
 from homed.agent.loop import Loop
+from homed.agent.pausing import who_of
 from homed.agent.ports import AgentPorts
 from homed.agent.recovery import recover, settle
+from homed.agent.schedule import Way
 from homed.agent.turn import Turn
 from homed.agent.uploads import Uploads
-from homed.agent.views import blocks_view
 from homed.clock import new_id
-from homed.errors import HomedError, InvalidInput, NotFound, StorageError, Unavailable
-from homed.identity.roles import Identity, Role, in_group, visible_scopes
-from homed.memory import blocks, inputs, threads
-from homed.memory.blocks import Block
-from homed.memory.records import Input, NewInput, Thread
-from homed.store.rows import Tx
+from homed.errors import HomedError, InvalidInput, NotFound, Unavailable
+from homed.identity.roles import Identity, visible_scopes
+from homed.memory import inputs
+from homed.memory.records import Input, Thread
+from homed.prompts.loader import fill, load
 
 log = logging.getLogger(__name__)
 
-LONGEST = 256 * 1024
-"""UTF-8 bytes of one message; longer text belongs in a file."""
-
-ACCEPT_LIMIT = 10.0
-"""Seconds that storing an accepted message may take, shielded: a caller who goes away must not lose it half-way."""
-
 START_LIMIT = 30.0
 """Seconds a message waits, right after the start, until unfinished ones have been taken up."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """A message on its way in.  An empty ``thread`` opens a new one; ``can_ask``: its channel can show questions;
-    ``untrusted``: a plugin says it within a call, not a person; ``attachments``: ids of this peer's uploads.
-    """
-
-    text: str
-    channel: str
-    thread: str = ""
-    client_msg_id: str = ""
-    no_memory: bool = False
-    can_ask: bool = False
-    untrusted: bool = False
-    attachments: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What was accepted; ``duplicate`` if the same ``client_msg_id`` had been, and this is that one."""
-
-    input: Input
-    thread: Thread
-    duplicate: bool
-    files: tuple[Block, ...] = ()
 
 
 @dataclass(slots=True)
@@ -85,7 +59,9 @@ class Conversations:
         self._ports = ports
         self._uploads = uploads
         self._loop = Loop(ports)
-        self._lanes = Lanes(self._make, self._work)
+        self._entry = Intake(ports)
+        self._lanes = Lanes(self._make, self._work, self._dropped, self.wake)
+        self._background = Background(self._lanes)
         self._deletion = Deletion(ports, self._lanes, self, uploads.collect)
         self.archive = Archive(ports, self._lanes, self._loop.approvals)
         self.sinking = self._loop.sinking
@@ -107,8 +83,7 @@ class Conversations:
             await settle(self._ports)
             self._lanes.open(nursery)
             resumed, reported = await recover(self._ports)
-            for input_ in resumed:
-                self._lanes.put(input_)
+            self._lanes.restore(resumed)
             for input_ in reported:
                 self.wake(input_.id)
             nursery.start_soon(self._deletion.run)
@@ -119,7 +94,7 @@ class Conversations:
     def close_intake(self) -> None:
         """Accept nothing more and begin no further turn; what was accepted is resumed at the next start."""
         self._closed = True
-        self._lanes.closed = True
+        self._lanes.close()
 
     async def wait_idle(self) -> None:
         """Wait until no turn runs; after ``close_intake`` that stays so."""
@@ -127,9 +102,9 @@ class Conversations:
 
     @property
     def counts(self) -> dict[str, int]:
-        """``{busy, queued}``: turns that run, inputs that wait."""
-        busy, queued = self._lanes.counts
-        return {"busy": busy, "queued": queued}
+        """``{busy, queued, suspended}``: turns that run, inputs that wait, turns that stand still."""
+        busy, queued, suspended = self._lanes.counts
+        return {"busy": busy, "queued": queued, "suspended": suspended}
 
     # -- in --------------------------------------------------------------------------------------------------------
 
@@ -140,49 +115,47 @@ class Conversations:
         that this peer may not see, Unavailable when homed is stopping or 256 wait already.  Cancelled: it is either not
         accepted at all, or accepted and done.
         """
-        text = self._checked(message.text, alone=not message.attachments)
         await self._intake()
         with self._lanes.place(message.thread):
-            receipt = await self._accept(who, message, self._ports.redactor.redact(text))
-            if not receipt.duplicate:
-                self._tell(receipt, new_thread=not message.thread)
-            # a duplicate too, if the store failed under its turn: who sends it again wants it answered; but never twice
-            if not receipt.input.state.terminal and not self._lanes.holds(receipt.input):
-                self._lanes.put(receipt.input)
-        self._ports.failpoints.reach("accept.after_commit")
+            receipt = await self._entry.message(who, message)
+            self._take(receipt)
         return receipt
 
-    async def interrupt(self, who: Identity, message: Message, level: int) -> tuple[Receipt, int]:
-        """Begin a turn with a message now, of a level that is clamped here too; what counts of it is returned.
+    async def interrupt(
+        self, who: Identity, message: Message, level: int, *, critical: bool = False
+    ) -> tuple[Receipt, int, Way]:
+        """Accept a message that does not wait its turn; what counts of its level, and how it comes in.
 
-        Only where no turn runs or waits: Unavailable says so where one does, and nothing is stored then.  To suspend a
-        turn and take it up again needs the scheduler, which is not there yet.  Raises otherwise what ``inject`` does.
+        Where nothing runs it begins; what runs at a lower level stands still for it; into a turn of its own level it is
+        put before the next model call; else it waits by its level.  ``critical``: whoever sends it may use level 4.
+        Raises what ``inject`` does, but for 256 that wait: then the oldest of the lowest level is dropped.
         """
-        counts = clamped(level)
+        counts = clamped(level, critical=critical)
         await self._intake()
-        if message.thread:
-            await self._see(who, message.thread)
-            lane = self._lanes.get(message.thread)
-            if lane is not None and (lane.running or lane.waiting):
-                raise Unavailable(
-                    "A turn is under way in this conversation, and homed cannot suspend one for another yet.",
-                    hint="Send it with io.inject to have it next, or end what runs with io.stop.",
-                    detail={"busy": True, "level": counts},
-                )
-        return await self.inject(who, message), counts
+        with self._lanes.place(message.thread, interrupt=True):
+            self._background.admit(who, message, counts)
+            receipt = await self._entry.message(who, message, counts)
+            return receipt, counts, self._take(receipt)
 
-    def _checked(self, text: str, *, alone: bool) -> str:
-        if alone and not text.strip():
-            raise InvalidInput("The message is empty.")
-        try:
-            size = len(text.encode())
-        except UnicodeEncodeError:
-            raise InvalidInput("The message is not valid Unicode text.") from None
-        if size > LONGEST:
-            raise InvalidInput(
-                f"The message is too long: {size} bytes; {LONGEST} is the limit.", hint="Put it into a file."
-            )
-        return text.replace("\x00", "")
+    async def signal(self, signal: Signal) -> Receipt:
+        """Raise an interrupt of the kernel's own.  Raises as ``interrupt``; cancelled, it is raised or not."""
+        await self._intake()
+        with self._lanes.place(signal.thread, interrupt=True):
+            receipt = await self._entry.signal(signal)
+            self._take(receipt)
+        return receipt
+
+    async def signal_all(self, text: str, *, mark: str = KERNEL) -> int:
+        """Raise one of level 4 in every thread that has work, on behalf of whoever is answered there; in how many."""
+        told = 0
+        for lane in self._lanes.all():
+            turn = lane.current
+            if turn is None:
+                continue
+            with suppress(Unavailable, NotFound):  # it is being deleted, or homed is stopping
+                await self.signal(Signal(who=turn.who, text=text, thread=lane.thread, mark=mark))
+                told += 1
+        return told
 
     async def _intake(self) -> None:
         if not self._ready.is_set():
@@ -192,62 +165,26 @@ class Conversations:
             state = "stopping" if self._closed else "still starting"
             raise Unavailable(f"homed is {state} and takes no messages now.", hint="Try again in a moment.")
 
-    async def _accept(self, who: Identity, msg: Message, text: str) -> Receipt:
-        at = self._ports.wall()
-
-        can_ask = msg.can_ask and not in_group(who)  # which of its members a question is for, nobody knows yet
-
-        def write(tx: Tx) -> Receipt:
-            thread = self._thread(tx, who, msg, at)
-            new = NewInput(
-                thread.id, thread.scope, msg.channel, who.peer, who.role.value, text, msg.client_msg_id, msg.no_memory,
-                can_ask, msg.untrusted,
-            )  # fmt: skip
-            accepted, duplicate = inputs.accept(tx, new, at=at)
-            if duplicate and accepted.thread != thread.id:
-                thread = threads.get(tx, accepted.thread) or thread
-            files = () if duplicate else tuple(blocks.take(tx, who.peer, msg.attachments, accepted.id))
-            self._ports.failpoints.reach("accept.before_commit")
-            return Receipt(accepted, thread, duplicate, files)
-
-        with trio.move_on_after(ACCEPT_LIMIT, shield=True):
-            return await self._ports.store.write(write)
-        raise StorageError("The message could not be stored in time.", hint="Is the disk full or hanging?")
-
-    def _thread(self, tx: Tx, who: Identity, msg: Message, at: float) -> Thread:
-        if msg.thread:
-            return visible(tx, who, msg.thread)
-        if msg.client_msg_id:
-            known = tx.value(
-                "SELECT thread FROM inputs WHERE channel = ? AND peer = ? AND client_msg_id = ?",
-                (msg.channel, who.peer, msg.client_msg_id),
-            )
-            if known is not None:
-                return visible(tx, who, str(known))
-        return threads.create(tx, scope=who.scope, channel=msg.channel, title="", at=at)
-
-    def _tell(self, receipt: Receipt, *, new_thread: bool) -> None:
-        given, bus = receipt.input, self._ports.bus
-        if new_thread:
-            data: dict[str, object] = {"title": receipt.thread.title, "channel": given.channel, "created": True}
-            bus.post(notices.THREAD, thread=given.thread, scope=given.scope, data=data)
-        data = {
-            "input": given.id, "text": given.text, "peer": given.peer, "client_msg_id": given.client_msg_id,
-            "blocks": blocks_view(receipt.files),
-        }  # fmt: skip
-        bus.post(notices.RAW_INPUT, thread=given.thread, scope=given.scope, data=data)
+    def _take(self, receipt: Receipt) -> Way:
+        """Give an accepted input to its thread; sync, so that nothing comes between that and its being stored."""
+        given, way = receipt.input, Way.WAITS
+        # a duplicate too, if the store failed under its turn: who sends it again wants it answered; but never twice
+        if not given.state.terminal and not self._lanes.holds(given):
+            way = self._lanes.put(given)
+        self._ports.failpoints.reach("accept.after_commit")
+        return way
 
     def _make(self, input_: Input, gate: trio.Lock) -> Turn:
-        role = Role(input_.role)
-        who = Identity(input_.peer, input_.peer.partition(":")[0], "", role, input_.scope)
-        return Turn(input_.turn or new_id("turn"), input_, who, gate=gate)
+        return Turn(input_.turn or new_id("turn"), input_, who_of(input_), gate=gate)
 
     async def _work(self, turn: Turn) -> None:
         try:
             ending = await self._loop.run(turn)
             if ending is not None:
                 # before after_output: who waits for the answer does not wait for its statistics
-                self.wake(turn.input.id, replace(turn.input, state=ending.outcome.state, outcome=ending.outcome))
+                for input_ in (turn.input, *turn.joined):
+                    self.wake(input_.id, replace(input_, state=ending.outcome.state, outcome=ending.outcome))
+                await self._panic(turn)
                 await self._loop.afterwards(turn, ending)
         except Exception as error:
             # the store failed under the turn: its input stays unfinished, until it is sent again or the next start
@@ -259,7 +196,23 @@ class Conversations:
                 notices.AGENT_ERROR, thread=turn.input.thread, turn=turn.id, scope=turn.input.scope, data=data
             )
         finally:
-            self.wake(turn.input.id)
+            for input_ in (turn.input, *turn.joined):
+                self.wake(input_.id)
+
+    async def _panic(self, turn: Turn) -> None:
+        """A turn that ended by an error nobody foresaw is told of, once: one of level 4 that does so is not."""
+        if not turn.panicked or turn.input.level >= HIGHEST:
+            return
+        given = turn.input
+        text = fill(load("panic"), turn=turn.id)
+        try:
+            await self.signal(Signal(who=turn.who, text=text, thread=given.thread, key=turn.id))
+        except HomedError as error:
+            log.warning("that turn %s ended by an error was not told: %s", turn.id, error.message)
+
+    async def _dropped(self, input_: Input) -> None:
+        """One for which there was no room has its outcome, and whoever sent it is told."""
+        await Dropping(self._ports).drop(input_, self.wake)
 
     def wake(self, input_id: str, ended: Input | None = None) -> None:
         """Those who wait for this input are told how it ended, or look again."""
@@ -309,11 +262,19 @@ class Conversations:
             if not ended.watchers and self._ended.get(input_id) is ended:
                 del self._ended[input_id]
 
-    async def stop(self, who: Identity, thread: str) -> bool:
-        """Stop the turn that runs in a thread, at once.  False if none does.  Raises NotFound."""
+    async def stop(self, who: Identity, thread: str, turn: str = "") -> bool:
+        """Stop the turn that runs in a thread, at once, or the named one, also if it stands still.  False if it does
+        not run.  Raises NotFound."""
         await self._see(who, thread)
         lane = self._lanes.get(thread)
-        return bool(lane and lane.running and lane.running.stop())
+        if lane is None:
+            return False
+        found = [t for t in lane.turns.values() if t.id == turn and not t.over] if turn else [lane.running]
+        return any(t is not None and t.stop() for t in found)
+
+    def dump(self) -> dict[str, object]:
+        """What runs, is suspended and waits in every thread, by ids and levels; as ``admin.threads``."""
+        return dump(self._lanes)
 
     async def delete(self, who: Identity, thread: str) -> dict[str, object]:
         """Stop what runs in a thread and remove it whole; as ``io.thread_delete``.  See ``Deletion.delete``."""

@@ -18,6 +18,7 @@ from homed import events as notices
 from homed.agent.archive import visible
 from homed.agent.lanes import Lanes
 from homed.agent.ports import AgentPorts
+from homed.agent.turn import Turn
 from homed.agent.views import ending_view
 from homed.errors import HomedError, NotFound, StorageError, Unavailable
 from homed.identity.roles import Identity
@@ -114,11 +115,16 @@ class Deletion:
         return {"events": events, "files": files}
 
     async def _stop(self, thread: str) -> None:
-        while (lane := self._lanes.get(thread)) is not None and (turn := lane.running) is not None:
+        """Every turn of it, also those that stand still."""
+        while (turn := self._alive(thread)) is not None:
             with self._waiters.watched(turn.input.id) as ended:
                 turn.stop()
-                if lane.running is turn:
+                if self._alive(thread) is not None:
                     await ended.wait()
+
+    def _alive(self, thread: str) -> Turn | None:
+        lane = self._lanes.get(thread)
+        return next((turn for turn in lane.turns.values() if not turn.over), None) if lane else None
 
     @contextmanager
     def _waiting(self, thread: str) -> Iterator[_Wait]:

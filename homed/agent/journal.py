@@ -18,7 +18,7 @@ from homed.agent.turn import Ending, Turn
 from homed.agent.views import ending_view
 from homed.errors import StorageError
 from homed.memory import blocks, events, inputs, ledger, threads
-from homed.memory.records import Event, EventKind, Input, NewEvent, is_inner
+from homed.memory.records import Event, EventKind, Input, NewEvent, Outcome, is_inner
 from homed.retrieval import index
 from homed.store.rows import Tx
 
@@ -92,7 +92,7 @@ class Journal:
         """
         at = self._ports.wall()
 
-        def write(tx: Tx) -> tuple[Input, list[Event], str] | None:
+        def write(tx: Tx) -> tuple[Input, list[Event], str, list[Input]] | None:
             known = inputs.get(tx, turn.input.id)
             if known is None or known.state.terminal:
                 return None
@@ -104,17 +104,17 @@ class Journal:
                 event, named = _put_in(tx, begun, heard, at=at, no_memory=begun.no_memory)
                 begun = replace(begun, text=heard.text)
                 stored.append(event)
-            return begun, stored, named
+            return begun, stored, named, inputs.joined(tx, begun.turn)
 
-        def after(result: tuple[Input, list[Event], str] | None) -> None:
+        def after(result: tuple[Input, list[Event], str, list[Input]] | None) -> None:
             if result is None:
                 return
-            turn.input, turn.events = result[0], result[1]
+            turn.input, turn.events, turn.joined = result[0], result[1], result[3]
             turn.id = turn.input.turn
             turn.resume()
             turn.began = trio.current_time()
             data = {"phase": "start", "input": turn.input.id, "state": turn.input.state.value}
-            self.post(turn, notices.TURN, data)
+            self.post(turn, notices.TURN, data | ({"level": turn.input.level} if turn.input.level else {}))
             if result[2]:
                 self._tell_title(turn, result[2])
 
@@ -136,6 +136,33 @@ class Journal:
                 self._tell_title(turn, result[1])
 
         await self.commit(turn, write, after)
+
+    async def join(self, turn: Turn, given: Input, heard: Heard, *, no_memory: bool) -> None:
+        """Put the message of another input into the turn's own events, and have it end with the turn."""
+        at = self._ports.wall()
+
+        def write(tx: Tx) -> tuple[Input, Event]:
+            joined = inputs.join(tx, given.id, turn=turn.id)
+            event, _ = _put_in(tx, joined, heard, at=at, no_memory=no_memory or turn.no_memory, inserted=True)
+            return replace(joined, text=heard.text), event
+
+        def after(result: tuple[Input, Event]) -> None:
+            turn.join(result[0])
+            turn.events.append(result[1])
+            self.post(turn, notices.TURN, {"phase": "joined", "input": given.id})
+
+        await self.commit(turn, write, after)
+        self.reach("turn.joined")
+
+    def suspended(self, turn: Turn, by: str) -> None:
+        """Tell that the turn stands still for the input ``by``; what it showed of its answer stays as it is."""
+        self.post(turn, notices.TURN, {"phase": "suspended", "input": turn.input.id, "by": by})
+        self.reach("turn.suspended")
+
+    def resumed(self, turn: Turn) -> None:
+        """Tell that it goes on: the model call that was cut off begins again, and its text with it."""
+        self.post(turn, notices.TURN, {"phase": "resumed", "input": turn.input.id, "step": turn.step})
+        self.reach("turn.resumed")
 
     def _tell_title(self, turn: Turn, title: str) -> None:
         data = {"title": title, "channel": turn.input.channel, "created": False}
@@ -192,11 +219,24 @@ class Journal:
             )
         if outcome.error:
             self.post(turn, notices.AGENT_ERROR, {"input": given.id, "error": outcome.error, "hint": outcome.hint})
+        for joined in turn.joined:
+            self._tell_joined(turn, joined, outcome)
         self.post(turn, notices.TURN, {"phase": "end", "input": given.id, **ending_view(outcome)})
         self.reach("output.sent")
 
+    def _tell_joined(self, turn: Turn, joined: Input, outcome: Outcome) -> None:
+        """Its end, before the turn's own: the answer is told once in a channel, and to another channel too."""
+        if outcome.text and joined.channel != turn.input.channel:
+            data = {"input": joined.id, "text": outcome.text, "state": outcome.state.value, "with": turn.input.id}
+            self.post(turn, notices.AGENT_OUTPUT, data)
+        self.post(
+            turn, notices.TURN, {"phase": "end", "input": joined.id, "with": turn.input.id, **ending_view(outcome)}
+        )
 
-def _put_in(tx: Tx, given: Input, heard: Heard, *, at: float, no_memory: bool) -> tuple[Event, str]:
+
+def _put_in(
+    tx: Tx, given: Input, heard: Heard, *, at: float, no_memory: bool, inserted: bool = False
+) -> tuple[Event, str]:
     """The message as an event with its files, and the name its thread got by it; empty if it had one."""
     inputs.replace_text(tx, given.id, heard.text)
     brought = blocks.of_input(tx, given.id)
@@ -204,6 +244,8 @@ def _put_in(tx: Tx, given: Input, heard: Heard, *, at: float, no_memory: bool) -
     data |= {"untrusted": True} if given.untrusted else {}
     data |= {"files": len(brought)} if brought else {}
     data |= {"withheld": True} if heard.withheld else {}
+    data |= {"inserted": True} if inserted else {}
+    data |= {"mark": given.mark} if given.mark else {}
     new = NewEvent(EventKind.USER, heard.text, data, peer=given.peer, no_memory=no_memory)
     thread = threads.get(tx, given.thread)
     title = heard.title or (brought[0].name if brought else "")

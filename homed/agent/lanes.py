@@ -1,81 +1,260 @@
-"""One queue a thread, one turn at a time in each, threads side by side.  An idle thread has no lane and no task."""
+"""The turns of each thread, driven by its scheduler; threads side by side.  An idle thread has no lane and no task.
+
+One turn of a thread runs.  Those that something more urgent has pre-empted stand still at their safe points, each in a
+task of its own (see ``schedule``, which decides, and ``place``, by which a turn takes part).
+"""
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import TracebackType
 
 import trio
 
+from homed.agent.levels import QUEUED
+from homed.agent.place import Look
+from homed.agent.schedule import (
+    Cancel,
+    Command,
+    Counters,
+    Drop,
+    Insert,
+    Phase,
+    Resume,
+    Schedule,
+    Start,
+    Suspend,
+    Task,
+    Way,
+)
 from homed.agent.turn import Turn
 from homed.errors import Unavailable
 from homed.memory.records import Input
 
 QUEUE = 256
-"""Inputs that may wait in one thread: far more than a person writes, little enough to bound memory."""
+"""Messages that may wait in one thread: far more than a person writes, little enough to bound memory.  Interrupts have
+as many places of their own."""
 
 
 @dataclass(slots=True)
 class Lane:
-    """The work of one thread: the turn that runs, and what waits.  ``gate`` is held while a turn writes and tells."""
+    """The work of one thread.  ``gate`` is held while a turn writes and tells.
+
+    ``inputs``: what waits, by id.  ``turns``: the turns that were begun, by the input that began them; ``joined``: what
+    was put into one of them, and into which.
+    """
 
     thread: str
-    waiting: deque[Input] = field(default_factory=deque)
-    current: Turn | None = None
+    schedule: Schedule = field(default_factory=Schedule)
     gate: trio.Lock = field(default_factory=trio.Lock)
+    inputs: dict[str, Input] = field(default_factory=dict)
+    turns: dict[str, Turn] = field(default_factory=dict)
+    joined: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def current(self) -> Turn | None:
+        """The turn whose time it is."""
+        frame = self.schedule.running
+        return self.turns.get(frame.task.id) if frame else None
 
     @property
     def running(self) -> Turn | None:
         """The turn that has no outcome yet, if there is one."""
-        return self.current if self.current is not None and not self.current.over else None
+        current = self.current
+        return current if current is not None and not current.over else None
+
+    @property
+    def suspended(self) -> list[Turn]:
+        """The turns that stand still, the one to be taken up first at the end."""
+        return [self.turns[frame.task.id] for frame in self.schedule.stack]
+
+    @property
+    def waiting(self) -> list[Input]:
+        """What waits, in the order in which it would be begun."""
+        return [self.inputs[task.id] for task in self.schedule.waiting]
+
+    def holds(self, id_: str) -> bool:
+        """Whether this input runs, stands still or waits here."""
+        return id_ in self.inputs or id_ in self.turns or id_ in self.joined
+
+
+class Seat:
+    """The place of one turn in its lane."""
+
+    def __init__(self, lanes: Lanes, lane: Lane, id_: str) -> None:
+        self._lanes = lanes
+        self._lane = lane
+        self._id = id_
+        self._model: trio.CancelScope | None = None
+        self._resumed = trio.Event()
+        self.met: list[str] = []
+        """Turns that ended while this one was suspended."""
+
+    @property
+    def suspended(self) -> frozenset[str]:
+        """See ``Place``."""
+        return frozenset(turn.id for turn in self._lane.suspended)
+
+    def look(self) -> Look:
+        """See ``Place``."""
+        commands = self._lane.schedule.safe_point(self._id)
+        if any(isinstance(command, Suspend) for command in commands):
+            self._resumed, self.met = trio.Event(), []
+        self._lanes.do(self._lane, commands)
+        by = next((command.task.id for command in commands if isinstance(command, Start)), "")
+        inserted = [command.task.id for command in commands if isinstance(command, Insert)]
+        return Look(bool(by), by, tuple(self._lane.inputs.pop(id_) for id_ in inserted))
+
+    def parted(self, input_id: str) -> None:
+        """See ``Place``."""
+        self._lane.joined.pop(input_id, None)
+        self._lanes.parted(input_id)
+
+    async def resumed(self) -> Sequence[str]:
+        """See ``Place``."""
+        await self._resumed.wait()
+        return self.met
+
+    def resume(self) -> None:
+        """It is this turn's time again."""
+        self._resumed.set()
+
+    def cancel(self) -> None:
+        """Something more urgent has come, and a model step is under way."""
+        if self._model is not None:
+            self._model.cancel()
+
+    def model(self) -> ModelStep:
+        """See ``Place``."""
+        return ModelStep(self)
+
+    def begin_model(self, scope: trio.CancelScope) -> None:
+        """What runs in this scope from now on can be cancelled."""
+        self._model = scope
+        self._enter(Phase.MODEL)
+
+    def end_model(self) -> None:
+        """It has ended."""
+        self._model = None
+        self._enter(Phase.CRITICAL)
+
+    @contextmanager
+    def critical(self) -> Iterator[None]:
+        """See ``Place``."""
+        self._enter(Phase.CRITICAL)
+        try:
+            yield
+        finally:
+            if self._model is not None:
+                self._enter(Phase.MODEL)
+
+    def _enter(self, phase: Phase) -> None:
+        self._lanes.do(self._lane, self._lane.schedule.enter(self._id, phase))
+
+
+class ModelStep:
+    """The block of ``Seat.model``."""
+
+    def __init__(self, seat: Seat) -> None:
+        self._seat = seat
+        self._scope = trio.CancelScope()
+
+    def __enter__(self) -> None:
+        self._scope.__enter__()
+        self._seat.begin_model(self._scope)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self._seat.end_model()
+        return self._scope.__exit__(kind, error, trace)
 
 
 class Lanes:
-    """Starts a task for a thread that has work, and lets it go when there is none."""
+    """Starts a task for each turn whose time has come.
 
-    def __init__(self, make: Callable[[Input, trio.Lock], Turn], run: Callable[[Turn], Awaitable[None]]) -> None:
+    ``make`` makes the turn of an input, ``run`` runs it to its end; ``dropped`` gives an interrupt for which there was
+    no room its outcome; ``parted`` is told of one that was to be put into a turn and has ended by itself.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Input, trio.Lock], Turn],
+        run: Callable[[Turn], Awaitable[None]],
+        dropped: Callable[[Input], Awaitable[None]],
+        parted: Callable[[str], None],
+    ) -> None:
         self._make = make
         self._run = run
+        self._dropped = dropped
+        self.parted = parted
         self._lanes: dict[str, Lane] = {}
+        self._dropping: set[str] = set()
+        self._counted = Counters()
         self._held: Counter[str] = Counter()
         self._shut: dict[str, trio.Event] = {}  # thread → set when nothing more is on its way in
         self._nursery: trio.Nursery | None = None
         self._idle = trio.Event()
         self._idle.set()
-        self.closed = False
+        self._closed = False
+
+    # -- lifetime --------------------------------------------------------------------------------------------------
 
     def open(self, nursery: trio.Nursery) -> None:
         """Work in this nursery from now on."""
         self._nursery = nursery
         for lane in list(self._lanes.values()):
-            self._start(lane)
+            self._release(lane)
+
+    def close(self) -> None:
+        """Begin and take up nothing more; what runs may come to its end."""
+        self._closed = True
+        for lane in self._lanes.values():
+            lane.schedule.held = True
+
+    async def wait_idle(self) -> None:
+        """Wait until no turn runs."""
+        await self._idle.wait()
+
+    # -- what is here ----------------------------------------------------------------------------------------------
 
     def get(self, thread: str) -> Lane | None:
         """The lane of a thread that has work."""
         return self._lanes.get(thread)
 
+    def all(self) -> list[Lane]:
+        """Those of all threads that have work."""
+        return list(self._lanes.values())
+
     def holds(self, input_: Input) -> bool:
-        """Whether this input runs or waits here."""
+        """Whether this input runs, stands still, waits or is being told that there was no room."""
         lane = self._lanes.get(input_.thread)
-        running = [lane.current.input] if lane and lane.current else []
-        return any(held.id == input_.id for held in (*running, *(lane.waiting if lane else ())))
+        return input_.id in self._dropping or bool(lane and lane.holds(input_.id))
 
     @property
-    def counts(self) -> tuple[int, int]:
-        """Turns running, inputs waiting."""
-        running = sum(1 for lane in self._lanes.values() if lane.running)
-        return running, sum(len(lane.waiting) for lane in self._lanes.values())
+    def counts(self) -> tuple[int, int, int]:
+        """Turns running, inputs waiting, turns suspended."""
+        lanes = self._lanes.values()
+        running = sum(1 for lane in lanes if lane.running)
+        return running, sum(len(lane.inputs) for lane in lanes), sum(len(lane.schedule.stack) for lane in lanes)
+
+    @property
+    def counters(self) -> Counters:
+        """What happened since the start, in all threads."""
+        return sum((lane.schedule.counters for lane in self._lanes.values()), self._counted)
+
+    # -- in and out ------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def place(self, thread: str) -> Iterator[None]:
-        """Hold a place in the queue of ``thread`` while its input is being stored.  Raises Unavailable when full or
-        shut."""
+    def place(self, thread: str, *, interrupt: bool = False) -> Iterator[None]:
+        """Hold a place in the queue of ``thread`` while its input is being stored.  Raises Unavailable when it is shut,
+        or full of messages; an ``interrupt`` has room, and drops another one if need be."""
         if thread in self._shut:
             raise Unavailable("This conversation is being deleted.")
-        lane = self._lanes.get(thread)
-        if (len(lane.waiting) if lane else 0) + self._held[thread] >= QUEUE:
+        if not interrupt and self._messages(thread) + self._held[thread] >= QUEUE:
             raise Unavailable(
                 f"{QUEUE} messages are waiting in this conversation already.", hint="Wait for answers, or press stop."
             )
@@ -89,6 +268,10 @@ class Lanes:
                 if thread in self._shut:
                     self._shut[thread].set()
 
+    def _messages(self, thread: str) -> int:
+        lane = self._lanes.get(thread)
+        return sum(1 for task in lane.schedule.waiting if task.level == QUEUED) if lane else 0
+
     @contextmanager
     def shut(self, thread: str) -> Iterator[trio.Event]:
         """Take nothing more in for a thread and begin none of its turns, for the length of the block; afterwards what
@@ -101,55 +284,128 @@ class Lanes:
         quiet = self._shut[thread] = trio.Event()
         if not self._held[thread]:
             quiet.set()
+        if (lane := self._lanes.get(thread)) is not None:
+            lane.schedule.held = True
         try:
             yield quiet
         finally:
             del self._shut[thread]
-            lane = self._lanes.get(thread)
-            if lane is not None and lane.waiting:
-                self._start(lane)
+            if (lane := self._lanes.get(thread)) is not None:
+                self._release(lane)
 
     def take(self, thread: str) -> list[Input]:
         """Take out what waits in a thread."""
         lane = self._lanes.get(thread)
         if lane is None:
             return []
-        taken = list(lane.waiting)
-        lane.waiting.clear()
-        if lane.current is None:
-            self._lanes.pop(thread)
+        taken = lane.waiting
+        for input_ in taken:
+            lane.schedule.withdraw(input_.id)
+        lane.inputs.clear()
+        self._forget(lane)
         return taken
 
-    def put(self, input_: Input) -> None:
-        """Queue an accepted input and start its thread if it is idle."""
-        lane = self._lanes.setdefault(input_.thread, Lane(input_.thread))
-        lane.waiting.append(input_)
-        self._start(lane)
+    def put(self, input_: Input) -> Way:
+        """Take in an accepted input; how it comes in."""
+        lane = self._lane(input_.thread)
+        task = _task(input_)
+        way = lane.schedule.way(task)
+        lane.inputs[input_.id] = input_
+        self.do(lane, lane.schedule.arrive(task))
+        self._forget(lane)
+        return way
 
-    def _start(self, lane: Lane) -> None:
-        if self._nursery is None or lane.current is not None or not self._open(lane):
-            return
-        self._idle = self._idle if not self._idle.is_set() else trio.Event()
-        lane.current = self._make(lane.waiting.popleft(), lane.gate)
-        self._nursery.start_soon(self._work, lane)
+    def restore(self, inputs: Iterable[Input]) -> None:
+        """Take in what an earlier run left, oldest first: all of it, however much that is."""
+        threads: dict[str, list[Input]] = {}
+        for input_ in inputs:
+            threads.setdefault(input_.thread, []).append(input_)
+        for thread, left in threads.items():
+            lane = self._lane(thread)
+            lane.inputs |= {input_.id: input_ for input_ in left}
+            self.do(lane, lane.schedule.restore(list(map(_task, left))))
 
-    def _open(self, lane: Lane) -> bool:
-        return not self.closed and lane.thread not in self._shut
+    # -- doing what the schedules say --------------------------------------------------------------------------------
 
-    async def _work(self, lane: Lane) -> None:
+    def do(self, lane: Lane, commands: Sequence[Command]) -> None:
+        """Carry out the commands of a lane's schedule, but those that its turn at a safe point carries out itself."""
+        for command in commands:
+            match command:
+                case Start(task):
+                    self._start(lane, task.id)
+                case Resume(task):
+                    self._busy()
+                    self._seat(lane, task.id).resume()
+                case Cancel(task):
+                    self._seat(lane, task.id).cancel()
+                case Insert(task, into):
+                    lane.joined[task.id] = into.id
+                case Drop(task):
+                    self._drop(lane.inputs.pop(task.id))
+                case Suspend():
+                    pass
+
+    def _busy(self) -> None:
+        if self._idle.is_set():
+            self._idle = trio.Event()
+
+    def _start(self, lane: Lane, id_: str) -> None:
+        assert self._nursery is not None
+        self._busy()
+        turn = lane.turns[id_] = self._make(lane.inputs.pop(id_), lane.gate)
+        turn.place = Seat(self, lane, id_)
+        self._nursery.start_soon(self._work, lane, turn, id_)
+
+    async def _work(self, lane: Lane, turn: Turn, id_: str) -> None:
+        ended = False
         try:
-            while lane.current is not None:
-                await self._run(lane.current)
-                lane.current = None
-                if lane.waiting and self._open(lane):
-                    lane.current = self._make(lane.waiting.popleft(), lane.gate)
+            await self._run(turn)
+            ended = True
         finally:
-            lane.current = None
-            if not lane.waiting:
-                self._lanes.pop(lane.thread, None)
+            # what ended for good goes into the prompts of those that stand still; cancelled, all of them end
+            for frame in lane.schedule.stack if ended else ():
+                self._seat(lane, frame.task.id).met.append(turn.id)
+            del lane.turns[id_]
+            lane.joined = {joined: into for joined, into in lane.joined.items() if into != id_}
+            lane.schedule.held = lane.schedule.held or not ended
+            self.do(lane, lane.schedule.end(id_))
+            self._forget(lane)
             if not any(other.current for other in self._lanes.values()):
                 self._idle.set()
 
-    async def wait_idle(self) -> None:
-        """Wait until no turn runs."""
-        await self._idle.wait()
+    def _drop(self, input_: Input) -> None:
+        assert self._nursery is not None
+        self._dropping.add(input_.id)
+        self._nursery.start_soon(self._tell_dropped, input_)
+
+    async def _tell_dropped(self, input_: Input) -> None:
+        try:
+            await self._dropped(input_)
+        finally:
+            self._dropping.discard(input_.id)
+
+    def _seat(self, lane: Lane, id_: str) -> Seat:
+        seat = lane.turns[id_].place
+        assert isinstance(seat, Seat)
+        return seat
+
+    def _lane(self, thread: str) -> Lane:
+        known = self._lanes.get(thread)
+        if known is None:
+            held = self._nursery is None or self._closed or thread in self._shut
+            known = self._lanes[thread] = Lane(thread, Schedule(held=held))
+        return known
+
+    def _release(self, lane: Lane) -> None:
+        if self._nursery is not None and not self._closed and lane.thread not in self._shut:
+            self.do(lane, lane.schedule.release())
+
+    def _forget(self, lane: Lane) -> None:
+        if lane.schedule.idle and not lane.turns and self._lanes.get(lane.thread) is lane:
+            self._counted = self._counted + lane.schedule.counters
+            del self._lanes[lane.thread]
+
+
+def _task(input_: Input) -> Task:
+    # what is to be remembered and what is not do not share a turn
+    return Task(input_.id, input_.level, joins=not input_.no_memory)

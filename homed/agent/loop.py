@@ -14,12 +14,15 @@ from homed.agent.catalogue import Catalogue
 from homed.agent.context import Context
 from homed.agent.dispatch import Dispatch
 from homed.agent.guard import Guard
-from homed.agent.journal import Heard, Journal, title_of
+from homed.agent.hearing import WITHHELD, Hearing, responded
+from homed.agent.journal import Journal
 from homed.agent.model import Said
 from homed.agent.outputs import Outputs
+from homed.agent.pausing import Pausing
 from homed.agent.ports import AgentPorts
 from homed.agent.prompt import load_texts
 from homed.agent.recall import Recall
+from homed.agent.rejoin import Rejoin
 from homed.agent.results import shown_arguments
 from homed.agent.scopes import Scopes
 from homed.agent.sinking import Sinking
@@ -34,7 +37,6 @@ from homed.wire.stream import homed_error
 
 log = logging.getLogger(__name__)
 
-WITHHELD = "[withheld: {plugin} could not check it]"
 NOT_SENT = "[this answer was not sent]"
 
 
@@ -53,8 +55,13 @@ class Loop:
         self._recall = Recall(ports, self._scopes)
         self._context = Context(ports, catalogue, self._texts, self._recall)
         self.sinking = Sinking(ports, self._scopes)
+        self._hearing = Hearing(ports, self._stages)
+        self._pausing = Pausing(self._journal, self._hearing)
+        self._rejoin = Rejoin(ports, self._scopes)
         guard = Guard(ports, self._context, self.sinking)
-        self._step = Step(StepPorts(ports, self._journal, self._stages, self._context, guard, failed_ending))
+        self._step = Step(
+            StepPorts(ports, self._journal, self._stages, self._context, guard, self.approvals, failed_ending)
+        )
 
     @property
     def approvals(self) -> Approvals:
@@ -67,7 +74,7 @@ class Loop:
         Raises nothing but StorageError.  Cancelled from outside (homed is stopping): the input stays unfinished in the
         store, and the next start resumes it.  Stopped by the person: the outcome is ``stopped``.
         """
-        said = None if self._stages.any("on_input") else self._heard(turn.input.text)
+        said = None if self._hearing.needed else self._hearing.heard(turn.input.text)
         if not await self._journal.begin(turn, said):
             return None
         try:
@@ -85,10 +92,11 @@ class Loop:
             known = homed_error(error)
             if known is None:
                 log.exception("turn %s failed", turn.id)
+                turn.panicked = True
                 known = HomedError("Something in homed itself went wrong.", hint="The log has the details.")
             ending = failed_ending(turn, known.message, known.hint)
-        if not turn.heard:
-            await self._hear_unchecked(turn)
+        if not turn.heard:  # it stands in the history all the same, but not what was to be checked first
+            await self._journal.heard(turn, self._hearing.unchecked(turn))
         # a stop that came with the last step, or with a failure, still counts: nothing more may reach the person
         return self._stopped(turn) if turn.stopping else ending
 
@@ -98,10 +106,7 @@ class Loop:
         return Ending(turn.outcome(InputState.STOPPED, said), (event,))
 
     async def _answer(self, turn: Turn) -> Ending:
-        given = turn.input
-        # here, so that the stages of a resumed turn, which are not the first ones, see them too
-        turn.fields |= {"user_id": given.peer, "group_id": _group(given.scope), "extra": {"channel": given.channel}}
-        turn.fields["no_memory"] = turn.no_memory
+        turn.describe()  # here, so that the stages of a resumed turn, which are not the first ones, see it too
         try:
             if not turn.heard:
                 await self._hear(turn)
@@ -116,28 +121,18 @@ class Loop:
 
     async def _hear(self, turn: Turn) -> None:
         """``on_input``; then the input stands in the window as that stage left it."""
-        staged = await self._stages.run(turn, "on_input", {"raw_message": turn.input.text})
-        text = WITHHELD.format(plugin=staged.closed) if staged.closed else staged.text("raw_message")
-        await self._journal.heard(turn, self._heard(text, withheld=bool(staged.closed)))
-        if staged.closed:
-            error = f"The message was not taken: {staged.closed}, which must check it first, could not ({staged.why})."
-            raise Ended(Ending(turn.outcome(InputState.REFUSED, error=error, hint=staged.remedy)))
-        self._jump(turn, staged)
-
-    async def _hear_unchecked(self, turn: Turn) -> None:
-        """The turn ended within ``on_input``: the message stands in the history all the same, but not what was to be
-        checked first."""
-        checker = self._stages.checker("on_input")
-        text = WITHHELD.format(plugin=checker) if checker else turn.input.text
-        await self._journal.heard(turn, self._heard(text, withheld=bool(checker)))
-
-    def _heard(self, text: str, *, withheld: bool = False) -> Heard:
-        clean = self._ports.redactor.redact(text)
-        return Heard(clean, title_of(clean), withheld)
+        checked = await self._hearing.check(turn)
+        await self._journal.heard(turn, checked.heard)
+        if checked.ending is not None:
+            raise Ended(checked.ending)
 
     async def _prepare(self, turn: Turn) -> None:
         """Select what of the conversation is shown, and let ``pre_action`` add to it."""
         await self._context.select(turn, await self._context.frame(turn))
+        await self._stage_view(turn)
+
+    async def _stage_view(self, turn: Turn) -> None:
+        """``pre_action`` on what the turn shows: with each selection, and with what came to it while it stood still."""
         staged = await self._stages.run(
             turn, "pre_action", {"raw_message": turn.input.text, "context_msgs": self._context.as_fields(turn)}
         )
@@ -157,8 +152,11 @@ class Loop:
             if not note and turn.rounds >= limit:
                 note = self._context.limit_note(limit)
                 await self._tell_limit(turn, limit)
+            if not note and (closing := self._step.closing(turn)):
+                note = closing.note
+                await self._tell(turn, closing.code, closing.message)
             turn.step = sum(1 for e in turn.events if e.kind is EventKind.ASSISTANT)
-            said = await self._step.ask(turn, note)
+            said = await self._said(turn, note)
             staged = await self._post_action(turn, said, last=bool(note))
             calls = [] if note else _calls(staged)
             await self._say(turn, staged, said, calls)
@@ -166,16 +164,28 @@ class Loop:
                 return
             some_ran = await self.dispatch.round(turn, calls)
             if turn.jump is not None:
-                raise Ended(self._responded(turn, turn.jump))
+                raise Ended(responded(turn, self._ports.redactor.redact(turn.jump)))
             if not some_ran:
                 note = self._texts.all_denied
+
+    async def _said(self, turn: Turn, note: str) -> Said:
+        """One model step.  What an interrupt cancels of it is forgotten, and asked again once the turn is resumed: with
+        the interrupt's exchange before the turn's own messages."""
+        while True:
+            paused = await self._pausing.before_model(turn)
+            if paused.met:
+                await self._rejoin.add(turn, paused.met)
+                await self._stage_view(turn)
+            with turn.place.model():
+                return await self._step.ask(turn, note)
+            self._journal.reach("turn.cancelled")
 
     async def _post_action(self, turn: Turn, said: Said, *, last: bool) -> Staged:
         redact = self._ports.redactor
         fields = {
             "llm_text": redact.redact(said.text),
             "reasoning": redact.redact(said.reasoning),
-            "token_usage": dict(usage_dict(turn.usage)),
+            "token_usage": dict(usage_dict(turn.spending.usage)),
             "tool_calls": [] if last else [_call_fields(call) for call in said.calls],
         }
         staged = await self._stages.run(turn, "post_action", fields)
@@ -199,7 +209,7 @@ class Loop:
         ]
         data = {
             "calls": shown, "reasoning": reasoning, "partial": False, "final": not calls, "step": turn.step,
-            "usage": dict(usage_dict(turn.usage)),
+            "usage": turn.spending.view(), **said.answered_by(),
         }  # fmt: skip
         event = NewEvent(EventKind.ASSISTANT, text, data)
 
@@ -212,6 +222,7 @@ class Loop:
                 "reasoning": reasoning,
                 "calls": [{"call": c["id"], "tool": c["name"], "args": c["arguments"]} for c in shown],
                 "usage": dict(usage_dict(said.usage)),
+                **said.answered_by(),
             }
             self._journal.post(turn, notices.AGENT_LLM_CHAIN, chain)
             if calls:  # what was said stands in the history now; only a final answer is still on its way
@@ -226,8 +237,11 @@ class Loop:
     async def _tell_limit(self, turn: Turn, limit: int) -> None:
         done = self._context.done_so_far(turn)
         text = f"The limit of {limit} rounds of tool calls for one message was reached. Done so far: {done}."
-        data = {"code": "tool_limit", "message": text}
-        note = NewEvent(EventKind.NOTE, text, {"code": "tool_limit"})
+        await self._tell(turn, "tool_limit", text)
+
+    async def _tell(self, turn: Turn, code: str, text: str) -> None:
+        data = {"code": code, "message": text}
+        note = NewEvent(EventKind.NOTE, text, {"code": code})
         await self._journal.add(turn, note, lambda: self._journal.post(turn, notices.SYSTEM, data))
 
     # -- the way out -----------------------------------------------------------------------------------------------
@@ -260,16 +274,7 @@ class Loop:
     def _jump(self, turn: Turn, staged: Staged) -> None:
         """A stage that set ``response`` ends the turn with it."""
         if staged.response is not None:
-            raise Ended(self._responded(turn, staged.response))
-
-    def _responded(self, turn: Turn, response: str) -> Ending:
-        text = self._ports.redactor.redact(response)
-        event = NewEvent(EventKind.ASSISTANT, text, {"final": True, "partial": False})
-        return Ending(turn.outcome(InputState.ANSWERED, text), (event,))
-
-
-def _group(scope: str) -> str:
-    return scope.split(":", 2)[2] if scope.startswith("group:") else ""
+            raise Ended(responded(turn, self._ports.redactor.redact(staged.response)))
 
 
 def _draft(answer: NewEvent) -> NewEvent:

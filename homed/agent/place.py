@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Protocol
 
 import trio
@@ -20,6 +21,20 @@ class Look:
     suspended: bool = False
     by: str = ""
     inserted: tuple[Input, ...] = ()
+
+
+class Cancellable(Protocol):
+    """A block that may be left before its end, without an error."""
+
+    def __enter__(self) -> object:
+        """Begin."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> bool:
+        """True if it was cancelled."""
+        ...
 
 
 class Place(Protocol):
@@ -44,8 +59,8 @@ class Place(Protocol):
         order.  Cancelled: the turn leaves the stack when its task ends."""
         ...
 
-    def model(self) -> AbstractContextManager[None]:
-        """A model step: a more urgent input cancels what runs in the block, and the block is left without an error."""
+    def model(self) -> Cancellable:
+        """A model step: a more urgent input cancels what runs in the block."""
         ...
 
     def critical(self) -> AbstractContextManager[None]:
@@ -73,10 +88,9 @@ class Alone:
         await trio.lowlevel.checkpoint()
         return ()
 
-    @contextmanager
-    def model(self) -> Iterator[None]:
+    def model(self) -> Cancellable:
         """Nothing cancels it."""
-        yield
+        return trio.CancelScope()
 
     @contextmanager
     def critical(self) -> Iterator[None]:

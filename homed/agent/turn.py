@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import trio
 
 from homed.agent.order import Order
+from homed.agent.place import Alone, Place
 from homed.agent.ports import CallContext, TokensPort
+from homed.agent.repeats import REPEATED
+from homed.agent.spending import Spending
 from homed.agent.view import View
 from homed.clock import new_id
-from homed.identity.roles import Identity
+from homed.identity.roles import Identity, Role, intersection
 from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome, is_draft, is_inner, shows_files
-from homed.providers.base import Usage
+from homed.providers.base import Provider, Usage
+from homed.spend.records import Kind, Purpose
 
 
 @dataclass(slots=True)
@@ -81,11 +85,12 @@ class Unstored:
 
 @dataclass(slots=True)
 class Counters:
-    """What has limits within one turn."""
+    """What has limits within one turn.  ``repeated``: calls refused because they were the same again."""
 
     calls: int = 0
     denied: int = 0
     unparsed: int = 0
+    repeated: int = 0
 
 
 @dataclass(slots=True)
@@ -122,7 +127,12 @@ class Turn:
     """One input on its way.  ``events`` are the stored events of this turn, in order, but for those of calls that were
     made within a tool call, which no prompt shows: ``inner``.  ``ledger`` is what the next commit records of what it
     was shown; ``links`` the tool calls that run in plugins now; ``inside``: how the calls within those that run side by
-    side take turns.
+    side take turns.  ``place``: where it stands in its thread; ``joined``: inputs that were put into it and end with
+    it.  ``panicked``: it ended by an error that nobody foresaw.
+
+    ``asks``: the source that answers it, once one was asked, ``stood_in`` for another; ``asked``: tokens of the last
+    request; ``bill_to``: whose calls its model calls are, if not its
+    own (an agent's are those of the turn that made it).
 
     ``over``: its outcome is stored and told; what still follows (``after_output``) is nobody's to wait for.
     """
@@ -151,9 +161,16 @@ class Turn:
     reworded: dict[str, str] = field(default_factory=dict)
     injected: list[str] = field(default_factory=list)
     fields: dict[str, object] = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage)
+    spending: Spending = field(default_factory=Spending)
+    asks: Provider | None = None
+    asked: int = 0
+    stood_in: bool = False
+    bill_to: Purpose | None = None
     counters: Counters = field(default_factory=Counters)
     unstored: Unstored | None = None
+    place: Place = field(default_factory=Alone)
+    joined: list[Input] = field(default_factory=list)
+    panicked: bool = False
 
     def stop(self) -> bool:
         """End it now at a person's wish.  False when its outcome is already being stored."""
@@ -169,11 +186,36 @@ class Turn:
         self.events = [event for event in self.events if not is_inner(event)]
         tools = [event for event in (*self.events, *self.inner) if event.kind is EventKind.TOOL]
         self.counters.calls = len(tools)
+        self.counters.repeated = sum(1 for event in tools if event.data.get(REPEATED))
         if spent := [event.data["usage"] for event in self.events if "usage" in event.data]:
-            self.usage = usage_of(spent[-1])
+            self.spending = Spending.of(spent[-1])
         self.tainted = self.input.untrusted or any(event.data.get("untrusted") for event in tools)
         if any(event.kind is EventKind.USER and event.no_memory for event in self.events):
             self.fields["no_memory"] = True
+        joined, self.joined = self.joined, []
+        for input_ in joined:
+            self.join(input_)
+
+    def join(self, input_: Input) -> None:
+        """Another input is answered by this turn, too: from here on it may do what all of them may, and no more (E18).
+        Whoever cannot be asked is not spoken for by somebody who can."""
+        self.joined.append(input_)
+        least = intersection([self.who.role, Role(input_.role)])
+        self.who = replace(self.who, role=least)
+        self.input = replace(self.input, role=least.value, can_ask=self.input.can_ask and input_.can_ask)
+        self.tainted = self.tainted or input_.untrusted
+
+    def describe(self) -> None:
+        """Set the fields by which stages are told who speaks, and where."""
+        given = self.input
+        group = given.scope.split(":", 2)[2] if given.scope.startswith("group:") else ""
+        self.fields |= {"user_id": given.peer, "group_id": group, "extra": {"channel": given.channel}}
+        self.fields["no_memory"] = self.no_memory
+
+    @property
+    def apart(self) -> frozenset[str]:
+        """The turns whose events are not among what was before this one: its own, and those that are suspended."""
+        return self.place.suspended | {self.id}
 
     def tainted_for(self, tool: str) -> bool:
         """True if text from outside may stand behind a call of ``tool``: what came in this turn, or what is
@@ -183,6 +225,14 @@ class Turn:
             e.data.get("untrusted") and e.data.get("name") != tool for e in self.view.shown
         )
         return self.tainted or told or any(shows_files(e) for e in (*self.view.window, *self.events))
+
+    @property
+    def purpose(self) -> Purpose:
+        """Whom its model calls are for."""
+        given = self.input
+        guest = self.who.role is Role.GUEST
+        own = Purpose(Kind.TURN, turn=self.id, thread=given.thread, peer=given.peer, guest=guest)
+        return self.bill_to or own
 
     @property
     def no_memory(self) -> bool:
@@ -196,8 +246,9 @@ class Turn:
         # not what is only told in notes: those are short, and looking at one is what brings it back
         shown = frozenset(event.id for event in (*self.view.in_view, *self.events))
         return CallContext(
-            given.thread, given.channel, given.peer, given.role, given.scope, self.id, shown, self.tainted_for("")
-        )
+            given.thread, given.channel, given.peer, self.who.role.value, given.scope, self.id, shown,
+            self.tainted_for(""),
+        )  # fmt: skip
 
     def lend(self, tokens: TokensPort, plugin: str, within: str = "") -> AbstractContextManager[str]:
         """A token for one call into a plugin: with it, it acts for this turn's person, and not after the block.
@@ -236,13 +287,7 @@ class Turn:
     def outcome(self, state: InputState, text: str = "", *, error: str = "", hint: str = "") -> Outcome:
         """An outcome with this turn's usage, and how long it took until now."""
         took = round((trio.current_time() - self.began) * 1000)
-        return Outcome(state, text, error, hint, usage_dict(self.usage), took)
-
-
-def usage_of(stored: object) -> Usage:
-    """What ``usage_dict`` made, from the store."""
-    known = stored if isinstance(stored, Mapping) else {}
-    return Usage(*(int(known.get(name, 0)) for name in ("prompt", "completion", "cached")))
+        return Outcome(state, text, error, hint, self.spending.view(), took)
 
 
 def usage_dict(usage: Usage) -> Mapping[str, int]:

@@ -125,15 +125,16 @@ def bounded(page: Sequence[dict[str, object]], ended: Iterable[Input]) -> dict[s
     return {"events": kept[::-1], "ended": [*told.values()][::-1], "more": len(kept) < len(page)}
 
 
-def live_view(turn: Turn | None) -> dict[str, object] | None:
-    """The turn that runs, as far as it has been shown."""
+def live_view(turn: Turn | None, share: int = 1) -> dict[str, object] | None:
+    """The turn that runs, or one that stands still, as far as it has been shown; ``share``: how many there are."""
     if turn is None or not turn.input.turn:
         return None
-    live = turn.live
+    live, room = turn.live, LIVE_BYTES // share
     return {
-        "turn": turn.id, "input": turn.input.id, "step": live.step, "text": fitted_text(live.text, LIVE_BYTES),
-        "reasoning": fitted_text(live.reasoning, LIVE_BYTES),
-        "calls": fitted([call.view() for call in live.calls], LIVE_BYTES),
+        "turn": turn.id, "input": turn.input.id, "step": live.step, "text": fitted_text(live.text, room),
+        "reasoning": fitted_text(live.reasoning, room),
+        "calls": fitted([call.view() for call in live.calls], room),
+        **({"level": turn.input.level} if turn.input.level else {}),
         **_marks(untrusted=turn.tainted, no_memory=turn.no_memory),
     }  # fmt: skip
 

@@ -28,6 +28,22 @@ async def status(call: PeerCall[PeerParams]) -> Mapping[str, object]:
     return await call.ports.status.status()
 
 
+class Told(PeerParams):
+    """``admin.interrupt``"""
+
+    text: str = Field(min_length=1, max_length=64 * 1024)
+
+
+def threads(call: PeerCall[PeerParams]) -> Mapping[str, object]:
+    """What runs, stands still and waits in every conversation."""
+    return call.ports.conversations.dump()
+
+
+async def interrupt(call: PeerCall[Told]) -> Mapping[str, object]:
+    """A word of the owner's to everything that works now."""
+    return {"threads": await call.ports.conversations.signal_all(call.params.text)}
+
+
 def plugins(call: PeerCall[PeerParams]) -> Mapping[str, object]:
     """Every plugin and its state."""
     return {"plugins": [one.wire() for one in call.ports.host.statuses()]}
@@ -62,6 +78,8 @@ async def link(call: PeerCall[PeerParams]) -> Mapping[str, object]:
 
 METHODS: dict[str, Method] = {
     "admin.status": administrative(PeerParams, status),
+    "admin.threads": administrative(PeerParams, threads),
+    "admin.interrupt": administrative(Told, interrupt),
     "admin.plugins": administrative(PeerParams, plugins),
     "admin.plugin_start": administrative(Named, plugin_start),
     "admin.plugin_stop": administrative(Named, plugin_stop),

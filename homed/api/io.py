@@ -15,11 +15,13 @@ from homed.agent.uploads import PIECE, Piece
 from homed.agent.views import outcome_view
 from homed.api import within
 from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, personal
+from homed.api.porch import open_to
 from homed.errors import Denied, InvalidInput, NotFound
 from homed.identity.tokens import CallIdentity
 from homed.memory.blocks import CAPTION
 from homed.memory.filetypes import SMALL_TYPE
 from homed.memory.records import Input
+from homed.wire.methods import CRITICAL
 
 TEXT_BYTES = 800_000
 """Bytes of an answer's text in an outcome; of a longer one head and tail, so that it fits one line of the wire."""
@@ -105,9 +107,15 @@ class OfInput(PeerParams):
 
 
 class OfThread(PeerParams):
-    """``io.stop``, ``io.thread_delete``"""
+    """``io.thread_delete``"""
 
     thread: str = Field(min_length=1, max_length=MAX_NAME)
+
+
+class Stop(OfThread):
+    """``io.stop``"""
+
+    turn: str = Field(default="", max_length=MAX_NAME)
 
 
 class Threads(PeerParams):
@@ -146,9 +154,11 @@ async def inject(call: PeerCall[Inject]) -> Mapping[str, object]:
 
 
 async def interrupt(call: PeerCall[Interrupt]) -> Mapping[str, object]:
-    """Begin a turn with a message at once, or say why not; ``level`` is what counts of the one that was asked for."""
-    receipt, level = await call.ports.conversations.interrupt(call.who, _message(call), clamped(call.params.level))
-    return {**await _accepted(call, receipt), "level": level}
+    """Accept a message that does not wait its turn; ``level`` is what counts of the one that was asked for."""
+    critical = CRITICAL in open_to(call.caller) and call.lent is None  # what runs for a turn speaks for its person
+    asked = clamped(call.params.level, critical=critical)
+    receipt, level, way = await call.ports.conversations.interrupt(call.who, _message(call), asked, critical=critical)
+    return {**await _accepted(call, receipt), "level": level, "way": str(way)}
 
 
 def _message(call: PeerCall[S]) -> Message:
@@ -233,9 +243,9 @@ def _outcome_read(call: PeerCall[P], input_: Input) -> None:
     call.took_in(untrusted=input_.outcome is not None, no_memory=input_.outcome is not None and input_.no_memory)
 
 
-async def stop(call: PeerCall[OfThread]) -> Mapping[str, object]:
-    """Stop what runs in a thread.  No notice after ``seq`` shows more of it."""
-    stopped = await call.ports.conversations.stop(call.who, call.params.thread)
+async def stop(call: PeerCall[Stop]) -> Mapping[str, object]:
+    """Stop what runs in a thread, or a turn that stands still there.  No notice after ``seq`` shows more of it."""
+    stopped = await call.ports.conversations.stop(call.who, call.params.thread, call.params.turn)
     return {"stopped": stopped, "seq": call.caller.seq}
 
 
@@ -338,7 +348,7 @@ METHODS: dict[str, Method] = {
     "io.upload_cancel": personal(OfUpload, upload_cancel),
     "io.block": personal(OfBlock, block),
     "io.wait": personal(OfInput, wait),
-    "io.stop": personal(OfThread, stop),
+    "io.stop": personal(Stop, stop),
     "io.threads": personal(Threads, threads),
     "io.history": personal(History, history),
     "io.event": personal(OfEvent, event_),

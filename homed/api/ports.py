@@ -204,16 +204,26 @@ class ConversationsPort(Protocol):
         """Accept a message durably."""
         ...
 
-    async def interrupt(self, who: Identity, message: Message, level: int) -> tuple[Receipt, int]:
-        """Begin a turn with it now, and the level that counts; Unavailable where one is under way."""
+    async def interrupt(
+        self, who: Identity, message: Message, level: int, *, critical: bool = False
+    ) -> tuple[Receipt, int, str]:
+        """Accept one that does not wait its turn; the level that counts, and how it comes in."""
+        ...
+
+    async def signal_all(self, text: str) -> int:
+        """An interrupt of level 4 in every thread that has work; in how many."""
+        ...
+
+    def dump(self) -> Mapping[str, object]:
+        """The result of ``admin.threads``."""
         ...
 
     async def wait(self, who: Identity, input_id: str) -> Input:
         """The input once it has its outcome."""
         ...
 
-    async def stop(self, who: Identity, thread: str) -> bool:
-        """Stop the turn that runs in a thread; False if none did."""
+    async def stop(self, who: Identity, thread: str, turn: str = "") -> bool:
+        """Stop the turn that runs in a thread, or the named one; False if it did not run."""
         ...
 
     async def delete(self, who: Identity, thread: str) -> Mapping[str, object]:

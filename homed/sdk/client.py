@@ -108,7 +108,8 @@ class Kernel(Rooms):
         return str(outcome["text"])
 
     async def interrupt(self, peer: Peer, text: str, *, level: int = 2, **options: Unpack[InjectOptions]) -> Json:
-        """Begin a turn with a message at once; Unavailable where one is under way, for homed cannot suspend it yet."""
+        """Have a message taken up before its turn; its result says in ``level`` what counts of the level, which is 3 at
+        the most for plugins from outside, and in ``way`` whether it starts, suspends, joins or waits."""
         params: Json = {"peer": peer, "text": text, "level": level, **options}
         result: Json = await self.call("io.interrupt", params)
         return result

@@ -29,6 +29,8 @@ TO_PLUGIN = frozenset(
 
 CORE = "core"
 IO = "io"
+CRITICAL = "io.critical"
+"""No method of its own: with it an interrupt of level 4 counts as that, and not as 3."""
 NOTICES = "events.notices"
 CONTENT = "events.content"
 AUTH = "auth"
@@ -45,7 +47,7 @@ PUBLISH = "events.publish"
 SETTINGS_CROSS = "settings_cross"
 TOOLS = "tools"
 
-PACKAGED_ONLY = frozenset({CONTENT, PUBLISH, SOCIAL_WRITE, PLUGIN_MGR, SETTINGS_CROSS, TOOLS, AUTH, ADMIN})
+PACKAGED_ONLY = frozenset({CRITICAL, CONTENT, PUBLISH, SOCIAL_WRITE, PLUGIN_MGR, SETTINGS_CROSS, TOOLS, AUTH, ADMIN})
 """Capabilities that no external plugin is ever granted."""
 
 CAPABILITIES = PACKAGED_ONLY | {CORE, IO, MEMORY, COLD, KNOWLEDGE, TEXTLOG, LLM, SOCIAL_READ, NOTICES}
@@ -116,6 +118,8 @@ TO_KERNEL: dict[str, str] = {
     "auth.logout": AUTH,
     "admin.status": ADMIN,
     "admin.doctor": ADMIN,
+    "admin.threads": ADMIN,
+    "admin.interrupt": ADMIN,
     "admin.plugins": ADMIN,
     "admin.plugin_start": ADMIN,
     "admin.plugin_stop": ADMIN,

@@ -81,7 +81,7 @@ async def test_two_at_once_with_the_same_client_msg_id_queue_it_once(tmp_path: P
             nursery.start_soon(send)
         await agent.until(lambda: agent.of("content_delta"))
         assert accepted == 2
-        assert agent.conversations.counts == {"busy": 1, "queued": 0}
+        assert agent.conversations.counts == {"busy": 1, "queued": 0, "suspended": 0}
         assert len(agent.of("raw_input")) == 1
 
 
@@ -93,7 +93,7 @@ async def test_one_turn_at_a_time_in_a_thread_and_threads_side_by_side(tmp_path:
         await agent.conversations.inject(OWNER, message("other thread"))
         await agent.until(lambda: len(agent.of("content_delta")) == 2)
         assert agent.model.open == 2
-        assert agent.conversations.counts == {"busy": 2, "queued": 1}
+        assert agent.conversations.counts == {"busy": 2, "queued": 1, "suspended": 0}
 
 
 async def test_who_asks_in_vain_takes_nobodys_waking_away(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ async def test_an_idle_thread_has_no_task(tmp_path: Path) -> None:
         for number in range(5):
             await agent.ask(f"message {number}")
         await trio.testing.wait_all_tasks_blocked()
-        assert agent.conversations.counts == {"busy": 0, "queued": 0}
+        assert agent.conversations.counts == {"busy": 0, "queued": 0, "suspended": 0}
         assert agent.nursery.child_tasks == before
 
 

@@ -96,7 +96,7 @@ async def test_a_running_turn_is_stopped_and_what_waits_gets_its_outcome(tmp_pat
         ends = [t for t in agent.of("turn") if t["phase"] == "end"]
         assert sorted(t["input"] for t in ends) == sorted(ended)
         assert (await counts(agent))["inputs"] == 0
-        assert agent.conversations.counts == {"busy": 0, "queued": 0}
+        assert agent.conversations.counts == {"busy": 0, "queued": 0, "suspended": 0}
         assert agent.model.open == 0
 
 

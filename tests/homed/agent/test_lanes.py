@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 import trio
 import trio.testing
@@ -24,6 +26,13 @@ def turn_of(given: Input, gate: trio.Lock) -> Turn:
     return Turn("turn_1", given, Identity("webui:owner", "webui", "", Role.OWNER, "owner"), gate=gate)
 
 
+def lanes_of(run: Callable[[Turn], Awaitable[None]]) -> Lanes:
+    async def dropped(input_: Input) -> None:
+        pytest.fail(f"{input_.id} was dropped")
+
+    return Lanes(turn_of, run, dropped, pytest.fail)
+
+
 async def test_turns_of_a_thread_run_in_order_and_threads_at_once() -> None:
     log: list[str] = []
     both = trio.Event()
@@ -35,7 +44,7 @@ async def test_turns_of_a_thread_run_in_order_and_threads_at_once() -> None:
         await both.wait()
         log.append(f"end {turn.input.id}")
 
-    lanes = Lanes(turn_of, run)
+    lanes = lanes_of(run)
     async with trio.open_nursery() as nursery:
         lanes.open(nursery)
         for thread, text in (("a", "1"), ("a", "2"), ("b", "1")):
@@ -45,7 +54,7 @@ async def test_turns_of_a_thread_run_in_order_and_threads_at_once() -> None:
     assert sorted(log[:2]) == ["begin a-1", "begin b-1"]
     assert log.index("end a-1") < log.index("begin a-2")
     assert lanes.get("a") is None
-    assert lanes.counts == (0, 0)
+    assert lanes.counts == (0, 0, 0)
 
 
 async def test_what_came_before_the_nursery_runs_once_it_is_there() -> None:
@@ -55,7 +64,7 @@ async def test_what_came_before_the_nursery_runs_once_it_is_there() -> None:
         await trio.lowlevel.checkpoint()
         ran.append(turn.input.id)
 
-    lanes = Lanes(turn_of, run)
+    lanes = lanes_of(run)
     lanes.put(input_of("a", "early"))
     async with trio.open_nursery() as nursery:
         lanes.open(nursery)
@@ -71,13 +80,13 @@ async def test_once_closed_the_running_turn_ends_and_no_other_begins() -> None:
         ran.append(turn.input.id)
         await go.wait()
 
-    lanes = Lanes(turn_of, run)
+    lanes = lanes_of(run)
     async with trio.open_nursery() as nursery:
         lanes.open(nursery)
         lanes.put(input_of("a", "1"))
         lanes.put(input_of("a", "2"))
         await trio.testing.wait_all_tasks_blocked()
-        lanes.closed = True
+        lanes.close()
         lanes.put(input_of("b", "1"))
         go.set()
         with trio.fail_after(5):
@@ -89,7 +98,7 @@ async def test_places_are_counted_while_inputs_are_being_stored() -> None:
     async def run(turn: Turn) -> None:
         await trio.sleep_forever()
 
-    lanes = Lanes(turn_of, run)
+    lanes = lanes_of(run)
     async with trio.open_nursery() as nursery:
         lanes.open(nursery)
         for number in range(QUEUE):
@@ -109,7 +118,7 @@ async def test_a_shut_thread_takes_nothing_and_begins_nothing_until_it_is_open_a
         await go_on.wait()
         ran.append(turn.input.id)
 
-    lanes = Lanes(turn_of, run)
+    lanes = lanes_of(run)
     async with trio.open_nursery() as nursery:
         lanes.open(nursery)
         for text in ("1", "2"):
@@ -124,7 +133,7 @@ async def test_a_shut_thread_takes_nothing_and_begins_nothing_until_it_is_open_a
             go_on.set()
             await trio.testing.wait_all_tasks_blocked()
             assert sorted(ran) == ["a-1", "b-1"], "the one that ran ends, the next does not begin, others go on"
-            assert lanes.counts == (0, 1)
+            assert lanes.counts == (0, 1, 0)
         with trio.fail_after(5):
             await lanes.wait_idle()
     assert sorted(ran) == ["a-1", "a-2", "b-1"]
@@ -134,7 +143,7 @@ async def test_what_is_on_its_way_in_when_a_thread_is_shut_is_waited_for() -> No
     async def run(_: Turn) -> None:
         await trio.lowlevel.checkpoint()
 
-    lanes = Lanes(turn_of, run)
+    lanes = lanes_of(run)
     await trio.lowlevel.checkpoint()
     with lanes.place("a"), lanes.place("a"), lanes.shut("a") as quiet:
         assert not quiet.is_set()
@@ -152,7 +161,7 @@ async def test_what_waits_can_be_taken_out_and_nothing_is_left_of_an_idle_thread
     async def run(_: Turn) -> None:
         await trio.sleep_forever()
 
-    lanes = Lanes(turn_of, run)
+    lanes = lanes_of(run)
     assert lanes.take("a") == []
     async with trio.open_nursery() as nursery:
         lanes.open(nursery)
@@ -160,7 +169,7 @@ async def test_what_waits_can_be_taken_out_and_nothing_is_left_of_an_idle_thread
             lanes.put(input_of("a", text))
         with lanes.shut("a"):
             assert [input_.id for input_ in lanes.take("a")] == ["a-2", "a-3"]
-        assert lanes.counts == (1, 0)
+        assert lanes.counts == (1, 0, 0)
         nursery.cancel_scope.cancel()
     with lanes.shut("b"):
         lanes.put(input_of("b", "1"))

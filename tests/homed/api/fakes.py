@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from homed.agent.complete import Completion, Question
+from homed.agent.complete import Completion, Paid, Question
 from homed.agent.conversations import Message, Receipt
 from homed.agent.dispatch import Result
 from homed.agent.ports import CallContext
@@ -47,6 +47,7 @@ from homed.providers.listing import Available
 from homed.providers.local.models import Standing
 from homed.redact import Redactor
 from homed.settings.registry import Settings, open_settings
+from homed.spend.records import Cost, Kind, Price, Purpose, Tokens
 from homed.store.backup import BackupInfo
 from homed.store.db import open_store
 from homed.wire.manifest import parse_manifest
@@ -99,9 +100,19 @@ class FakeConversations:
         self.calls.append(("inject", who, msg))
         return Receipt(self.input, Thread("thread_1", who.scope, msg.channel, "", 0, 0), self.duplicate)
 
-    async def interrupt(self, who: Identity, message: Message, level: int) -> tuple[Receipt, int]:
-        self.calls.append(("interrupt", who, message, level))
-        return Receipt(self.input, Thread("thread_1", who.scope, message.channel, "", 0, 0), self.duplicate), level
+    async def interrupt(
+        self, who: Identity, message: Message, level: int, *, critical: bool = False
+    ) -> tuple[Receipt, int, str]:
+        self.calls.append(("interrupt", who, message, level, critical))
+        thread = Thread("thread_1", who.scope, message.channel, "", 0, 0)
+        return Receipt(self.input, thread, self.duplicate), level, "starts"
+
+    async def signal_all(self, text: str) -> int:
+        self.calls.append(("signal_all", text))
+        return 2
+
+    def dump(self) -> Mapping[str, object]:
+        return {"threads": []}
 
     async def wait(self, who: Identity, input_id: str) -> Input:
         self.calls.append(("wait", who, input_id))
@@ -111,8 +122,8 @@ class FakeConversations:
             InputState.ANSWERED, 1, "turn_1", 0.0, outcome,
         )  # fmt: skip
 
-    async def stop(self, who: Identity, thread: str) -> bool:
-        self.calls.append(("stop", who, thread))
+    async def stop(self, who: Identity, thread: str, turn: str = "") -> bool:
+        self.calls.append(("stop", who, thread, turn))
         return True
 
     async def threads(self, who: Identity, query: str, limit: int, before: float | None) -> Mapping[str, object]:
@@ -355,8 +366,11 @@ class FakeCalling:
     def took_in(self, lent: CallIdentity, *, untrusted: bool, no_memory: bool = False) -> None:
         self.calls.append(("took_in", lent.turn, untrusted, no_memory))
 
-    def spent(self, lent: CallIdentity, usage: Usage) -> None:
-        self.calls.append(("spent", lent.turn, usage))
+    def purpose(self, lent: CallIdentity, plugin: str) -> Purpose:
+        return Purpose(Kind.PLUGIN, plugin, turn=lent.turn, thread=lent.thread, peer=lent.identity.peer)
+
+    def spent(self, lent: CallIdentity, tokens: Tokens, cost: Cost) -> None:
+        self.calls.append(("spent", lent.turn, tokens, cost))
 
 
 class FakeRemembering:
@@ -384,9 +398,15 @@ class FakeCompletions:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Question]] = []
+        self.purposes: list[Purpose | None] = []
 
-    async def ask(self, plugin: str, question: Question) -> Completion:
+    async def ask(
+        self, plugin: str, question: Question, *, purpose: Purpose | None = None, paid: Paid | None = None
+    ) -> Completion:
         self.calls.append((plugin, question))
+        self.purposes.append(purpose)
+        if paid is not None:
+            paid(Tokens(10, 1), Cost(Price.FREE))
         return Completion("yes", "stop", Usage(10, 1), "demo", "demo-1")
 
 

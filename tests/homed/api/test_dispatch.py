@@ -210,6 +210,7 @@ ENOUGH: dict[str, dict[str, object]] = {
     "io.thread_rename": {"thread": "t", "title": "x"},
     "io.thread_delete": {"thread": "t"},
     "io.approve": {"approval": "a", "decision": "allow"},
+    "admin.interrupt": {"text": "stop what you do"},
     "admin.plugin_start": {"name": "shell"},
     "admin.plugin_stop": {"name": "shell"},
     "admin.plugin_logs": {"name": "shell"},

@@ -16,8 +16,9 @@ from homed.host.states import Trust
 from homed.identity.permissions import Decision, Rule
 from homed.identity.roles import Identity, Role
 from homed.memory.records import Input
-from homed.providers.base import Source, Usage
+from homed.providers.base import Source
 from homed.settings.registry import MASK
+from homed.spend.records import Cost, Kind, Price, Purpose, Tokens
 from tests.homed.api.fakes import FakeCaller, House
 
 OWNER = Identity("webui:owner", "webui", "", Role.OWNER, "owner")
@@ -201,7 +202,9 @@ class TestModels:
     async def test_within_a_turn_it_counts_as_the_turns(self, house: House) -> None:
         with house.tokens.lent("webui", OWNER, turn="turn_1", thread="t", channel="webui") as token:
             await ask(house, "llm.complete", call=token, messages=[{"role": "user", "content": "x"}])
-        assert house.calling.calls == [("spent", "turn_1", Usage(10, 1))]
+        assert house.calling.calls == [("spent", "turn_1", Tokens(10, 1), Cost(Price.FREE))]
+        (purpose,) = house.completions.purposes
+        assert purpose == Purpose(Kind.PLUGIN, "webui", turn="turn_1", thread="t", peer=OWNER.peer)
 
     @pytest.mark.parametrize(
         "wrong",
@@ -412,8 +415,32 @@ async def test_a_plugin_learns_where_it_runs_and_what_it_may(house: House) -> No
     assert "io.inject" not in meta["methods"]
 
 
-@pytest.mark.parametrize(("asked", "counts"), [(1, 1), (3, 3), (4, 3)])
-async def test_the_level_of_a_plugins_interrupt_is_three_at_most(house: House, asked: int, counts: int) -> None:
-    answer = await ask(house, "io.interrupt", peer="webui:owner", text="hi", thread="t", level=asked)
-    ((_, who, message, level),) = house.conversations.calls
-    assert (answer["level"], level, who, message.thread) == (counts, counts, OWNER, "t")  # type: ignore[attr-defined]
+CRITICAL = frozenset({"core", "io", "io.critical"})
+
+
+@pytest.mark.parametrize(
+    ("asked", "trust", "capabilities", "counts"),
+    [
+        (1, Trust.EXTERNAL, CRITICAL, 1),
+        (3, Trust.PACKAGED, frozenset({"core", "io"}), 3),
+        (4, Trust.PACKAGED, frozenset({"core", "io"}), 3),
+        (4, Trust.EXTERNAL, CRITICAL, 3),
+        (4, Trust.PACKAGED, CRITICAL, 4),
+    ],
+)
+async def test_p9_p11_level_4_is_for_packaged_plugins_with_that_grant(
+    house: House, asked: int, trust: Trust, capabilities: frozenset[str], counts: int
+) -> None:
+    caller = FakeCaller("webui", trust, capabilities)
+    answer = await ask(house, "io.interrupt", caller, peer="webui:owner", text="hi", thread="t", level=asked)
+    ((_, who, message, level, critical),) = house.conversations.calls
+    assert (answer["level"], level, message.thread) == (counts, counts, "t")  # type: ignore[attr-defined]
+    assert (answer["way"], critical) == ("starts", counts == 4)
+    assert who.peer == "webui:owner"  # type: ignore[attr-defined]
+
+
+async def test_what_a_plugin_says_within_a_call_has_no_level_4(house: House) -> None:
+    caller = FakeCaller("webui", Trust.PACKAGED, CRITICAL)
+    with house.tokens.lent("webui", OWNER, turn="turn_1", thread="t", channel="webui") as token:
+        answer = await ask(house, "io.interrupt", caller, call=token, text="hi", level=4)
+    assert answer["level"] == 3

@@ -96,7 +96,7 @@ def test_the_table_is_whole() -> None:
     assert {"tools.call", "cold.query"} <= set(OF_CALL)
     assert TO_KERNEL.keys() == METHODS.keys()
     assert set(TO_KERNEL.values()) <= CAPABILITIES
-    assert CAPABILITIES - set(TO_KERNEL.values()) == {"events.content"}  # a right on top of events.subscribe
+    assert CAPABILITIES - set(TO_KERNEL.values()) == {"events.content", "io.critical"}  # rights on top of a method
 
 
 async def test_control_an_honest_call_of_every_method_reaches_its_handler(

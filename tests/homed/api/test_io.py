@@ -55,7 +55,7 @@ async def test_inject_passes_on_everything_with_the_plugin_as_channel(house: Hou
 @pytest.mark.parametrize(
     ("method", "params", "call", "answer"),
     [
-        ("io.stop", {"thread": "t"}, ("stop", "t"), {"stopped": True, "seq": 40}),
+        ("io.stop", {"thread": "t", "turn": "turn_1"}, ("stop", "t", "turn_1"), {"stopped": True, "seq": 40}),
         ("io.threads", {"query": "x", "before": 5}, ("threads", "x", 50, 5), {"threads": [], "more": False}),
         ("io.history", {"thread": "t", "limit": 500}, ("history", "t", None, 500), {"events": []}),
         ("io.thread_rename", {"thread": "t", "title": "x"}, ("rename", "t", "x"), {}),

@@ -1,0 +1,163 @@
+"""Taking a message in: checked, stored, and told to the watchers, before anything else happens with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import trio
+
+from homed import events as notices
+from homed.agent.archive import visible
+from homed.agent.levels import CRITICAL, QUEUED
+from homed.agent.ports import AgentPorts
+from homed.agent.views import blocks_view
+from homed.config.definitions import FILES_A_MESSAGE, MAX_MESSAGE
+from homed.errors import InvalidInput, StorageError
+from homed.identity.roles import Identity, in_group
+from homed.memory import blocks, inputs, threads
+from homed.memory.blocks import Block
+from homed.memory.records import Input, NewInput, Thread
+from homed.store.rows import Tx
+
+ACCEPT_LIMIT = 10.0
+"""Seconds that storing an accepted message may take, shielded: a caller who goes away must not lose it half-way."""
+
+KERNEL = "kernel"
+"""The mark of what the kernel itself raises."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message on its way in.  An empty ``thread`` opens a new one; ``can_ask``: its channel can show questions;
+    ``untrusted``: a plugin says it within a call, not a person; ``attachments``: ids of this peer's uploads.
+    """
+
+    text: str
+    channel: str
+    thread: str = ""
+    client_msg_id: str = ""
+    no_memory: bool = False
+    can_ask: bool = False
+    untrusted: bool = False
+    attachments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """An interrupt that the kernel itself raises, in a ``thread`` or in a new one.
+
+    ``who``: on whose behalf; the turn that takes it up may do what that person may, and no more.  ``level`` 1-4 is not
+    clamped.  ``mark`` says what raised it (``kernel``, ``child:ID``): it is no person's word, and no fact is made of
+    it.  ``key``: a second one with the same mark and key is the first again.  ``untrusted``: it holds words of a model
+    or of strangers, and taints the turn.  ``channel``: empty for that of the thread.
+    """
+
+    who: Identity
+    text: str
+    level: int = CRITICAL
+    thread: str = ""
+    mark: str = KERNEL
+    key: str = ""
+    channel: str = ""
+    no_memory: bool = False
+    can_ask: bool = False
+    untrusted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was accepted; ``duplicate`` if the same ``client_msg_id`` had been, and this is that one."""
+
+    input: Input
+    thread: Thread
+    duplicate: bool
+    files: tuple[Block, ...] = ()
+
+
+class Intake:
+    """Stores what comes in."""
+
+    def __init__(self, ports: AgentPorts) -> None:
+        self._ports = ports
+
+    async def message(self, who: Identity, msg: Message, level: int = QUEUED) -> Receipt:
+        """A message, durably accepted when this returns.  Raises InvalidInput, NotFound, StorageError."""
+        text = self._checked(msg.text, alone=not msg.attachments)
+        can_ask = msg.can_ask and not in_group(who)  # which of its members a question is for, nobody knows yet
+        new = NewInput(
+            msg.thread, who.scope, msg.channel, who.peer, who.role.value, text, msg.client_msg_id, msg.no_memory,
+            can_ask, msg.untrusted, level,
+        )  # fmt: skip
+        return await self._accept(who, new, msg.attachments)
+
+    async def signal(self, signal: Signal) -> Receipt:
+        """The same for what the kernel raises."""
+        who, text = signal.who, self._checked(signal.text, alone=True)
+        key = f"{signal.mark}:{signal.key}" if signal.key else ""
+        new = NewInput(
+            signal.thread, who.scope, signal.channel, who.peer, who.role.value, text, key, signal.no_memory,
+            signal.can_ask and not in_group(who), signal.untrusted, signal.level, signal.mark,
+        )  # fmt: skip
+        return await self._accept(who, new, ())
+
+    def _checked(self, text: str, *, alone: bool) -> str:
+        if alone and not text.strip():
+            raise InvalidInput("The message is empty.")
+        try:
+            size = len(text.encode())
+        except UnicodeEncodeError:
+            raise InvalidInput("The message is not valid Unicode text.") from None
+        if size > (longest := self._ports.settings.int(MAX_MESSAGE)):
+            raise InvalidInput(
+                f"The message is too long: {size} bytes; {longest} is the limit.", hint="Put it into a file."
+            )
+        return self._ports.redactor.redact(text.replace("\x00", ""))
+
+    async def _accept(self, who: Identity, new: NewInput, attachments: tuple[str, ...]) -> Receipt:
+        at, most = self._ports.wall(), self._ports.settings.int(FILES_A_MESSAGE)
+
+        def write(tx: Tx) -> Receipt:
+            thread = _thread(tx, who, new, at)
+            named = _in(new, thread)
+            accepted, duplicate = inputs.accept(tx, named, at=at)
+            if duplicate and accepted.thread != thread.id:
+                thread = threads.get(tx, accepted.thread) or thread
+            files = () if duplicate else tuple(blocks.take(tx, who.peer, attachments, accepted.id, most=most))
+            self._ports.failpoints.reach("accept.before_commit")
+            return Receipt(accepted, thread, duplicate, files)
+
+        with trio.move_on_after(ACCEPT_LIMIT, shield=True):
+            receipt = await self._ports.store.write(write)
+            if not receipt.duplicate:
+                self._tell(receipt, new_thread=not new.thread)
+            return receipt
+        raise StorageError("The message could not be stored in time.", hint="Is the disk full or hanging?")
+
+    def _tell(self, receipt: Receipt, *, new_thread: bool) -> None:
+        given, bus = receipt.input, self._ports.bus
+        if new_thread:
+            data: dict[str, object] = {"title": receipt.thread.title, "channel": given.channel, "created": True}
+            bus.post(notices.THREAD, thread=given.thread, scope=given.scope, data=data)
+        data = {
+            "input": given.id, "text": given.text, "peer": given.peer, "client_msg_id": given.client_msg_id,
+            "blocks": blocks_view(receipt.files), **({"level": given.level} if given.level else {}),
+            **({"mark": given.mark} if given.mark else {}),
+        }  # fmt: skip
+        bus.post(notices.RAW_INPUT, thread=given.thread, scope=given.scope, data=data)
+
+
+def _in(new: NewInput, thread: Thread) -> NewInput:
+    return replace(new, thread=thread.id, scope=thread.scope, channel=new.channel or thread.channel)
+
+
+def _thread(tx: Tx, who: Identity, new: NewInput, at: float) -> Thread:
+    if new.thread:
+        return visible(tx, who, new.thread)
+    if new.client_msg_id:
+        known = tx.value(
+            "SELECT thread FROM inputs WHERE channel = ? AND peer = ? AND client_msg_id = ?",
+            (new.channel or KERNEL, who.peer, new.client_msg_id),
+        )
+        if known is not None:
+            return visible(tx, who, str(known))
+    return threads.create(tx, scope=who.scope, channel=new.channel or KERNEL, title="", at=at)
