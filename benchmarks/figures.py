@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+CACHING = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""The environment of what is started: where no bytecode may be written, each start would compile what was changed."""
 
 
 @dataclass(frozen=True, slots=True)

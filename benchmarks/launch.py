@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.figures import Figure
+from benchmarks.figures import CACHING, Figure
 from homed.errors import HomedError
 from homed.host.discover import packaged_folder
 from homed.paths import Paths
@@ -106,7 +106,7 @@ def look(method: str, run: str, data: Path) -> Seen:
 def _daemon(method: str, run: str, data: Path) -> Iterator[tuple[int, float]]:
     argv = [sys.executable, "-m", "benchmarks.launch_daemon", method, run, str(data)]
     begun = time.perf_counter()
-    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=CACHING) as process:
         try:
             yield process.pid, begun
         finally:

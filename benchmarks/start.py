@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.figures import Figure, times
+from benchmarks.figures import CACHING, Figure, times
 from tests.kit.daemon import run_command
 
 ROUNDS = 10
@@ -39,7 +39,7 @@ def page_up(data: Path) -> float:
     """Seconds from starting homed until its page was read; it is stopped again."""
     command = [sys.executable, "-m", "homed", "run", "--data", str(data), "--listen", "127.0.0.1:0"]
     begun = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as homed:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=CACHING) as homed:
         try:
             assert homed.stdout is not None
             url = next(found[0] for line in homed.stdout if (found := re.search(rb"http://[^/]+/login", line)))

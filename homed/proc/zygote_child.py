@@ -45,13 +45,14 @@ class Job:
 
 def main() -> Job | None:
     """Serve until the other end is closed (None); in a forked child: what to run."""
-    gc.disable()
     os.chdir("/")
     link = socket.socket(fileno=int(sys.argv[1]))
     _close([fd for fd in map(int, os.listdir("/proc/self/fd")) if fd > 2 and fd != link.fileno()])  # not ours
     for name in filter(None, sys.argv[2].split(",")):
         importlib.import_module(name)
     sys.stdout.flush()
+    # not before: what imports leave would lie in holes all over the memory, and children that fill them copy the pages
+    gc.disable()
     gc.collect()
     gc.freeze()  # a collection in a child must not touch, and so copy, every page they share
     link.send(b'{"ready": true}')
