@@ -57,24 +57,24 @@ class Engine:
     dense: DenseIndex
     ranker: Ranker
 
-    def jobs(self, conversations: Conversations, uploads: Uploads, sources: Sources) -> Jobs:
+    def jobs(self, conversations: Conversations, uploads: Uploads, sources: Sources, completions: Completions) -> Jobs:
         """Scheduled work, which gives way to turns; ``Jobs.run`` does it."""
         house = self.house
         ports = JobPorts(
             store=house.store, wall=house.wall, zone=lambda: zone_of(house.settings), turns=conversations,
         )  # fmt: skip
         made = [
-            upkeep.prune(conversations.sinking), *self._distilling(conversations, sources), seeing(self._eyes(uploads)),
-            upkeep.reindex(self.dense), *self._nightly(),
+            upkeep.prune(conversations.sinking), *self._distilling(conversations, sources, completions),
+            seeing(self._eyes(uploads)), upkeep.reindex(self.dense), *self._nightly(),
         ]  # fmt: skip
         return Jobs(ports, house.bus, made)
 
-    def _distilling(self, conversations: Conversations, sources: Sources) -> list[Job]:
+    def _distilling(self, conversations: Conversations, sources: Sources, completions: Completions) -> list[Job]:
         house, settings, stored = self.house, self.house.settings, self.dense.wake
         store, wall, points = house.store, house.wall, house.failpoints
         background = Background(
             BackgroundPorts(
-                sources=sources, completions=Completions(sources, house.redactor), settings=settings, store=store,
+                sources=sources, completions=completions, settings=settings, store=store,
                 wall=wall, turns=conversations,
             )
         )  # fmt: skip

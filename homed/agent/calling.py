@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import trio
 
 from homed.agent.catalogue import Catalogue
-from homed.agent.dispatch import CALLS, Dispatch, Result
+from homed.agent.dispatch import Dispatch, Result
 from homed.agent.lanes import Lanes
 from homed.agent.ports import CallContext
 from homed.agent.turn import Link, Turn
@@ -26,8 +26,8 @@ from homed.spend.records import Cost, Kind, Purpose, Tokens
 WAITING = 16
 """Calls that one call may have running or waiting."""
 
-MOST = CALLS + 2 * WAITING
-"""Calls of one turn after which none is taken in: those past its limit are refused, but each refusal is stored."""
+BEYOND = 2 * WAITING
+"""Calls past the limit of a turn after which none is taken in: they are refused, but each refusal is stored."""
 
 END_LIMIT = 12.0
 """Seconds to wait, shielded, for a call to end whose caller has gone: it is cancelled and its result is stored."""
@@ -54,12 +54,12 @@ class Calling:
     async def call(self, lent: CallIdentity, tool: str, args: Mapping[str, object]) -> Result:
         """Have a tool called within the call that lent the token; its result, whatever became of it.
 
-        Raises Denied for the token of a stage or an output, and when the turn has had ``MOST``, Unavailable when too
-        many wait, Stopped when the turn or the outer call ended first.  Cancelled: the call is cancelled, and over
-        when this returns.
+        Raises Denied for the token of a stage or an output, and when the turn has had ``BEYOND`` more than it may,
+        Unavailable when too many wait, Stopped when the turn or the outer call ended first. Cancelled: the call
+        is cancelled, and over when this returns.
         """
         turn, link = self._link(lent)
-        if turn.counters.calls >= MOST:
+        if turn.counters.calls >= self._dispatch.most(turn) + BEYOND:
             raise Denied(f"{link.tool} goes on calling past the limit of one message; nothing of it runs any more.")
         if link.waiting >= WAITING:
             raise Unavailable(

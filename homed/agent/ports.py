@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, cast
 
 import trio
 
@@ -20,8 +20,10 @@ from homed.identity.permissions import Rule
 from homed.identity.roles import Identity
 from homed.memory.records import Event
 from homed.providers.base import Provider, Source
+from homed.providers.chain import Chain
 from homed.retrieval.rank import Ranker
 from homed.retrieval.without import words_only
+from homed.spend.ports import NoSpend, SpendPort
 from homed.store.rows import Lending
 
 
@@ -97,6 +99,14 @@ class PluginPort(Protocol):
 
 class SourcesPort(Protocol):
     """The configured model sources."""
+
+    def list(self) -> Sequence[Source]:
+        """Every source."""
+        ...
+
+    def current(self) -> Source | None:
+        """The one in use."""
+        ...
 
     def provider(self, name: str | None = None) -> Provider:
         """The current (or the named) source; raises Unavailable, with what to do, when there is none."""
@@ -214,6 +224,9 @@ class AgentPorts:
     failpoints: Failpoints = field(default_factory=NoFailpoints)
     builtins: tuple[BuiltinTool, ...] = ()
     media: MediaPort = field(default_factory=NoMedia)
+    spend: SpendPort = field(default_factory=NoSpend)
+    chain: Chain = field(default_factory=lambda: cast("Chain", None))
+    """Whom to ask for an answer, and who stands in; made of ``sources`` where none is given."""
     ranker: Ranker = field(default_factory=words_only)
     explicit: Explicit = field(default_factory=Explicit)
     stored: Callable[[], object] = lambda: None
@@ -222,3 +235,7 @@ class AgentPorts:
     """Looks again at what people may have edited beside the database, before it is read for a model call."""
     erased: Callable[[], Awaitable[object]] = trio.lowlevel.checkpoint
     """Called once events are deleted: what was made of them leaves files beside the database, too."""
+
+    def __post_init__(self) -> None:
+        if not cast("Chain | None", self.chain):
+            object.__setattr__(self, "chain", Chain(self.sources))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from homed.agent.complete import MOST_TOKENS, Question
+from homed.agent.complete import MOST_TOKENS, Completion, Question
 from homed.api.method import MAX_NAME, Call, Method, Name, Params, PeerCall, PeerParams, administrative, plain
 from homed.api.rooms import SourcesPort
 from homed.errors import InvalidInput
@@ -68,17 +69,24 @@ async def complete(call: Call[Complete]) -> Mapping[str, object]:
         raise InvalidInput(f"llm.complete: the messages have over {MOST_SAID} characters.", hint="Send less.")
     said = [(message.role, message.content) for message in params.messages]
     question = Question(said, params.max_tokens, params.timeout, params.source, params.temperature)
-    answer = await call.ports.completions.ask(call.caller.plugin, question)
+    answer = await _asked(call, question)
     usage = answer.usage
     await call.caller.log(
         "info", f"llm.complete: {answer.source}, {usage.prompt} tokens in, {usage.completion} out ({answer.reason})"
     )
-    if call.lent is not None:
-        call.ports.calling.spent(call.lent, usage)
     return {
         "text": answer.text, "reason": answer.reason, "source": answer.source, "model": answer.model,
         "usage": {"prompt": usage.prompt, "completion": usage.completion, "cached": usage.cached},
     }  # fmt: skip
+
+
+async def _asked(call: Call[Complete], question: Question) -> Completion:
+    completions, plugin, lent, calling = call.ports.completions, call.caller.plugin, call.lent, call.ports.calling
+    if lent is None:
+        return await completions.ask(plugin, question)
+    return await completions.ask(
+        plugin, question, purpose=calling.purpose(lent, plugin), paid=partial(calling.spent, lent)
+    )
 
 
 def _shown(source: Source, sources: SourcesPort) -> dict[str, object]:

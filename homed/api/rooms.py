@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from homed.agent.complete import Completion, Question
+from homed.agent.complete import Completion, Paid, Question
 from homed.agent.dispatch import Result
 from homed.agent.ports import CallContext
 from homed.agent.remember import Remembered
@@ -19,10 +19,12 @@ from homed.jobs.book import HeldUnit, RunRecord
 from homed.jobs.every import JobView
 from homed.jobs.exporting import Exported
 from homed.jobs.importing import Imported
+from homed.jobs.merging import Done, Proposed
 from homed.jobs.proof import Proof
 from homed.memory.forgets import Preview
-from homed.providers.base import Source, Usage
+from homed.providers.base import Source
 from homed.providers.local.models import Standing
+from homed.spend.records import Cost, Purpose, Tokens
 from homed.store.backup import BackupInfo
 
 
@@ -45,8 +47,12 @@ class CallingPort(Protocol):
         """Words of strangers, or private ones, were given to the plugin."""
         ...
 
-    def spent(self, lent: CallIdentity, usage: Usage) -> None:
-        """Tokens used on behalf of the turn."""
+    def purpose(self, lent: CallIdentity, plugin: str) -> Purpose:
+        """Whom a question of the plugin's to a model is for."""
+        ...
+
+    def spent(self, lent: CallIdentity, tokens: Tokens, cost: Cost) -> None:
+        """What was used on behalf of the turn."""
         ...
 
 
@@ -73,8 +79,10 @@ class ColdPort(Protocol):
 class CompletionsPort(Protocol):
     """``homed.agent.complete.Completions``."""
 
-    async def ask(self, plugin: str, question: Question) -> Completion:
-        """The answer of a model."""
+    async def ask(
+        self, plugin: str, question: Question, *, purpose: Purpose | None = None, paid: Paid | None = None
+    ) -> Completion:
+        """The answer of a model; ``paid`` hears of what it took."""
         ...
 
 
@@ -127,6 +135,31 @@ class KeepingPort(Protocol):
 
     async def backups(self) -> Sequence[BackupInfo]:
         """Those there are."""
+        ...
+
+    @property
+    def merging(self) -> MergingPort:
+        """Entities that may be one."""
+        ...
+
+
+class MergingPort(Protocol):
+    """``homed.jobs.merging.Merging``."""
+
+    async def list_(self) -> tuple[Sequence[Proposed], Sequence[Done]]:
+        """What is proposed, and what was merged."""
+        ...
+
+    async def accept(self, merge: str, *, keep: int = 0) -> Done:
+        """Make two one."""
+        ...
+
+    async def reject(self, merge: str) -> None:
+        """They are two."""
+        ...
+
+    async def undo(self, done: int) -> str:
+        """Take a merge back."""
         ...
 
 

@@ -15,6 +15,7 @@ from homed.config.definitions import DISTIL_CALLS, EXTRACT_ENABLED, EXTRACT_SOUR
 from homed.errors import HomedError, NotFound, TimedOut, Unavailable
 from homed.jobs.job import Later, Outage, TurnsPort
 from homed.providers.base import LOCAL, ErrorKind, Source
+from homed.spend.ports import OverLimit
 from homed.store.rows import Storage, Tx
 
 log = logging.getLogger(__name__)
@@ -112,9 +113,9 @@ class Background:
     async def ask(self, job: str, said: Sequence[tuple[str, str]], max_tokens: int) -> str:
         """The answer's text.  The call is counted before it is made.
 
-        Raises ``Later`` when this hour's calls are used up, ``Outage`` when there is no source or it cannot answer
-        anybody now, TimedOut and HomedError for what only this question may be to blame for.  Cancelled: the connection
-        is closed before this returns, and the call counts.
+        Raises ``Later`` when this hour's calls, or what the day may cost without the owner, are used up, ``Outage``
+        when there is no source or it cannot answer anybody now, TimedOut and HomedError for what only this question may
+        be to blame for.  Cancelled: the connection is closed before this returns, and the call counts.
         """
         source = self.source()
         if source is None:
@@ -130,6 +131,8 @@ class Background:
             if self._late >= TIMEOUTS:
                 raise Outage(f"{source.name} does not answer in time.", "timeout") from None
             raise
+        except OverLimit:
+            raise Later("spend") from None
         except (Unavailable, NotFound) as error:
             raise Outage(error.message, error.code) from None
         except HomedError as error:

@@ -40,6 +40,8 @@ class Event:
     ``seq`` orders events over the whole store; ``layer`` is context, cold or archived; times are UTC seconds.
     ``source`` is "cold_storage" once it was recalled into the window; ``tokens`` is what the whole event costs in a
     prompt, counted when it was stored (0: not yet, by an earlier release).
+    ``opaque`` is what its source wants back with it (``agent.sealed``): it is for prompts alone, and goes with the text
+    and calls as they were stored; whoever changes these takes it out.
     ``data`` by kind: ASSISTANT ``{"calls": [{"id", "name", "arguments", "raw"?}], "reasoning": str, "partial": bool,
     "final": bool, "usage": {...}}``, the tokens of its turn so far; TOOL ``{"call_id", "name", "status":
     ok|error|denied|interrupted, "args": {...}, "ms": int, "untrusted": bool}``, the last two where the call came to an
@@ -63,6 +65,7 @@ class Event:
     no_memory: bool = False
     source: str = ""
     tokens: int = 0
+    opaque: str = field(default="", repr=False)
 
 
 DRAFT = "draft"
@@ -102,6 +105,7 @@ class NewEvent:
     data: Mapping[str, object] = field(default_factory=dict)
     peer: str = ""
     no_memory: bool = False
+    opaque: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +124,15 @@ class Thread:
 class Outcome:
     """How an input ended; kept beside it and given to whoever asks with the same ``client_msg_id``.
 
-    ``usage`` counts tokens; ``ms`` is how long the run that ended it took, in milliseconds; 0: unknown.
+    ``usage`` counts tokens, with what is known of their cost (``agent.spending``); ``ms`` is how long the run that
+    ended it took, in milliseconds; 0: unknown.
     """
 
     state: InputState
     text: str = ""
     error: str = ""
     hint: str = ""
-    usage: Mapping[str, int] = field(default_factory=dict)
+    usage: Mapping[str, object] = field(default_factory=dict)
     ms: int = 0
 
 

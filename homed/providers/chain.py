@@ -54,12 +54,13 @@ class Chain:
         self,
         sources: SourcesPort,
         *,
+        troubles: Troubles | None = None,
         others: Callable[[], bool] = lambda: True,
         policy: Policy = Policy(),  # noqa: B008 -- frozen
         jitter: Callable[[], float] = random.random,
     ) -> None:
         """``others``: whether a source may stand in for the one in use."""
-        self.troubles = Troubles()
+        self.troubles = troubles or Troubles()
         self._sources = sources
         self._others = others
         self._policy = policy

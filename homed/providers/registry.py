@@ -32,12 +32,15 @@ from homed.providers import learnt
 from homed.providers.adapters import native
 from homed.providers.base import LOCAL, Provider, Source
 from homed.providers.checking import checked, place
+from homed.providers.fallback import order
 from homed.providers.guarded import Guarded, GuardPorts
 from homed.providers.http import HttpPorts, HttpProvider, Limits
 from homed.providers.local import gguf
 from homed.providers.local.models import EMBEDDED, LocalModels, LocalPorts, Standing
 from homed.providers.ports import SecretsPort, SettingsPort
+from homed.providers.retry import RetryPolicy
 from homed.providers.stored import from_setting, secret_name, to_settings, unmasked
+from homed.providers.troubles import Troubles
 
 PROVIDES = ("llm",)
 NEEDS = ("settings",)
@@ -48,6 +51,9 @@ if TYPE_CHECKING:
     from homed.providers.trial import Trial
 
 log = logging.getLogger(__name__)
+
+ONCE = RetryPolicy(attempts=1)
+"""The driver tries once: what comes after a failure is for ``providers.fallback``, which knows the other sources."""
 
 NOTHING_SET_UP = "Add a source on the Models page, or: homed models add NAME --base-url URL --model M"
 
@@ -105,6 +111,8 @@ class Sources:
         self._http = http
         self._made: dict[str, _Made] = {}
         self._one_change = trio.Lock()
+        self.troubles = Troubles()
+        """Who is left alone for a while: noted by whoever asks, forgotten when a person does something about it."""
 
     def list(self) -> list[Source]:
         """Every source, in the order they were added, the built-in one last."""
@@ -146,10 +154,11 @@ class Sources:
         return found
 
     def current(self) -> Source | None:
-        """The source in use: the one chosen, else the first; None when there is none."""
+        """The source in use: the one chosen, else that of the highest priority; None when there is none."""
         sources = self.list()
         chosen = self._settings.get(LLM_CURRENT)
-        return next((s for s in sources if s.name == chosen), sources[0] if sources else None)
+        ranked = order(sources, None) or sources
+        return next((s for s in sources if s.name == chosen), ranked[0] if ranked else None)
 
     def has_key(self, name: str) -> bool:
         """True if there is a key for it, stored or from the environment."""
@@ -198,6 +207,7 @@ class Sources:
             else:
                 kept.append(source)
             await self._settings.change({LLM_SOURCES: to_settings(kept)}, keys=keys)
+        self.troubles.clear(source.name)
         return source
 
     def _same_place(self, source: Source) -> None:
@@ -227,6 +237,7 @@ class Sources:
         """Answer with this source from the next model call on; NotFound if there is none of that name."""
         self._named(name)
         await self._settings.set(LLM_CURRENT, name)
+        self.troubles.clear(name)
 
     async def test(self, name: str) -> Trial:
         """Ask it short questions.  A failure is in the result; only an unknown name raises (NotFound)."""
@@ -277,7 +288,8 @@ class Sources:
         return HttpProvider(source, native(source.adapter), self._ports(source.name))
 
     def _ports(self, name: str) -> HttpPorts:
-        return HttpPorts(self._http, lambda: self._secrets.get(secret_name(name)), self._limits)
+        key = lambda: self._secrets.get(secret_name(name))  # noqa: E731
+        return HttpPorts(self._http, key, self._limits, policy=ONCE)
 
     def _limits(self) -> Limits:
         read = self._settings.float

@@ -45,6 +45,12 @@ class Model:
 
     source = Source("demo", "http://x", "demo-1")
 
+    def list(self) -> Sequence[Source]:
+        return [self.source]
+
+    def current(self) -> Source:
+        return self.source
+
     def provider(self, name: str | None = None) -> Provider:
         if name not in (None, "demo"):
             raise NotFound(f"There is no model source {name!r}.")

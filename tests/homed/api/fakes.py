@@ -38,6 +38,7 @@ from homed.jobs.checks import Check, bad
 from homed.jobs.every import JobView
 from homed.jobs.exporting import Exported
 from homed.jobs.importing import Imported
+from homed.jobs.merging import Done, Proposed
 from homed.jobs.proof import Copy, Proof
 from homed.memory.blocks import Block
 from homed.memory.forgets import Preview
@@ -468,6 +469,27 @@ class FakeKeeping:
 
     async def backups(self) -> Sequence[BackupInfo]:
         return [await self.backup()]
+
+    @property
+    def merging(self) -> FakeMerging:
+        return FakeMerging()
+
+
+class FakeMerging:
+    """Merges nothing, and says that it did."""
+
+    async def list_(self) -> tuple[Sequence[Proposed], Sequence[Done]]:
+        return [], [await self.accept("1-2")]
+
+    async def accept(self, merge: str, *, keep: int = 0) -> Done:
+        return Done(1, "owner", "Anna", "Ana", 9.0)
+
+    async def reject(self, merge: str) -> None:
+        if merge == "nothing":
+            raise NotFound("Nothing is proposed so.")
+
+    async def undo(self, done: int) -> str:
+        return "Ana"
 
 
 class FakeDoctor:
