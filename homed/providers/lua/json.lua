@@ -301,6 +301,16 @@ function json.array(t)
   return raw_setmetatable(t or {}, ARRAY)
 end
 
+-- The same keys and values in a table of its own; the order of the keys goes along.
+function json.copy(from)
+  local to = {}
+  for key, value in next, from do
+    to[key] = value
+  end
+  ORDER[to] = ORDER[from]
+  return raw_setmetatable(to, getmetatable(from) == "array" and ARRAY or nil)
+end
+
 function json.is_array(value)
   return type(value) == "table" and getmetatable(value) == "array"
 end

@@ -26,7 +26,7 @@ local function content_of(m)
   return parts
 end
 
-local function assistant_of(m, option, id_of)
+local function assistant_of(m, option, ids)
   local out = { role = "assistant", content = m.text }
   if #m.calls == 0 then
     return out
@@ -38,7 +38,7 @@ local function assistant_of(m, option, id_of)
   out.tool_calls = json.array({})
   for _, call in ipairs(m.calls) do
     local called = { name = util.tool_name(call.name), arguments = json.encode(call.arguments) }
-    table.insert(out.tool_calls, { id = id_of(call.id), type = "function", ["function"] = called })
+    table.insert(out.tool_calls, { id = ids.called(call.id), type = "function", ["function"] = called })
   end
   local how = option("reasoning", "auto")
   if how == "echo" or (how == "auto" and m.reasoning and m.own) then
@@ -47,16 +47,16 @@ local function assistant_of(m, option, id_of)
   return out
 end
 
-local function message_of(m, option, id_of)
+local function message_of(m, option, ids)
   if m.role == "system" then
     return { role = option("system_role", "system"), content = m.text }
   elseif m.role == "user" then
     return { role = "user", content = content_of(m) }
   elseif m.role == "assistant" then
-    return assistant_of(m, option, id_of)
+    return assistant_of(m, option, ids)
   end
   local name = option("result_names", false) and util.tool_name(m.name) or nil
-  return { role = "tool", tool_call_id = id_of(m.call_id), content = m.text, name = name }
+  return { role = "tool", tool_call_id = ids.answered(m.call_id), content = m.text, name = name }
 end
 
 local function parts_of(content)
@@ -102,13 +102,13 @@ local function alternating(messages)
 end
 
 local function messages_of(messages, option)
-  local id_of = util.ids(option("call_ids", "any") == "nine")
+  local ids = util.ids(option("call_ids", "any") == "nine")
   local out = json.array({})
   for _, m in ipairs(messages) do
     if m.role == "user" and #out > 0 and out[#out].role == "tool" and not option("user_after_tool", true) then
       table.insert(out, { role = "assistant", content = util.BRIDGE })
     end
-    table.insert(out, message_of(m, option, id_of))
+    table.insert(out, message_of(m, option, ids))
   end
   return option("merge_same_role", false) and alternating(out) or out
 end

@@ -152,8 +152,8 @@ function KINDS.load(source)
 end
 
 function KINDS.request(stream, request, source)
-  source = decode(source)
-  local given = env.transform_request(decode(request, true), source) -- a null in arguments or schemas stays
+  source = decode(source, true) -- a null in arguments, schemas or what is sent besides stays one
+  local given = env.transform_request(decode(request, true), source)
   if type(given) ~= "table" then
     error("transform_request returned a " .. type(given) .. ", not a table with url and body", 0)
   end

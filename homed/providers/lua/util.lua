@@ -11,9 +11,14 @@ local util = {
   BRIDGE = "(I have the results.)", -- between a tool's result and a person's message
 }
 
+-- With an underscore for every character that is no letter, digit, underscore or dash.
+local function safe_word(text)
+  return (gsub(gsub(text, "[\xC0-\xFF][\x80-\xBF]*", "_"), "[^%w_-]", "_"))
+end
+
 -- The name of a tool as servers take it: a model may call what does not exist by any name, or by none.
 function util.tool_name(said)
-  local name = sub(gsub(said or "", "[^%w_-]", "_"), 1, LONGEST_NAME)
+  local name = sub(safe_word(said or ""), 1, LONGEST_NAME)
   return name == "" and "unnamed" or name
 end
 
@@ -36,30 +41,35 @@ local function digest(text, length)
   return table.concat(letters)
 end
 
--- A function that gives for each call id the one to send: the same for the same history, each its own.
+-- Call ids as a server takes them, each its own in the whole history, the same for the same history: `called(id)` for a
+-- call (one more of the same id gets another), `answered(id)` for the result of the newest that had it.  With `nine`
+-- they are nine letters and digits.
 function util.ids(nine)
   local given, taken = {}, {}
   local function made(id, salt)
     if nine then
       return salt == 0 and #id == 9 and match(id, "^%w+$") and id or digest(salt .. "/" .. id, 9)
     end
-    local safe = gsub(id, "[^%w_-]", "_")
+    local safe = safe_word(id)
     if safe ~= "" and #safe <= LONGEST_ID and salt == 0 then
       return safe
     end
     return sub(safe, 1, LONGEST_ID - 13) .. "_" .. digest(salt .. "/" .. id, 12)
   end
-  return function(id)
-    if not given[id] then
-      local found, salt = made(id, 0), 0
-      while taken[found] do
-        salt = salt + 1
-        found = made(id, salt)
-      end
-      given[id], taken[found] = found, true
+  local ids = {}
+  function ids.called(id)
+    local found, salt = made(id, 0), 0
+    while taken[found] do
+      salt = salt + 1
+      found = made(id, salt)
     end
-    return given[id]
+    given[id], taken[found] = found, true
+    return found
   end
+  function ids.answered(id)
+    return given[id] or ids.called(id)
+  end
+  return ids
 end
 
 -- A text, or an empty one for anything else.
@@ -71,6 +81,7 @@ end
 function util.given(value)
   return value ~= nil and value ~= json.null
 end
+
 
 function util.blank(text)
   return text == nil or match(text, "%S") == nil
@@ -110,7 +121,7 @@ end
 -- The option of that name, or else what stands for it.
 function util.option(source, name, default)
   local value = source.options[name]
-  if value == nil then
+  if not util.given(value) then
     return default
   end
   return value

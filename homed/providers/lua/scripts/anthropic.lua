@@ -57,7 +57,7 @@ local function laid_out(m)
   return whole and #out > 0 and out or nil
 end
 
-local function assistant_blocks(m, keep, id_of)
+local function assistant_blocks(m, keep, ids)
   local blocks = keep and laid_out(m)
   if not blocks then
     blocks = {}
@@ -71,7 +71,7 @@ local function assistant_blocks(m, keep, id_of)
   for at, block in ipairs(blocks) do
     local call = block.call
     if call then
-      blocks[at] = { type = "tool_use", id = id_of(call.id), name = util.tool_name(call.name), input = call.arguments }
+      blocks[at] = { type = "tool_use", id = ids.called(call.id), name = util.tool_name(call.name), input = call.arguments }
     end
   end
   return blocks
@@ -89,13 +89,13 @@ local function user_blocks(m)
   return blocks
 end
 
-local function blocks_of(m, keep, id_of)
+local function blocks_of(m, keep, ids)
   if m.role == "user" then
     return "user", user_blocks(m)
   elseif m.role == "assistant" then
-    return "assistant", assistant_blocks(m, keep, id_of)
+    return "assistant", assistant_blocks(m, keep, ids)
   elseif m.role == "tool" then
-    local result = { type = "tool_result", tool_use_id = id_of(m.call_id), content = m.text }
+    local result = { type = "tool_result", tool_use_id = ids.answered(m.call_id), content = m.text }
     result.is_error = m.is_error or nil
     return "user", { result }
   end
@@ -104,9 +104,9 @@ end
 
 -- Turns that alternate, the first and the last the person's, none empty.
 local function turns_of(messages, keep)
-  local turns, id_of = json.array({}), util.ids()
+  local turns, ids = json.array({}), util.ids()
   for _, m in ipairs(messages) do
-    local role, blocks = blocks_of(m, keep, id_of)
+    local role, blocks = blocks_of(m, keep, ids)
     if #blocks > 0 then
       if #turns == 0 and role == "assistant" then
         table.insert(turns, { role = "user", content = json.array({ text_block(util.CUT_OFF) }) })
@@ -127,44 +127,35 @@ local function turns_of(messages, keep)
   return turns
 end
 
--- Whether everything the assistant said since the person spoke last has its thinking: without it the API is not asked
--- to think in a turn that called tools.
-local function has_thought(messages)
-  for at = #messages, 1, -1 do
-    local m = messages[at]
-    if m.role == "user" or m.role == "system" then
-      return true
-    elseif m.role == "assistant" then
-      local thought = false
-      for _, block in ipairs(laid_out(m) or {}) do
-        thought = thought or is_thinking(block)
-      end
-      if not thought then
-        return false
-      end
-    end
-  end
-  return true
-end
-
--- What is asked for, and whether the thinking of before goes along.
-local function thinking_of(source, messages)
+-- What is asked for; nothing leaves it to the model.
+local function thinking_of(source)
   local how = util.option(source, "thinking", "off")
   if how == "adaptive" then
-    return { type = "adaptive" }, true
-  elseif math.type(how) ~= "integer" or how <= 0 then
-    return nil, true
-  elseif has_thought(messages) then
-    return { type = "enabled", budget_tokens = how }, true
+    return { type = "adaptive" }
   end
-  return nil, false
+  return math.type(how) == "integer" and how > 0 and { type = "enabled", budget_tokens = how } or nil
+end
+
+-- Whether it can be asked for: results go out only behind calls that began with thinking, if it is by budget.
+local function may_think(turns, thinking)
+  local last, before = turns[#turns].content[1], #turns > 1 and turns[#turns - 1].content[1] or {}
+  return thinking.type ~= "enabled" or last.type ~= "tool_result" or is_thinking(before)
+end
+
+-- At the top the API takes no alternatives; homed checks the arguments against the whole schema anyway.
+local function schema_of(parameters)
+  local schema = json.copy(parameters)
+  schema.anyOf, schema.oneOf, schema.allOf = nil, nil, nil
+  return schema
 end
 
 local function tools_of(request, body)
   if request.tools then
     body.tools = json.array({})
     for _, tool in ipairs(request.tools) do
-      table.insert(body.tools, { name = tool.name, description = tool.description, input_schema = tool.parameters })
+      table.insert(body.tools, {
+        name = tool.name, description = tool.description, input_schema = schema_of(tool.parameters),
+      })
     end
     return
   end
@@ -191,10 +182,7 @@ local function mark(body, kept)
   local last = body.messages[#body.messages].content
   for _, list in ipairs({ body.tools or {}, body.system or {}, last }) do
     if #list > 0 then
-      local marked = {}
-      for key, value in pairs(list[#list]) do
-        marked[key] = value
-      end
+      local marked = json.copy(list[#list])
       marked.cache_control = { type = "ephemeral", ttl = kept ~= "5m" and kept or nil }
       list[#list] = marked
     end
@@ -202,7 +190,10 @@ local function mark(body, kept)
 end
 
 function transform_request(request, source)
-  local thinking, keep = thinking_of(source, request.messages)
+  local thinking, turns = thinking_of(source), turns_of(request.messages, true)
+  if thinking and not may_think(turns, thinking) then
+    thinking, turns = nil, turns_of(request.messages, false)
+  end
   local limit = request.max_tokens or util.option(source, "max_tokens", 0)
   if limit == 0 then
     limit = math.min(MOST, math.max(1, source.context_window // 2))
@@ -210,7 +201,7 @@ function transform_request(request, source)
   if thinking and thinking.budget_tokens then
     limit = math.max(limit, thinking.budget_tokens + LEFT)
   end
-  local body = { model = source.model, max_tokens = limit, messages = turns_of(request.messages, keep) }
+  local body = { model = source.model, max_tokens = limit, messages = turns }
   local system = util.system_of(request.messages)
   if system ~= "" then
     body.system = json.array({ text_block(system) })
