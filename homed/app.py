@@ -151,8 +151,8 @@ async def _open_up(house: House, stop: trio.Event, greeting: str) -> None:
     with open_porch(house.door, ports):
         open_kernel = await trio.to_thread.run_sync(_load_kernel)
         async with open_kernel(house) as conversations:
-            patience = partial(house.settings.float, STOP_PATIENCE)
-            await converse(conversations, stop, lambda: house.say(greeting), patience)
+            settings = house.settings
+            await converse(conversations, stop, lambda: house.say(greeting), lambda: settings.float(STOP_PATIENCE))
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -17,6 +18,7 @@ from homed.agent import prompt
 from homed.agent.complete import Completions
 from homed.agent.conversations import Conversations
 from homed.agent.explain import Explanations
+from homed.agent.filelimits import file_limits
 from homed.agent.media import Media
 from homed.agent.ports import AgentPorts
 from homed.agent.remember import Remembering
@@ -28,9 +30,9 @@ from homed.builtin.coldcontext import ColdQuery
 from homed.builtin.ports import MemoryPorts
 from homed.builtin.tools import builtin_tools
 from homed.clock import WallClock
-from homed.config.definitions import PERSONA
+from homed.config.definitions import LLM_FALLBACK, PERSONA
 from homed.config.environment import child_environment
-from homed.engine import Engine, open_engine
+from homed.engine import Engine, open_engine, zone_of
 from homed.host.packages import PackagePorts, Packages
 from homed.host.publish import Publisher
 from homed.host.shelf import Shelf
@@ -40,10 +42,12 @@ from homed.jobs.forget import Forgetting
 from homed.jobs.selflook import SelfLook
 from homed.lifecycle import House, Say
 from homed.paths import Paths
+from homed.providers.chain import Chain
 from homed.providers.local.models import LocalPorts
 from homed.providers.registry import Sources, open_sources
 from homed.providers.rising import bring_up
 from homed.settings.registry import Settings
+from homed.spend.gate import Gate, GatePorts
 from homed.store.files import MediaFiles
 
 BEHIND_THE_DOOR = ("blocks", "stages", "outputs", "tools", "window", "cold", "ledger")
@@ -61,18 +65,22 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         trio.open_nursery() as slow,
     ):
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
-        rules, media, uploads = Rules(store, wall), Media(store, files, redactor), _uploads(house, files)
+        gate = Gate(GatePorts(store, house.settings, lambda: zone_of(house.settings), wall))
+        chain = Chain(sources, troubles=sources.troubles, others=lambda: house.settings.bool(LLM_FALLBACK))
+        completions = Completions(sources, redactor, spend=gate, chain=chain)
+        rules, media, uploads = Rules(store, wall), Media(store, files, redactor, partial(file_limits, house.settings)), _uploads(house, files)
         remembered = _remembered(house, engine, lambda: keeping.forgetting)  # there before a tool is called
         conversations = Conversations(
             AgentPorts(
-                store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
-                rules=rules, tokens=house.tokens, redactor=redactor, wall=wall, failpoints=house.failpoints,
+                store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources, spend=gate,
+                chain=chain, rules=rules, tokens=house.tokens, redactor=redactor, wall=wall,
+                failpoints=house.failpoints,
                 builtins=builtin_tools(store, house.host.registry, wall, house.failpoints, media, remembered),
                 media=media, ranker=engine.ranker, explicit=remembered.explicit, stored=engine.dense.wake,
                 erased=engine.forget_vectors, refresh=house.settings.refresh,
             ), uploads,
         )  # fmt: skip
-        jobs = engine.jobs(conversations, uploads, sources)
+        jobs = engine.jobs(conversations, uploads, sources, completions)
         slow.start_soon(jobs.run)
         keeping = engine.keeping(conversations, uploads)
         slow.start_soon(keeping.run)
@@ -84,7 +92,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             keys=house.keys, packages=_packages(house), calling=conversations.calling,
             remembering=Remembering(store, redactor, engine.ranker),
             cold=ColdQuery(store, wall, house.failpoints, engine.ranker),
-            completions=Completions(sources, redactor), people=People(store), rules=rules,
+            completions=completions, people=People(store), rules=rules,
             publisher=Publisher(house.bus, redactor), jobs=jobs, keeping=keeping,
         )  # fmt: skip
         with house.door.open_to(ApiDispatcher(api)):
@@ -120,7 +128,10 @@ def _look(house: House, sources: Sources) -> SelfLook:
 
 
 def _uploads(house: House, files: MediaFiles) -> Uploads:
-    return Uploads(house.store, files, house.redactor, wall=house.wall, failpoints=house.failpoints)
+    return Uploads(
+        house.store, files, house.redactor, wall=house.wall, failpoints=house.failpoints,
+        limits=partial(file_limits, house.settings),
+    )  # fmt: skip
 
 
 def _packages(house: House) -> Packages:

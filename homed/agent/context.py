@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from homed.agent import notes, prompt
+from homed.agent import notes, ordering, prompt
 from homed.agent.attached import Attached
 from homed.agent.catalogue import Catalogue
 from homed.agent.ports import AgentPorts
@@ -15,7 +15,8 @@ from homed.agent.recall import Recall
 from homed.agent.stages import Staged
 from homed.agent.turn import Turn
 from homed.agent.weight import Sizes, last_unit, own_tokens, piece, weigh
-from homed.config.definitions import PERSONA, PROTECTED_EVENTS, RECALL_PERCENT, RESULT_LIMIT, TIME_ZONE
+from homed.config.definitions import LANGUAGE, PERSONA, PROTECTED_EVENTS, RECALL_PERCENT, RESULT_LIMIT, TIME_ZONE
+from homed.config.definitions.limits import AUTO
 from homed.config.zone import zone_named
 from homed.errors import HomedError
 from homed.memory import window
@@ -55,7 +56,7 @@ class Context:
     def __init__(self, ports: AgentPorts, catalogue: Catalogue, texts: prompt.Texts, recall: Recall) -> None:
         self._ports = ports
         self._catalogue = catalogue
-        self._texts = texts
+        self.texts = self._texts = texts
         self._recall = recall
         self._sizes = Sizes()
 
@@ -73,7 +74,7 @@ class Context:
         Without a source it is that of an unknown window: what comes before the model works all the same.
         """
         await self._ports.refresh()
-        settings, provider = self._ports.settings, self._provider()
+        settings, provider = self._ports.settings, self._provider(turn)
         tools = provider is None or provider.source.tools
         size = provider.source.context_window if provider else UNKNOWN_WINDOW
         offered = await self._catalogue.offered(turn, size) if tools else []
@@ -88,12 +89,15 @@ class Context:
         )
         if is_group(turn.input.scope):
             system = f"{system}\n\n{self._texts.group}"
+        if (language := settings.str(LANGUAGE)) != AUTO:
+            system = f"{system}\n\n{fill(self._texts.language, language=language)}"
         fixed = self._sizes.of(system) + sum(self._sizes.of(prompt.spec_text(spec)) for spec in specs)
         return Frame(system, specs, budget(size, fixed, settings.int(RECALL_PERCENT)), not tools)
 
-    def _provider(self) -> Provider | None:
+    def _provider(self, turn: Turn) -> Provider | None:
+        """The source that the turn asks, or will be the first to be asked."""
         try:
-            return self._ports.sources.provider()
+            return turn.asks or self._ports.chain.course().provider
         except HomedError:
             return None
 
@@ -154,7 +158,8 @@ class Context:
     def _timeline(self, turn: Turn, frame: Frame, kept: Sequence[Event], attached: Attached) -> Iterator[Message]:
         """What is kept of the window, what is remembered, and what is kept of this turn's own events."""
         view = turn.view
-        yield from self._before(turn, [e for e in kept if e.turn != turn.id], attached)
+        before = ordering.as_ended([e for e in kept if e.turn != turn.id], turn.input.thread)
+        yield from self._before(turn, before, attached)
         for text in turn.injected:
             yield User(notes.fenced("pre_action", text))
         if view.snapshot:
@@ -208,6 +213,10 @@ class Context:
         """What the model is told when no more rounds are left."""
         return fill(self._texts.tool_limit, limit=str(limit))
 
+    def spend_note(self, used: int) -> str:
+        """What the model is told when the turn's tokens are nearly used up."""
+        return fill(self._texts.spend_limit, used=str(used))
+
     def unparsed_note(self, error: str) -> str:
         """What the model is told when the server could not read its tool call."""
         return fill(self._texts.bad_tool_call, error=error[:500])
@@ -233,7 +242,7 @@ def paired(messages: Sequence[Message]) -> tuple[Message, ...]:
 def _recalled(event: Event, place: notes.Place, *, marked: bool) -> Event:
     """``event`` as ``notes.said_by`` left it."""
     text = event.text if notes.marked(event) else notes.neutral(event.text)
-    return replace(event, text=f"{notes.mark(event, place)}\n{text}" if marked else text)
+    return replace(event, opaque="", text=f"{notes.mark(event, place)}\n{text}" if marked else text)
 
 
 def _text(value: object) -> str:

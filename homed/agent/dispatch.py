@@ -24,7 +24,7 @@ from homed.agent.results import EMPTY, as_text, error_text, refusal, shown_argum
 from homed.agent.stages import Stages
 from homed.agent.turn import Link, LiveCall, Turn
 from homed.agent.views import EVENT_BYTES
-from homed.config.definitions import REPEAT_CALLS, TOOL_TIMEOUT
+from homed.config.definitions import GUEST_TOOL_CALLS, MAX_TOOL_CALLS, REPEAT_CALLS, TOOL_TIMEOUT
 from homed.errors import HomedError
 from homed.host.registry import ToolEntry
 from homed.identity.permissions import Decision
@@ -37,12 +37,6 @@ PROVIDES = ("tools",)
 NEEDS = ("identity", "stages")
 
 log = logging.getLogger(__name__)
-
-CALLS = 64
-"""Tool calls of one turn, all rounds together, whoever asks."""
-
-GUEST_CALLS = 8
-"""The same for a guest."""
 
 DEPTH = 4
 """Tool calls one within the other, the model's own included."""
@@ -227,9 +221,14 @@ class Dispatch:
             why = f"denied: {entry.name} is a tool of {entry.plugin}, which this call came through already."
             raise Refused(Result(DENIED, why))
 
+    def most(self, turn: Turn) -> int:
+        """Calls that one message may lead to."""
+        settings = self._ports.settings
+        return settings.int(GUEST_TOOL_CALLS) if turn.who.role is Role.GUEST else settings.int(MAX_TOOL_CALLS)
+
     def _count(self, turn: Turn) -> None:
         turn.counters.calls += 1
-        limit = GUEST_CALLS if turn.who.role is Role.GUEST else CALLS
+        limit = self.most(turn)
         if turn.counters.calls > limit:
             raise Refused(Result(DENIED, f"denied: the limit of {limit} tool calls for one message is reached."))
 

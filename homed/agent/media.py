@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import trio
 
 from homed.agent.attached import Attached
+from homed.agent.filelimits import FileLimits
 from homed.agent.notes import neutral
 from homed.agent.ports import RedactorPort
 from homed.errors import HomedError, NotFound
@@ -33,17 +34,8 @@ IMAGE_TOKENS = 1000
 1 398 at Anthropic (width × height / 750, likewise): between the two, without a table for each model.
 """
 
-NEWEST_IMAGES = 4
-"""Pictures of a prompt; older ones are described only.  Each is sent anew with every call of every turn."""
-
-IMAGE_BYTES = 8 * 1024 * 1024
-"""Bytes of a picture that is sent on; a larger one is described.  In base64 that is 11 MB, about what servers take."""
-
 SHOWN = 16_000
 """Characters of one text file; of a longer one head and tail."""
-
-NEWEST_TEXTS = 4
-"""Text files shown so; older ones as their first ``OLDER`` characters."""
 
 OLDER = 1_000
 READ = 1024 * 1024
@@ -65,8 +57,15 @@ _IN_NAME = str.maketrans('<>"[]', "‹›'()")
 class Media:
     """Reads attachments for prompts."""
 
-    def __init__(self, store: Storage, files: MediaFiles, redactor: RedactorPort) -> None:
+    def __init__(
+        self,
+        store: Storage,
+        files: MediaFiles,
+        redactor: RedactorPort,
+        limits: Callable[[], FileLimits] = FileLimits,
+    ) -> None:
         self._store = store
+        self._limits = limits
         self._files = files
         self._redactor = redactor
 
@@ -79,7 +78,7 @@ class Media:
         if not with_files:
             return Attached()
         found = await self._store.read(lambda tx: blocks.of_events(tx, [event.id for event in with_files]))
-        loading = _Loading(self._files, self._redactor, source)
+        loading = _Loading(self._files, self._redactor, source, self._limits())
         for event in reversed(with_files):
             await loading.event(event, found.get(event.id, []))
         return Attached(loading.texts, loading.images)
@@ -102,12 +101,13 @@ class Media:
 class _Loading:
     """One prompt's files, newest message first."""
 
-    def __init__(self, files: MediaFiles, redactor: RedactorPort, source: Source) -> None:
+    def __init__(self, files: MediaFiles, redactor: RedactorPort, source: Source, limits: FileLimits) -> None:
         self._files = files
         self._redactor = redactor
         self._source = source
-        self._images_left = NEWEST_IMAGES
-        self._texts_left = NEWEST_TEXTS
+        self._limits = limits
+        self._images_left = limits.images
+        self._texts_left = limits.texts
         self.texts: dict[str, str] = {}
         self.images: dict[str, tuple[Image, ...]] = {}
 
@@ -132,17 +132,17 @@ class _Loading:
             self.images[event.id] = tuple(pictures)
 
     async def _image(self, block: Block, pictures: list[Image]) -> str:
-        if self._source.vision and self._images_left and block.bytes <= IMAGE_BYTES:
+        if self._source.vision and self._images_left and block.bytes <= self._limits.image_bytes:
             data = await self._files.read(block.hash)
             self._images_left -= 1
             pictures.append(Image(block.media_type, data))
             return label(block, size=dimensions(data))
-        why = BLIND if not self._source.vision else TOO_LARGE if block.bytes > IMAGE_BYTES else EARLIER
+        why = BLIND if not self._source.vision else TOO_LARGE if block.bytes > self._limits.image_bytes else EARLIER
         return label(block, why, size=dimensions(await self._files.read(block.hash, 0, min(JUDGED, block.bytes))))
 
     async def _other(self, block: Block) -> str:
         data = await self._files.read(block.hash, 0, min(READ, block.bytes))
-        limit = SHOWN if self._texts_left else OLDER
+        limit = self._limits.text if self._texts_left else min(OLDER, self._limits.text)
         shown = await trio.to_thread.run_sync(described, block, data, limit, self._redactor.redact)
         if shown is None:
             return label(block, UNSHOWN)
@@ -182,11 +182,11 @@ def label(block: Block, note: str = "", *, size: tuple[int, int] | None = None) 
     return f"[{'image' if picture else 'file'} {said}{f': {note}' if note else ''}]"
 
 
-def tokens_of(block: Block, head: bytes) -> int:
+def tokens_of(block: Block, head: bytes, shown_chars: int = SHOWN) -> int:
     """What the file costs in a prompt at the most; ``head`` is its first ``JUDGED`` bytes."""
     if block.media_type in IMAGES:
         return IMAGE_TOKENS + estimate_tokens(label(block, BLIND, size=(10_000, 10_000)))
-    shown = described(block, head, SHOWN, _as_it_is)
+    shown = described(block, head, shown_chars, _as_it_is)
     return estimate_tokens(label(block, UNSHOWN) if shown is None else shown)
 
 

@@ -12,10 +12,12 @@ from datetime import datetime, tzinfo
 from homed.agent.notes import fenced
 from homed.agent.persona import filled
 from homed.agent.results import head_and_tail
+from homed.agent.sealed import unsealed
 from homed.memory.records import Event, EventKind
 from homed.prompts.loader import fill, load
 from homed.providers.base import Assistant, Image, Message, ToolCall, ToolResult, ToolSpec, User
 
+INSERTED = "[interrupt message]"
 PARTIAL = "[This answer was stopped or broke off here.]"
 NO_ANSWER = "[No answer was given to this message: {why}]"
 NOT_SHOWN = "[Results of this task that are not shown any more, to make room; `result_read` gives them: {named}]"
@@ -31,10 +33,13 @@ class Texts:
     small: str
     catalogue: str
     tool_limit: str
+    tool_repeat: str
+    spend_limit: str
     all_denied: str
     bad_tool_call: str
     overflow: str
     overflow_small: str
+    language: str
     group: str
 
     def for_small(self) -> Texts:
@@ -85,7 +90,7 @@ def as_seen(event: Event, *, result_limit: int) -> Event:
     limit = result_limit if event.kind is EventKind.TOOL else result_limit * 4
     handle = event.id if event.kind is EventKind.TOOL else ""
     text = head_and_tail(event.text, limit, handle)
-    return event if text is event.text else replace(event, text=text, tokens=0)
+    return event if text is event.text else replace(event, text=text, tokens=0, opaque="")
 
 
 def render(events: Iterable[Event], images: Mapping[str, tuple[Image, ...]] | None = None) -> list[Message]:
@@ -99,20 +104,27 @@ def render(events: Iterable[Event], images: Mapping[str, tuple[Image, ...]] | No
 
 def reworded(event: Event, text: str) -> Event:
     """The same event with another text, for this prompt only."""
-    return replace(event, text=text, tokens=0)
+    return replace(event, text=text, tokens=0, opaque="")
 
 
 def _message(event: Event, images: tuple[Image, ...]) -> Message | None:
     if event.kind is EventKind.USER:
-        return User(event.text, images)
+        return User(f"{INSERTED}\n{event.text}" if event.data.get("inserted") else event.text, images)
     if event.kind is EventKind.ASSISTANT:
         text = f"{event.text}\n{PARTIAL}".strip() if event.data.get("partial") else event.text
-        return Assistant(text, tuple(stored_calls(event)), str(event.data.get("reasoning") or ""))
+        reasoning = str(event.data.get("reasoning") or "")
+        return Assistant(text, tuple(stored_calls(event)), reasoning, unsealed(event), _origin(event))
     if event.kind is EventKind.TOOL:
         return _result(event)
     if event.data.get("code") == "no_answer":
         return Assistant(NO_ANSWER.format(why=event.text))
     return None
+
+
+def _origin(event: Event) -> str:
+    """As ``shaping.said_by`` has it; an event of an earlier release does not say."""
+    source, model = event.data.get("source"), event.data.get("model")
+    return f"{source}/{model}" if source and model else ""
 
 
 def stored_calls(event: Event) -> list[ToolCall]:

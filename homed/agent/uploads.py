@@ -14,6 +14,7 @@ from typing import Protocol
 import trio
 
 from homed.agent import media
+from homed.agent.filelimits import FileLimits
 from homed.clock import WallClock, new_id, system_wall_clock
 from homed.errors import Conflict, InvalidInput, NotFound, StorageError, Unavailable
 from homed.failpoints import Failpoints, NoFailpoints
@@ -29,9 +30,6 @@ log = logging.getLogger(__name__)
 PIECE = 512 * 1024
 """Bytes of one piece: in base64 it fits one line of the wire."""
 
-LARGEST = 20 * 1024 * 1024
-"""Bytes of one file."""
-
 READY_LIMIT = 30.0
 """Seconds a piece waits, right after the start, until what an earlier run left has been cleared away."""
 
@@ -41,14 +39,8 @@ COMPLETE_LIMIT = 30.0
 DROP_LIMIT = 5.0
 """Seconds that removing what came of a refused file may take, shielded; the next start removes it otherwise."""
 
-OPEN = 10
-"""Files that one peer may be sending at once: those of one message."""
-
 ALL_OPEN = 64
 """Files that all peers together may be sending at once."""
-
-IDLE = 600.0
-"""Seconds without a piece after which a file that is being sent makes room for another."""
 
 COLLECTED = 256
 """Loose files removed with one commit."""
@@ -104,11 +96,13 @@ class Uploads:
         *,
         wall: WallClock = system_wall_clock,
         failpoints: Failpoints | None = None,
+        limits: Callable[[], FileLimits] = FileLimits,
     ) -> None:
         self._store = store
         self._files = files
         self._redactor = redactor
         self._wall = wall
+        self._limits = limits
         self._failpoints = failpoints or NoFailpoints()
         self._coming: dict[str, _Coming] = {}
         # Held from before a file is put in its place until a row names it, and while loose ones are removed: so none
@@ -176,16 +170,17 @@ class Uploads:
         mine = [other for other in self._coming.values() if other.peer == who.peer]
         size += sum(other.bytes for other in mine)
         everybody += sum(other.bytes for other in self._coming.values())
-        if len(mine) >= OPEN or len(self._coming) >= ALL_OPEN:
+        limits = self._limits()
+        if len(mine) >= limits.open or len(self._coming) >= ALL_OPEN:
             raise Unavailable("Too many files are being sent at once.", hint="Wait until some are complete.")
-        if count >= blocks.WAITING_FILES or size >= blocks.WAITING_BYTES or everybody >= blocks.ALL_BYTES:
+        if limits.waiting.refuses(count + 1, size + 1, everybody + 1):
             raise blocks.full()
         self._coming[coming.id] = coming
         return coming
 
     async def _make_room(self, who: Identity) -> None:
         """Give up what stands still, and forget this peer's leftovers: nobody waits for the next start."""
-        since = trio.current_time() - IDLE
+        since = trio.current_time() - self._limits().idle
         for idle in [coming for coming in self._coming.values() if coming.touched < since]:
             if not idle.one_piece.locked():
                 await self._give_up(idle)
@@ -201,8 +196,8 @@ class Uploads:
             await self.collect()
 
     async def _append(self, coming: _Coming, piece: Piece) -> None:
-        if coming.bytes + len(piece.data) > LARGEST:
-            raise InvalidInput(f"The file is too large; {LARGEST} bytes is the limit.")
+        if coming.bytes + len(piece.data) > (largest := self._limits().bytes):
+            raise InvalidInput(f"The file is too large; {largest} bytes is the limit.")
         await self._files.write_part(coming.id, piece.data, coming.bytes)
         coming.sha.update(piece.data)
         coming.bytes += len(piece.data)
@@ -221,10 +216,10 @@ class Uploads:
         head = await self._files.read_part(coming.id, JUDGED)
         kind, hash_ = type_of(head, coming.declared), coming.sha.hexdigest()
         block = Block(coming.id, hash_, coming.name, kind, coming.bytes)
-        block = replace(block, tokens=await trio.to_thread.run_sync(media.tokens_of, block, head))
+        block = replace(block, tokens=await trio.to_thread.run_sync(media.tokens_of, block, head, self._limits().text))
         at = self._wall()
         async with self._files_gate:
-            await self._store.write(lambda tx: blocks.announce(tx, coming.peer, block))
+            await self._store.write(lambda tx: blocks.announce(tx, coming.peer, block, self._limits().waiting))
             await self._files.keep(coming.id, hash_)
             self._failpoints.reach("upload.placed")
             await self._store.write(lambda tx: blocks.put(tx, coming.peer, block, at=at, caption=coming.caption))

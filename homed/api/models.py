@@ -8,7 +8,9 @@ from pathlib import PurePath
 from pydantic import Field
 
 from homed.api.method import Json, Method, PeerCall, PeerParams, administrative
+from homed.api.ports import ApiPorts
 from homed.api.rooms import SourcesPort
+from homed.config.definitions import DEFAULT_WINDOW
 from homed.errors import InvalidInput
 from homed.providers.base import LOCAL, Source
 from homed.providers.presets import PRESETS, Given, Preset, filled, preset
@@ -74,10 +76,10 @@ async def available(call: PeerCall[Available]) -> Mapping[str, object]:
 async def add(call: PeerCall[Add]) -> Mapping[str, object]:
     """Add or replace a source."""
     sources = call.ports.sources
-    return to_wire(await sources.add(_source(call.params, sources), call.params.api_key), sources)
+    return to_wire(await sources.add(_source(call.params, call.ports), call.params.api_key), sources)
 
 
-def _source(params: Add, sources: SourcesPort) -> Source:
+def _source(params: Add, ports: ApiPorts) -> Source:
     if params.gguf:
         return Source(
             name=params.name,
@@ -95,7 +97,12 @@ def _source(params: Add, sources: SourcesPort) -> Source:
         params.name, params.base_url, params.model, params.adapter, params.context_window, params.priority,
         params.max_concurrent, params.tools, params.vision, params.audio, params.options,
     )  # fmt: skip
-    return filled(given, _base(params, sources))
+    base = _base(params, ports.sources)
+    if base is None:
+        window = ports.settings.get(DEFAULT_WINDOW)
+        assert isinstance(window, int)
+        base = Source(params.name, "", "", context_window=window)
+    return filled(given, base)
 
 
 def _base(params: Add | Available, sources: SourcesPort) -> Source | None:

@@ -19,15 +19,6 @@ NEEDS = ("store", "identity")
 MOST = 10
 """Files of one message."""
 
-WAITING_BYTES = 256 * 1024 * 1024
-"""Bytes that one peer may have waiting for a message: one full message and a little."""
-
-WAITING_FILES = 200
-"""How many files that may be."""
-
-ALL_BYTES = 2 * 1024 * 1024 * 1024
-"""Bytes that all peers together may have waiting: what strangers can make the disk hold for a day."""
-
 CAPTION = 2_000
 """Characters that a channel may say of a file."""
 
@@ -36,6 +27,19 @@ LEFTOVER = 86_400.0
 
 _COLUMNS = "id, hash, name, media_type, bytes, tokens"
 _OF_FILE = ", ".join(f"f.{column}" for column in _COLUMNS.split(", "))
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What may wait for a message: ``files`` and ``bytes`` of one peer's, ``all`` bytes of everybody's."""
+
+    files: int = 200
+    bytes: int = 256 * 1024 * 1024
+    all: int = 2 * 1024 * 1024 * 1024
+
+    def refuses(self, count: int, size: int, everybody: int) -> bool:
+        """Whether so much is too much."""
+        return count > self.files or size > self.bytes or everybody > self.all
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +58,13 @@ class Block:
         return {"id": self.id, "name": self.name, "media_type": self.media_type, "bytes": self.bytes}
 
 
-def announce(tx: Tx, peer: str, block: Block) -> None:
+def announce(tx: Tx, peer: str, block: Block, limits: Waiting | None = None) -> None:
     """This file is about to be put in its place; if nothing comes to name it, it is loose.
 
     Raises Unavailable when too much of this peer's, or of everybody's, waits already.
     """
     count, size, everybody = room(tx, peer)
-    if count >= WAITING_FILES or size + block.bytes > WAITING_BYTES or everybody + block.bytes > ALL_BYTES:
+    if (limits or Waiting()).refuses(count + 1, size + block.bytes, everybody + block.bytes):
         raise full()
     if not named(tx, block.hash):
         tx.execute("INSERT OR IGNORE INTO loose_files (hash) VALUES (?)", (block.hash,))
@@ -92,14 +96,14 @@ def full() -> Unavailable:
     )
 
 
-def take(tx: Tx, peer: str, ids: Sequence[str], input_id: str) -> list[Block]:
+def take(tx: Tx, peer: str, ids: Sequence[str], input_id: str, *, most: int = MOST) -> list[Block]:
     """Give these uploads of this peer's to an input, in this order.
 
     Raises NotFound for one that is not there, not this peer's, or taken already, InvalidInput for too many or the same
     one twice; nothing is taken then, if the transaction is taken back.
     """
-    if len(ids) > MOST:
-        raise InvalidInput(f"A message takes {MOST} files at the most.", hint="Send the others with the next one.")
+    if len(ids) > most:
+        raise InvalidInput(f"A message takes {most} files at the most.", hint="Send the others with the next one.")
     if len(set(ids)) != len(ids):
         raise InvalidInput("The same upload is attached twice.", hint="Upload the file again to attach it twice.")
     for place, id_ in enumerate(ids):

@@ -15,9 +15,6 @@ from homed.settings.ports import SecretStore
 from homed.settings.snapshots import Difference, KeyRing, Plan, Snapshot
 from homed.store.rows import Storage, Tx
 
-KEPT = 20
-"""Snapshots; the oldest goes."""
-
 
 @dataclass(frozen=True, slots=True)
 class SnapshotView:
@@ -42,8 +39,10 @@ def _nothing(_: Tx) -> None:
 class History:
     """Used by ``Settings``, inside its one change at a time."""
 
-    def __init__(self, store: Storage, secrets: SecretStore, wall: WallClock) -> None:
+    def __init__(self, store: Storage, secrets: SecretStore, wall: WallClock, most: Callable[[], int]) -> None:
+        """``most``: snapshots that are kept; the oldest goes."""
         self._store = store
+        self._most = most
         self._secrets = secrets
         self._wall = wall
 
@@ -63,7 +62,8 @@ class History:
         if now.same(snapshots.take(later, replace(ring, secrets=held), at=now.at, changed=changed)):
             return Turned(private, _nothing)
         older = await self._store.read(rows.snapshots)
-        kept, dropped = older[: KEPT - 1], [one.id for one in older[KEPT - 1 :]]
+        most = self._most() - 1
+        kept, dropped = older[:most], [one.id for one in older[most:]]
         turned = snapshots.keeping(private, ring)
         gone = dict.fromkeys(snapshots.unneeded([*ring.secrets, *turned], [now, *kept]))
         return Turned({**turned, **gone}, lambda tx: rows.keep_snapshot(tx, now, dropped))

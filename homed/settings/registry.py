@@ -18,7 +18,7 @@ import trio
 
 from homed.clock import WallClock, system_wall_clock
 from homed.config import values
-from homed.config.definitions import CORE, PERSONA, SEEDS, Definition
+from homed.config.definitions import CORE, PERSONA, SEEDS, SNAPSHOTS_KEPT, Definition
 from homed.config.environment import Override, closest
 from homed.errors import ConfigError, HomedError, NotFound, StorageError, TimedOut
 from homed.identity.passwords import MIN_LENGTH, hash_password, is_hash
@@ -88,7 +88,7 @@ class Settings:
         self._seeded: frozenset[_Str] = frozenset()
         self._watches: list[Watch] = []
         self._one_change = trio.Lock()
-        self._history = History(store, secrets, wall)
+        self._history = History(store, secrets, wall, lambda: self.int(SNAPSHOTS_KEPT))
         self._files: list[GivenFile] = []
 
     async def load(self, overrides: Mapping[_Str, Override]) -> None:

@@ -11,6 +11,8 @@ LLM_FALLBACK = "core.llm.fallback"
 CONNECT_TIMEOUT = "core.llm.connect_timeout"
 FIRST_BYTE_TIMEOUT = "core.llm.first_byte_timeout"
 IDLE_TIMEOUT = "core.llm.idle_timeout"
+DEFAULT_WINDOW = "core.llm.default_window"
+SNAPSHOTS_KEPT = "core.llm.snapshots_kept"
 LEARNT_WINDOWS = "core.models.learnt"
 """Not below core.llm: no person changes it, so no snapshot of the model settings is kept for it."""
 
@@ -33,6 +35,14 @@ MODELS: tuple[Definition, ...] = (
         LLM_FALLBACK, "bool", True, "When the source in use does not answer, ask the others you have set up: by"
         " priority, the highest first, then as they were added. What is said then goes to them.",
         "Other sources stand in", _MODELS,
+    ),
+    Definition(
+        DEFAULT_WINDOW, "int", 32_768, "Tokens of the window of a source for which none is given when it is added.",
+        "Window", _MODELS, minimum=1024, maximum=10_000_000,
+    ),
+    Definition(
+        SNAPSHOTS_KEPT, "int", 20, "Earlier states of the settings of the models that can be brought back.",
+        "Ways back", _MODELS, minimum=1, maximum=200,
     ),
     Definition(
         CONNECT_TIMEOUT, "duration", 10, "Seconds a connection to a model source may take to open.",

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from homed.agent.calling import WAITING
-from homed.agent.dispatch import CALLS, DEPTH, GUEST_CALLS, Result
+from homed.agent.dispatch import DEPTH, Result
 from homed.agent.levels import clamped
 from homed.agent.turn import Turn
 from homed.builtin.coldcontext import ColdQuery
@@ -22,6 +22,9 @@ from homed.memory import events
 from homed.memory.records import Event, EventKind, Input, InputState
 from homed.providers.base import ChatRequest, ToolResult, Usage
 from tests.kit.builders import GUEST, OWNER, Agent, FakeHost, FakeModel, Setup, calls, message, running_agent, says
+
+CALLS, GUEST_CALLS = 64, 8
+"""What one message may lead to, as it is set."""
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
 
@@ -513,41 +516,6 @@ async def test_what_a_plugin_looked_at_in_cold_memory_comes_back_once_the_turn_i
             lambda tx: tx.all("SELECT layer, source FROM events WHERE kind = 'user' AND text LIKE '%Waldemar%'")
         )
         assert rows == [("context", "cold_storage")]
-
-
-class TestInterrupts:
-    async def test_where_nothing_runs_it_begins_a_turn_of_a_level_that_is_clamped(self, tmp_path: Path) -> None:
-        async with running_agent(tmp_path, Setup(model=FakeModel(says("one"), says("two")))) as agent:
-            first = await agent.ask("first")
-            said = message("wake", thread=first.thread)
-            receipt, level = await agent.conversations.interrupt(OWNER, said, 4)
-            done = await agent.conversations.wait(OWNER, receipt.input.id)
-            assert (level, done.state, done.thread) == (3, InputState.ANSWERED, first.thread)
-
-    async def test_where_a_turn_is_under_way_it_says_so_and_stores_nothing(self, tmp_path: Path) -> None:
-        going, held = trio.Event(), trio.Event()
-
-        async def do(_: Agent, __: CallIdentity) -> object:
-            held.set()
-            await going.wait()
-            return "x"
-
-        steps = Steps(do)
-        model = FakeModel(calls(("steps", "{}")), says("Done."), says("other"))
-        async with running_agent(tmp_path, Setup(model=model, host=steps.host)) as agent:
-            steps.agent = agent
-            receipt = await agent.conversations.inject(OWNER, message("go"))
-            await held.wait()
-            before = await agent.store.read(lambda tx: tx.value("SELECT count(*) FROM inputs"))
-            with pytest.raises(Unavailable, match="cannot suspend one for another yet") as caught:
-                await agent.conversations.interrupt(OWNER, message("now", thread=receipt.thread.id), 2)
-            assert caught.value.detail == {"busy": True, "level": 2}
-            with pytest.raises(NotFound):  # of whom it is not, it is not said whether something runs
-                await agent.conversations.interrupt(GUEST, message("now", GUEST, thread=receipt.thread.id), 2)
-            assert await agent.store.read(lambda tx: tx.value("SELECT count(*) FROM inputs")) == before
-            going.set()
-            done = await agent.conversations.wait(OWNER, receipt.input.id)
-            assert done.state is InputState.ANSWERED
 
 
 @pytest.mark.parametrize(("asked", "counts"), [(-9, 1), (1, 1), (2, 2), (3, 3), (4, 3), (99, 3)])

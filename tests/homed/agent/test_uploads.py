@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from homed.agent import uploads as module
+from homed.agent.filelimits import FileLimits
 from homed.agent.uploads import PIECE, Piece, Uploads
 from homed.errors import Conflict, InvalidInput, NotFound, StorageError, Unavailable
 from homed.identity.roles import Identity
 from homed.memory import blocks
-from homed.memory.blocks import LEFTOVER
+from homed.memory.blocks import LEFTOVER, Waiting
 from homed.redact import Redactor
 from homed.store.db import Store, open_store
 from homed.store.files import MediaFiles
@@ -34,6 +35,7 @@ class Bench:
     store: Store
     files: MediaFiles
     wall: Wall
+    limits: FileLimits = field(default_factory=FileLimits)
 
     async def upload(self, data: bytes, name: str = "a.txt", who: Identity = OWNER, kind: str = "") -> str:
         first = Piece(data=data[:PIECE], name=name, media_type=kind, last=len(data) <= PIECE)
@@ -57,9 +59,10 @@ class Bench:
 async def bench(folder: Path) -> AsyncIterator[Bench]:
     async with open_store(folder / "homed.db") as store:
         files, wall = MediaFiles(folder / "media"), Wall()
-        uploads = Uploads(store, files, Redactor(), wall=wall)
+        uploads = Uploads(store, files, Redactor(), wall=wall, limits=lambda: made.limits)
+        made = Bench(uploads, store, files, wall)
         await uploads.prepare()
-        yield Bench(uploads, store, files, wall)
+        yield made
 
 
 @pytest.fixture
@@ -139,7 +142,7 @@ async def test_what_cannot_be_taken(at: Bench, piece: Piece, said: str) -> None:
 
 
 async def test_a_file_that_grows_too_large_is_given_up(at: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGEST", 10)
+    at.limits = FileLimits(bytes=10)
     id_, _ = await at.uploads.receive(OWNER, Piece(data=b"x" * 10, name="a"))
     with pytest.raises(InvalidInput, match="10 bytes is the limit"):
         await at.uploads.receive(OWNER, Piece(upload=id_, data=b"x"))
@@ -159,7 +162,7 @@ async def test_an_upload_that_is_none(at: Bench, id_: str) -> None:
 async def test_how_many_at_once_is_bounded_for_each_peer_and_for_all(
     at: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "OPEN", 2)
+    at.limits = FileLimits(open=2)
     monkeypatch.setattr(module, "ALL_OPEN", 3)
     for who in (OWNER, OWNER, GUEST):
         await at.uploads.receive(who, Piece(data=b"x", name="a"))
@@ -171,7 +174,7 @@ async def test_how_many_at_once_is_bounded_for_each_peer_and_for_all(
 async def test_what_waits_is_bounded_in_bytes_and_a_file_taken_off_makes_room(
     at: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocks, "WAITING_BYTES", 10)
+    at.limits = FileLimits(waiting=Waiting(bytes=10))
     first = await at.upload(b"x" * 6)
     with pytest.raises(Unavailable, match="Too many files"):
         await at.upload(b"y" * 6)
@@ -197,7 +200,7 @@ async def test_what_stands_still_makes_room_for_others(
 ) -> None:
     monkeypatch.setattr(module, "ALL_OPEN", 1)
     id_, _ = await at.uploads.receive(GUEST, Piece(data=b"x", name="a"))
-    await trio.sleep(module.IDLE + 1)
+    await trio.sleep(FileLimits().idle + 1)
     await at.uploads.receive(OWNER, Piece(data=b"x", name="a"))
     with pytest.raises(NotFound):
         await at.uploads.receive(GUEST, Piece(upload=id_, data=b"x"))

@@ -63,8 +63,10 @@ async def test_the_sources_are_not_set_as_one_value_which_could_lose_them_all(ho
 
 async def test_lists_of_settings_begin_with_the_prefix(house: House) -> None:
     shown = await admin(house, "config_list", prefix="core.log.")
-    assert [one["key"] for one in shown["settings"]] == ["core.log.level"]
-    assert shown["settings"][0]["options"] == ["debug", "info", "warning", "error"]
+    found = {one["key"]: one for one in shown["settings"]}
+    assert found.keys() == {"core.log.level", "core.log.file_bytes", "core.log.files_kept"}
+    assert found["core.log.level"]["options"] == ["debug", "info", "warning", "error"]
+    assert (found["core.log.files_kept"]["minimum"], found["core.log.files_kept"]["maximum"]) == (1, 100)
 
 
 async def test_a_password_is_never_shown_nor_its_hash(house: House) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from homed.errors import InvalidInput, NotFound, Unavailable
 from homed.memory import blocks, events, inputs
-from homed.memory.blocks import Block
+from homed.memory.blocks import Block, Waiting
 from homed.memory.records import Event, EventKind, Input, NewEvent, Thread
 from homed.store.rows import Tx
 from tests.homed.memory.build import ANSWERED, new_input
@@ -21,9 +21,9 @@ def block(id_: str, hash_: str = A, **more: Any) -> Block:
     return Block(**{"id": id_, "hash": hash_, "name": "cat.png", "media_type": "image/png", "bytes": 3, **more})
 
 
-def put(tx: Tx, *found: Block, peer: str = PEER, at: float = 1.0) -> None:
+def put(tx: Tx, *found: Block, peer: str = PEER, at: float = 1.0, limits: Waiting | None = None) -> None:
     for one in found:
-        blocks.announce(tx, peer, one)
+        blocks.announce(tx, peer, one, limits or Waiting())
         blocks.put(tx, peer, one, at=at)
 
 
@@ -117,18 +117,16 @@ def test_a_file_that_is_announced_and_not_named_is_loose(tx: Tx) -> None:
     assert blocks.loose(tx, 10) == []
 
 
-def test_what_one_peer_may_have_waiting_is_bounded(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "WAITING_BYTES", 10)
-    monkeypatch.setattr(blocks, "WAITING_FILES", 3)
-    monkeypatch.setattr(blocks, "ALL_BYTES", 15)
-    put(tx, block("1"), block("2"), block("3"))
+def test_what_one_peer_may_have_waiting_is_bounded(tx: Tx) -> None:
+    limits = Waiting(files=3, bytes=10, all=15)
+    put(tx, block("1"), block("2"), block("3"), limits=limits)
     with pytest.raises(Unavailable, match="Too many files"):
-        put(tx, block("4"))
-    put(tx, block("5", bytes=5), peer="cli:two")
+        put(tx, block("4"), limits=limits)
+    put(tx, block("5", bytes=5), peer="cli:two", limits=limits)
     with pytest.raises(Unavailable):
-        put(tx, block("6", bytes=6), peer="cli:two")
+        put(tx, block("6", bytes=6), peer="cli:two", limits=limits)
     with pytest.raises(Unavailable):
-        put(tx, block("7"), peer="cli:three")
+        put(tx, block("7"), peer="cli:three", limits=limits)
     assert blocks.room(tx, PEER) == (3, 9, 14)
 
 
