@@ -11,7 +11,7 @@ from homed.agent.ports import AgentPorts, BuiltinTool
 from homed.agent.turn import Turn
 from homed.host.registry import ToolEntry
 from homed.host.states import Trust
-from homed.identity.permissions import Decision, Request, Rule, Verdict, decide
+from homed.identity.permissions import Decision, Request, Rule, Verdict, decide, strictest
 
 KERNEL = "kernel"
 """The owner of builtin tools, as notices and lists show it."""
@@ -54,9 +54,12 @@ class Catalogue:
         return builtin is None or (builtin.offered and window >= builtin.least)
 
     def verdict(self, turn: Turn, entry: ToolEntry, rules: Sequence[Rule], *, within: bool = False) -> Verdict:
-        """The permission policy's word on this tool in this turn.  ``within``: a plugin calls it, not the model."""
-        given = turn.input
-        return decide(
+        """The permission policy's word on this tool in this turn, the strictest of those for all whom it answers (E18).
+
+        ``within``: a plugin calls it, not the model.
+        """
+        tainted, own = turn.tainted_for(entry.name), entry.name in self._builtins and not within
+        requests = (
             Request(
                 tool=entry.name,
                 plugin=entry.plugin,
@@ -68,11 +71,12 @@ class Catalogue:
                 channel=given.channel,
                 peer=given.peer,
                 thread=given.thread,
-                tainted=turn.tainted_for(entry.name),
-                own=entry.name in self._builtins and not within,
-            ),
-            rules,
+                tainted=tainted,
+                own=own,
+            )
+            for given in (turn.input, *turn.joined)
         )
+        return strictest(decide(request, rules) for request in requests)
 
     def lines(self, entries: Sequence[ToolEntry]) -> list[str]:
         """One line a plugin for the system prompt: its name and its tools."""

@@ -76,6 +76,10 @@ class Guard:
         await self._cool(turn, frame, max(LEAST, shown // 2), "refused", provider)
 
     async def _cool(self, turn: Turn, frame: Frame, room: int, why: str, provider: Provider) -> None:
+        with turn.place.critical():  # half of it done would count, and be done again
+            await self._make_room(turn, frame, room, why, provider)
+
+    async def _make_room(self, turn: Turn, frame: Frame, room: int, why: str, provider: Provider) -> None:
         view, before = turn.view, weigh(turn)
         if view.recoveries >= RECOVERIES:
             raise self.too_often(provider)

@@ -54,7 +54,8 @@ SOURCES = (WINDOW, RELEVANCE, KNOWN, COLD, NOTED)
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """One turn's question to its scope.  ``spoken_for``: tokens of the window's share that its own events take.
-    ``explicit``: what was asked for by name lately, and is not told once more."""
+    ``explicit``: what was asked for by name lately, and is not told once more.  ``apart``: turns whose events are not
+    among what was before: this one, and those that are suspended for it."""
 
     scope: str
     thread: str
@@ -69,6 +70,7 @@ class Wanted:
     small: bool = False
     peer: str = ""
     explicit: Explicit = field(default_factory=Explicit)
+    apart: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -114,7 +116,7 @@ def read(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
 
 def choose(wanted: Wanted, found: Found) -> Selection:
     """Which of the events read this turn shows, by what scores there are; sets the limits too."""
-    candidates = [event for event in found.events if event.turn != wanted.turn]
+    candidates = [event for event in found.events if event.turn not in wanted.apart]
     if wanted.small:
         candidates = [event for event in candidates if event.thread == wanted.thread]
     units = [
@@ -167,7 +169,7 @@ def _window(tx: Tx, _: Ranker, wanted: Wanted, found: Found) -> None:
 
 
 def _relevance(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
-    seqs = [event.seq for event in found.events if event.turn != wanted.turn]
+    seqs = [event.seq for event in found.events if event.turn not in wanted.apart]
     found.scores = ranker.score(tx, scope=wanted.scope, query=wanted.query, seqs=seqs) if seqs else {}
     _settle(tx, wanted, found)
 
@@ -199,7 +201,7 @@ def _cold(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
     told = [
         (event, hit.score)
         for hit in near
-        if (event := texts.get(hit.id)) and event.turn != wanted.turn and event.text.strip()
+        if (event := texts.get(hit.id)) and event.turn not in wanted.apart and event.text.strip()
     ][:NOTES]
     share = notes.SMALL_TOKENS // 2 if wanted.small else min(notes.NOTE_TOKENS, wanted.budget.memory // NOTES)
     terms = query_terms(cleaned(wanted.query.text)) if told else ()

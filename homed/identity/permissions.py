@@ -7,7 +7,7 @@ read tools that a packaged plugin declares for guests, a ``confirm`` tool is alw
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -118,6 +118,11 @@ def decide(request: Request, rules: Sequence[Rule]) -> Verdict:
     if verdict.decision is Decision.ALLOW and request.tainted and request.tool_class != READ:
         return Verdict(Decision.ASK, f"Text from outside is in view, so {request.tool} needs your word.")
     return verdict
+
+
+def strictest(verdicts: Iterable[Verdict]) -> Verdict:
+    """The one that lets the least through, the first of equal ones.  ValueError for none."""
+    return max(verdicts, key=lambda verdict: _STRICTNESS.index(verdict.decision))
 
 
 def _for_guest(request: Request, matching: Sequence[Rule]) -> Verdict:

@@ -14,7 +14,7 @@ from homed.agent.dispatch import DEPTH, Result
 from homed.agent.levels import clamped
 from homed.agent.turn import Turn
 from homed.builtin.coldcontext import ColdQuery
-from homed.errors import Denied, NotFound, Stopped, Unavailable
+from homed.errors import Denied, Stopped, Unavailable
 from homed.host.states import Trust
 from homed.identity.permissions import Decision, Rule
 from homed.identity.tokens import CallIdentity
