@@ -41,6 +41,24 @@ class Backup(PeerParams):
     path: str = Field(default="", max_length=PATH)
 
 
+class OfMerge(PeerParams):
+    """``admin.merges_reject``"""
+
+    merge: str = Field(min_length=1, max_length=64)
+
+
+class Accept(OfMerge):
+    """``admin.merges_accept``"""
+
+    keep: Literal[0, 1, 2] = 0
+
+
+class OfDone(PeerParams):
+    """``admin.merges_undo``"""
+
+    done: int = Field(ge=1, lt=1 << 53)
+
+
 async def preview(call: PeerCall[Forget]) -> Mapping[str, object]:
     """What would be forgotten; nothing changes."""
     params = call.params
@@ -74,6 +92,28 @@ async def backups(call: PeerCall[PeerParams]) -> Mapping[str, object]:
     return {"backups": [info.wire() for info in await call.ports.keeping.backups()]}
 
 
+async def merges_list(call: PeerCall[PeerParams]) -> Mapping[str, object]:
+    """Entities that may be one, and those that were made one."""
+    proposed, done = await call.ports.keeping.merging.list_()
+    return {"merges": [one.wire() for one in proposed], "done": [one.wire() for one in done]}
+
+
+async def merges_accept(call: PeerCall[Accept]) -> Mapping[str, object]:
+    """Make two one."""
+    return (await call.ports.keeping.merging.accept(call.params.merge, keep=call.params.keep)).wire()
+
+
+async def merges_reject(call: PeerCall[OfMerge]) -> Mapping[str, object]:
+    """They are two."""
+    await call.ports.keeping.merging.reject(call.params.merge)
+    return {}
+
+
+async def merges_undo(call: PeerCall[OfDone]) -> Mapping[str, object]:
+    """Take a merge back."""
+    return {"name": await call.ports.keeping.merging.undo(call.params.done)}
+
+
 def _previewed(found: Preview) -> dict[str, object]:
     return {
         "kind": found.kind, "target": found.target, "wide": found.wide, "scope": found.scope[:MAX_NAME],
@@ -89,4 +129,8 @@ METHODS: dict[str, Method] = {
     "admin.memory_import": administrative(Import, import_, in_person=True),
     "admin.backup": administrative(Backup, backup, in_person=True),
     "admin.backups": administrative(PeerParams, backups),
+    "admin.merges_list": administrative(PeerParams, merges_list),
+    "admin.merges_accept": administrative(Accept, merges_accept),
+    "admin.merges_reject": administrative(OfMerge, merges_reject),
+    "admin.merges_undo": administrative(OfDone, merges_undo),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from homed.commands import memory_files, memory_forget, memory_jobs
+from homed.commands import memory_files, memory_forget, memory_jobs, memory_merges
 from homed.commands.actions import Actions
 
 
@@ -20,5 +20,6 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     actions = Actions(parser, common)
     memory_jobs.add(actions)
+    memory_merges.add(actions)
     memory_forget.add(actions)
     memory_files.add(actions)

@@ -16,6 +16,7 @@ from homed.failpoints import Failpoints, NoFailpoints
 from homed.jobs.exporting import FORMATS, Exported, ExportPorts, export
 from homed.jobs.forget import Forgetting
 from homed.jobs.importing import Imported, Importing
+from homed.jobs.merging import Merging
 from homed.jobs.proof import Proof
 from homed.jobs.upkeep import backups_folder
 from homed.memory.forgets import KINDS, Preview
@@ -41,6 +42,11 @@ class Keeping:
     imports: Importing
     wall: WallClock = system_wall_clock
     failpoints: Failpoints = field(default_factory=NoFailpoints)
+
+    @property
+    def merging(self) -> Merging:
+        """What is proposed to be one, and what was made one."""
+        return Merging(self.store, self.wall)
 
     async def run(self) -> None:
         """Finish what was cut off, then forget what is asked for; until cancelled."""
