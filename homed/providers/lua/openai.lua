@@ -152,9 +152,9 @@ end
 
 local function usage_of(usage)
   local details = usage.prompt_tokens_details
-  local cached = type(details) == "table" and details.cached_tokens or 0
+  local cached = type(details) == "table" and tonumber(details.cached_tokens) or 0
   if cached == 0 then
-    cached = usage.prompt_cache_hit_tokens or 0
+    cached = usage.prompt_cache_hit_tokens
   end
   return { type = "usage", prompt = usage.prompt_tokens, completion = usage.completion_tokens, cached = cached }
 end
@@ -182,9 +182,10 @@ end
 
 local function said_in(parts, said)
   local content = said.content
-  local thought = said.reasoning_content or said.reasoning
+  local thought = util.text(said.reasoning_content)
+  thought = thought ~= "" and thought or util.text(said.reasoning)
   if type(content) == "table" then
-    thought = thought or texts_in(content, "thinking")
+    thought = thought ~= "" and thought or texts_in(content, "thinking")
     content = texts_in(content, "text")
   end
   text(parts, "reasoning", thought)
@@ -202,7 +203,7 @@ local function read(parts, chunk, state, holder)
   if type(chunk) ~= "table" then
     error({ kind = "unreadable", message = "it is not a JSON object" })
   end
-  if chunk.error then
+  if util.given(chunk.error) then
     table.insert(parts, { type = "error", body = chunk })
     return
   end
@@ -213,9 +214,11 @@ local function read(parts, chunk, state, holder)
   if type(choice) ~= "table" then
     return
   end
-  local said = choice[holder] or choice.message or choice.delta
-  if type(said) == "table" then
-    said_in(parts, said)
+  for _, one in ipairs({ holder, "message", "delta" }) do
+    if type(choice[one]) == "table" and choice[one] ~= json.null then
+      said_in(parts, choice[one])
+      break
+    end
   end
   if type(choice.finish_reason) == "string" and choice.finish_reason ~= "" then
     state.reason = choice.finish_reason
@@ -230,13 +233,13 @@ function openai.chunk(chunk, state)
     end
     return parts
   end
-  read(parts, json.decode(chunk), state, "delta")
+  read(parts, json.decode(chunk, true), state, "delta")
   return parts
 end
 
 function openai.response(body, state)
   local parts = {}
-  read(parts, json.decode(body), state, "message")
+  read(parts, json.decode(body, true), state, "message")
   table.insert(parts, { type = "done", reason = state.reason or "stop" })
   return parts
 end

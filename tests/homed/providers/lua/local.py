@@ -10,7 +10,10 @@ from typing import Any
 
 from homed.providers.base import ChatRequest, Source
 from homed.providers.lua import request as requests
+from homed.providers.failures import Where
 from homed.providers.lua import shelf
+from homed.providers.lua.adapter import Telling
+from homed.providers.lua.life import ScriptFailed
 from homed.providers.lua.state import Limits, Outcome, State
 
 
@@ -27,6 +30,7 @@ class InProcess:
     """One script in a state of its own."""
 
     def __init__(self, source: str, name: str = "mine.lua", limits: Limits | None = None) -> None:
+        self.name = name
         self.said: list[tuple[str, str]] = []
         self._ids = itertools.count(1)
         self.state = State(name, lambda level, line: self.said.append((level.decode(), line.decode())), limits)
@@ -69,3 +73,26 @@ function transform_stream_chunk(chunk, state) return nil end
 
 SCRIPTS = sorted(path.stem for path in Path(shelf.BUNDLED).glob("*.lua"))
 Run = Callable[[], Any]
+
+
+class Stream:
+    """Stands where an answer in a child would be."""
+
+    def __init__(self, script: InProcess, number: int = 1) -> None:
+        self._script = script
+        self._number = number
+        self.telling = Telling(script.name, Where("test", "nowhere"))
+
+    async def call(self, kind: str, *given: str) -> Any:
+        """One function of the script."""
+        try:
+            return self._script.run(kind, *given, stream=self._number)
+        except Failed as error:
+            failed = ScriptFailed(str(error), error.kind, error.parts)
+            if failed.parts:
+                raise failed from None
+            self.telling.failed(failed)
+
+    def close(self) -> None:
+        """It is over."""
+        self._script.state.drop(self._number)

@@ -34,7 +34,9 @@ from tests.homed.providers.lua.local import InProcess, bundled
 
 SOURCES = {preset.source.name: preset.source for preset in PRESETS}
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(["", " ", "你好🌍", "a\x7f\x00"])
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
+    ["", " ", "你好🌍", "a\x7f\x00"]
+)
 ids = st.sampled_from(["call_1", "call 2", "x" * 60, "toolu_01", "abcdefghi", "呼"])
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | texts | st.floats(allow_nan=False, allow_infinity=False),
@@ -133,7 +135,9 @@ def pair(request: pytest.FixtureRequest) -> tuple[Source, InProcess]:
 def test_every_request_is_the_same(pair: tuple[Source, InProcess], data: st.DataObject) -> None:
     preset, script = pair
     chosen = data.draw(options)
-    source = Source(**{**{f: getattr(preset, f) for f in preset.__dataclass_fields__}, "options": {**preset.options, **chosen}})
+    source = Source(
+        **{**{f: getattr(preset, f) for f in preset.__dataclass_fields__}, "options": {**preset.options, **chosen}}
+    )
     asked = ChatRequest(
         data.draw(histories(source)), tuple(data.draw(tools)),
         data.draw(st.none() | st.integers(1, 99)), data.draw(st.none() | st.sampled_from([0.0, 0.7, 1.5])),
