@@ -116,9 +116,14 @@ class Case:
         )
         return replace(made, **changes)
 
-    def provider(self, *, key: str | None = None, limits: Limits | None = None, **changes: Any) -> HttpProvider:
-        """That source ready to be asked, with waits so short that nobody notices them."""
-        return self.stage.provider(self.source(**changes), self.fake.key if key is None else key, limits or Limits())
+    def provider(
+        self, *, key: str | None = None, limits: Limits | None = None, once: bool = False, **changes: Any
+    ) -> HttpProvider:
+        """That source ready to be asked, with waits so short that nobody notices them; ``once``: without a second try
+        of its own, as within a turn, where the loop sees to that."""
+        policy = RetryPolicy(attempts=1 if once else 2, base=0.001, ceiling=0.002)
+        given = self.fake.key if key is None else key
+        return self.stage.provider(self.source(**changes), given, limits or Limits(), policy)
 
     async def ask(self, *messages: Message | str, tools: Sequence[ToolSpec] = (), **changes: Any) -> Heard:
         """Ask once, and hear it out; a failure is in the answer."""
@@ -172,15 +177,9 @@ class Stage:
 
         trio.from_thread.run(whole, trio_token=self._token)
 
-    def provider(self, source: Source, key: str, limits: Limits) -> HttpProvider:
+    def provider(self, source: Source, key: str, limits: Limits, policy: RetryPolicy) -> HttpProvider:
         """A source ready to be asked."""
-        ports = HttpPorts(
-            self._http,
-            lambda: key,
-            limits=lambda: limits,
-            jitter=lambda: 0.0,
-            policy=RetryPolicy(base=0.001, ceiling=0.002),
-        )
+        ports = HttpPorts(self._http, lambda: key, limits=lambda: limits, jitter=lambda: 0.0, policy=policy)
         if source.adapter.startswith("lua:"):
             return self._scripts.provider(source, ports)
         return HttpProvider(source, native(source.adapter), ports)

@@ -8,8 +8,8 @@ from time import time
 
 import trio
 
-from homed.providers.base import ChatRequest, ErrorKind, Retrying, Source, System, User
-from homed.providers.http import HttpPorts, HttpProvider, Limits
+from homed.providers.base import ChatRequest, ErrorKind, Retrying, System, User
+from homed.providers.http import HttpPorts, HttpProvider
 from tests.providers.scenario import Book
 from tests.providers.stage import Case
 
@@ -210,11 +210,7 @@ async def a_web_page(case: Case) -> None:
 @scenario()
 async def nobody_there(case: Case) -> None:
     """A server that is down is said to be out of reach."""
-    source: Source = case.source(base_url="http://127.0.0.1:9/v1")
-    provider = case.stage.provider(source, "k", Limits())
-    from tests.providers.stage import hear
-
-    heard = await hear(provider, ChatRequest((User("hi"),)))
+    heard = await case.ask("hi", base_url="http://127.0.0.1:9/v1")
     assert heard.failure.kind is ErrorKind.TRANSIENT
     assert "cannot be reached" in heard.failure.message
 
