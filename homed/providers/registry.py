@@ -29,7 +29,7 @@ from homed.config.definitions import (
 from homed.errors import Conflict, HomedError, InvalidInput, NotFound, Unavailable
 from homed.net import open_http
 from homed.providers import learnt
-from homed.providers.adapters import native
+from homed.providers.adapters import SCRIPT, native
 from homed.providers.base import LOCAL, Provider, Source
 from homed.providers.checking import checked, place
 from homed.providers.fallback import order
@@ -37,6 +37,7 @@ from homed.providers.guarded import Guarded, GuardPorts
 from homed.providers.http import HttpPorts, HttpProvider, Limits
 from homed.providers.local import gguf
 from homed.providers.local.models import EMBEDDED, LocalModels, LocalPorts, Standing
+from homed.providers.lua.lazy import LazyScripts
 from homed.providers.ports import SecretsPort, SettingsPort
 from homed.providers.retry import RetryPolicy
 from homed.providers.stored import from_setting, secret_name, to_settings, unmasked
@@ -48,6 +49,7 @@ SLOW = True
 
 if TYPE_CHECKING:
     from homed.providers.listing import Available
+    from homed.providers.lua.scripts import Listed
     from homed.providers.trial import Trial
 
 log = logging.getLogger(__name__)
@@ -78,9 +80,11 @@ async def open_sources(
     """
     async with open_http() as http, trio.open_nursery() as nursery:
         models = None if local is None else LocalModels(local, nursery.start_soon)
-        sources = Sources(settings, secrets, http, know, models)
+        scripts = LazyScripts(local, nursery.start_soon)
+        sources = Sources(settings, secrets, http, know, models, scripts)
         if local is not None and local.warm:
             nursery.start_soon(sources.follow, local.hold)
+            nursery.start_soon(scripts.put_in_place, local.hold)
         yield sources
         nursery.cancel_scope.cancel()
 
@@ -103,9 +107,11 @@ class Sources:
         http: httpx2.AsyncClient,
         know: Callable[[Sequence[str]], None],
         local: LocalModels | None = None,
+        scripts: LazyScripts | None = None,
     ) -> None:
         self._know = know
         self._local = local
+        self._scripts = scripts or LazyScripts(None, lambda _: None)
         self._settings = settings
         self._secrets = secrets
         self._http = http
@@ -148,7 +154,9 @@ class Sources:
         stored = self._settings.get(LLM_SOURCES)
         for entry in stored if isinstance(stored, list | tuple) else ():
             try:
-                found.append(checked(from_setting(entry)))
+                source = from_setting(entry)
+                # Whether there is such a script is seen when it is asked: its file may come back.
+                found.append(checked(source, [source.adapter.removeprefix(SCRIPT)]))
             except InvalidInput as error:
                 log.warning("a model source in %s is left out: %s", LLM_SOURCES, error)
         return found
@@ -189,7 +197,8 @@ class Sources:
         are given from outside; nothing is stored then.  Cancelled: it is either whole or not there.
         """
         old = next((one for one in self._stored() if one.name == source.name), None)
-        source = checked(replace(source, options=unmasked(source.options, old)))
+        names = await self._script_names(source)
+        source = checked(replace(source, options=unmasked(source.options, old)), names)
         if source.name == EMBEDDED.name:
             raise InvalidInput(f"{source.name!r} is the built-in model.", hint="Give the source another name.")
         self._settings.changeable(LLM_SOURCES)
@@ -265,13 +274,20 @@ class Sources:
 
         if source.adapter == LOCAL:
             raise InvalidInput(f"{source.name} runs on this machine: it has one model.")
-        source = checked(replace(source, model=source.model or "any"))
+        source = checked(replace(source, model=source.model or "any"), await self._script_names(source))
         if api_key is None:
             self._same_place(source)
         else:
             self._know([api_key])
         key = (self._secrets.get(secret_name(source.name)) or "") if api_key is None else api_key.strip()
         return await listing.fetch(self._http, source, key, self._limits())
+
+    async def adapters(self) -> Sequence[Listed]:
+        """The adapter scripts there are, each tried.  Raises StorageError."""
+        return await self._scripts.get().listed()
+
+    async def _script_names(self, source: Source) -> Sequence[str]:
+        return await self._scripts.get().names() if source.adapter.startswith(SCRIPT) else ()
 
     def learnt(self, source: Source) -> int:
         """The window that a source turned out to have, in tokens; 0 where its own was right so far."""
@@ -285,6 +301,8 @@ class Sources:
         return GuardPorts(self._provider, lambda: self.learnt(source), learn)
 
     def _provider(self, source: Source) -> Provider:
+        if source.adapter.startswith(SCRIPT):
+            return self._scripts.get().provider(source, self._ports(source.name))
         return HttpProvider(source, native(source.adapter), self._ports(source.name))
 
     def _ports(self, name: str) -> HttpPorts:

@@ -84,6 +84,11 @@ class Scripts:
                 await trio.to_thread.run_sync(self._shelf.refresh)
                 self._settled = True
 
+    async def names(self) -> list[str]:
+        """The scripts there are.  Raises StorageError."""
+        await self.settle()
+        return [one.name for one in await trio.to_thread.run_sync(self._shelf.found)]
+
     async def listed(self) -> list[Listed]:
         """Every script with its origin, and whether it can be loaded.  Raises StorageError."""
         await self.settle()
