@@ -84,8 +84,8 @@ class Approvals:
         return [a.view(ARGS_BYTES // len(found)) for a in found]
 
     async def answer(self, who: Identity, approval: str, *, allow: bool, remember: str) -> None:
-        """Answer one.  ``remember`` "thread" also keeps a yes for this tool in this conversation; a no is never
-        kept, for nobody would be asked again to take it back.
+        """Answer one.  ``remember`` "thread" also keeps a yes for this tool in this conversation, unless it is one
+        that is asked about each time; a no is never kept, for nobody would be asked again to take it back.
 
         Raises NotFound for one that is over or not this peer's to see, Denied for who may not decide it.
         """
@@ -97,7 +97,7 @@ class Approvals:
             raise Denied(f"The role {who.role.value} may not decide about {asked.entry.name}.")
         asked.allowed = allow
         asked.answered.set()
-        if allow and remember == "thread" and who.role is Role.OWNER:
+        if allow and remember == "thread" and who.role is Role.OWNER and not asked.entry.confirm:
             # for that role alone: in a group, a yes to the owner's own call is none to the others'
             role, thread = asked.turn.who.role.value, asked.turn.input.thread
             await self._ports.rules.add(Rule(Decision.ALLOW, tool=asked.entry.name, thread=thread, role=role))

@@ -29,6 +29,7 @@ from homed.providers.base import ChatRequest, Provider, ProviderError
 from homed.providers.chain import Course
 from homed.providers.fallback import Again, Failed, GiveUp, Keep, MakeRoom, Next, TellModel
 from homed.spend.ports import OverLimit
+from homed.spend.records import Cost, Tokens
 
 GO_ON = "spend"
 """What the question is called whether a day may go on past its limit."""
@@ -133,10 +134,14 @@ class Step:
 
     async def _paid(self, turn: Turn, provider: Provider, request: ChatRequest) -> Said:
         """The call, through the gate; raises Ended when it is shut and nobody opens it."""
-        turn.asked = self._meter.request_tokens(request)
+
+        def paid(tokens: Tokens, cost: Cost) -> None:
+            turn.spending.add(tokens, cost)
+            turn.asked = tokens.total
+
         while True:
             try:
-                async with self._meter.call(turn.purpose, provider.source, request, turn.spending.add) as bill:
+                async with self._meter.call(turn.purpose, provider.source, request, paid) as bill:
                     try:
                         return await self._model.ask(turn, provider, request, bill.gathered)
                     except Broken as broken:

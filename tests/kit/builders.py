@@ -43,6 +43,7 @@ from homed.providers.fallback import Policy
 from homed.redact import Redactor
 from homed.retrieval.rank import Ranker
 from homed.retrieval.without import words_only
+from homed.spend.ports import NoSpend, SpendPort
 from homed.store.db import Store, open_store
 from homed.store.files import MediaFiles
 
@@ -289,6 +290,12 @@ class Agent:
     notices: list[Notice]
     nursery: trio.Nursery
     uploads: Uploads
+    ports: AgentPorts
+
+    @property
+    def chain(self) -> Chain:
+        """Who is asked, and who is in trouble."""
+        return self.ports.chain
 
     async def ask(self, text: str, *, who: Identity = OWNER, thread: str = "", **more: Any) -> Input:
         """Send a message and wait for its outcome."""
@@ -328,6 +335,7 @@ class Setup:
     stored: Callable[[], object] = lambda: None
     policy: Policy = field(default_factory=Policy)
     """How long is waited for a source that is busy."""
+    spend: Callable[[Store], SpendPort] = lambda store: NoSpend()
 
 
 @asynccontextmanager
@@ -353,6 +361,7 @@ async def running_agent(folder: Path, setup: Setup | None = None) -> AsyncIterat
             builtins=given.builtins(store, given.host),
             ranker=given.ranker,
             stored=given.stored,
+            spend=given.spend(store),
             chain=Chain(given.model, policy=given.policy),
         )
         post = bus.post
@@ -366,6 +375,7 @@ async def running_agent(folder: Path, setup: Setup | None = None) -> AsyncIterat
         conversations = Conversations(ports, uploads)
         await nursery.start(conversations.run)
         yield Agent(
-            conversations, store, bus, given.model, given.host, rules, given.settings, tokens, notices, nursery, uploads
+            conversations, store, bus, given.model, given.host, rules, given.settings, tokens, notices, nursery,
+            uploads, ports,
         )  # fmt: skip
         nursery.cancel_scope.cancel()
