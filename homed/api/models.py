@@ -12,6 +12,7 @@ from homed.api.ports import ApiPorts
 from homed.api.rooms import SourcesPort
 from homed.config.definitions import DEFAULT_WINDOW
 from homed.errors import InvalidInput
+from homed.providers.adapters import SCRIPT
 from homed.providers.base import LOCAL, Source
 from homed.providers.presets import PRESETS, Given, Preset, filled, preset
 from homed.providers.stored import shown_options
@@ -145,6 +146,21 @@ async def test(call: PeerCall[OfSource]) -> Mapping[str, object]:
     }  # fmt: skip
 
 
+async def adapters(call: PeerCall[PeerParams]) -> Mapping[str, object]:
+    """The adapter scripts, each tried."""
+    found = await call.ports.sources.adapters()
+    users = [(source.adapter, source.name) for source in call.ports.sources.list()]
+    return {
+        "adapters": [
+            {
+                "name": one.name, "origin": one.origin, "path": one.path, "newer": one.newer, "error": one.error,
+                "sources": [name for adapter, name in users if adapter == f"{SCRIPT}{one.name}"],
+            }
+            for one in found
+        ]
+    }  # fmt: skip
+
+
 def to_wire(source: Source, sources: SourcesPort) -> dict[str, object]:
     """A model source as ``admin.models_list`` shows it."""
     current = sources.current()
@@ -178,4 +194,5 @@ METHODS: dict[str, Method] = {
     "admin.models_remove": administrative(OfSource, remove),
     "admin.models_use": administrative(OfSource, use),
     "admin.models_test": administrative(OfSource, test),
+    "admin.models_adapters": administrative(PeerParams, adapters),
 }

@@ -246,6 +246,25 @@ class Trial(Protocol):
     def notes(self) -> Sequence[str]: ...
 
 
+class ScriptListed(Protocol):
+    """``homed.providers.lua.scripts.Listed``."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def origin(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def newer(self) -> str: ...
+
+    @property
+    def error(self) -> str: ...
+
+
 class SourcesPort(Protocol):
     """``homed.providers.registry.Sources``."""
 
@@ -287,4 +306,8 @@ class SourcesPort(Protocol):
 
     async def test(self, name: str) -> Trial:
         """Try it."""
+        ...
+
+    async def adapters(self) -> Sequence[ScriptListed]:
+        """The adapter scripts there are, each tried."""
         ...

@@ -20,7 +20,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "models",
         parents=[common],
-        help="model sources: list, add, use, remove, test, install",
+        help="model sources: list, add, use, remove, test, adapters, install",
         description="A source is an OpenAI-compatible endpoint with a model and, mostly, a key, or a GGUF file that"
         " runs on this machine. While there is none, the small built-in model answers (embedded).",
         epilog="Examples:\n  homed models add deepseek --base-url https://api.deepseek.com/v1 --model deepseek-chat\n"
@@ -35,6 +35,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         ("test", _test, "ask it one short question: does it answer, stream, take tools, and how fast"),
     ):
         actions.add(name, handler, text, "deepseek").add_argument("name", metavar="NAME")
+    actions.add("adapters", _adapters, "the adapter scripts: where they are, whose, and whether they can be loaded")
     actions.add("install", _install, "put the built-in model's file in place, or right again; no network is used")
 
 
@@ -115,6 +116,21 @@ def _endpoint(args: argparse.Namespace) -> dict[str, Any]:
         key = getpass.getpass("API key (Enter for none): ") or None
     given = {"base_url": args.base_url, "model": args.model, "adapter": args.adapter}
     return given | ({"api_key": key} if key is not None else {})
+
+
+def _adapters(args: argparse.Namespace) -> int:
+    found = ask_or_open(args, "admin.models_adapters")["adapters"]
+    if args.json:
+        as_json(found)
+        return 0
+    rows = [(one["name"], one["origin"], ", ".join(one["sources"]) or "-", one["path"]) for one in found]
+    table(rows, ("script", "origin", "used by", "file"))
+    for one in found:
+        if one["newer"]:
+            print(f"{one['name']} was edited and is kept; the newer one is {one['newer']}.")
+        if one["error"]:
+            print(f"{one['name']} cannot be loaded: {one['error']}", file=sys.stderr)
+    return 1 if any(one["error"] for one in found) else 0
 
 
 def _install(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import trio
 
 from homed.agent.uploads import Uploads
-from homed.api import admin, config, keeping, keys, peers, persona
+from homed.api import admin, config, keeping, keys, models, peers, persona
 from homed.api.method import PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts
 from homed.clock import system_wall_clock
@@ -41,7 +41,10 @@ from homed.store.files import MediaFiles
 from homed.wire.stream import homed_error
 from homed.wiring import local_ports
 
-METHODS = {**admin.METHODS, **config.METHODS, **persona.METHODS, **keys.METHODS, **peers.METHODS, **keeping.METHODS}
+METHODS = {
+    **admin.METHODS, **models.METHODS, **config.METHODS, **persona.METHODS, **keys.METHODS, **peers.METHODS,
+    **keeping.METHODS,
+}  # fmt: skip
 
 PEER = "cli:owner"
 """Who can open the folder is its owner: the file system has checked it."""

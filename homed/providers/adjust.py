@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from homed.providers.base import ErrorKind, ProviderError, Source
-from homed.providers.options import Quirks
+from homed.providers.options import SCRIPTS, Quirks
 
 MOST = 4
 """Quirks found out in one call."""
@@ -97,14 +97,21 @@ def adjusted(source: Source, error: ProviderError, *, shows: bool, hears: bool, 
             return Adjustment(without(source), setting)
     quirks = Quirks(source.options)
     for rule in _RULES:
-        if source.adapter in rule.adapters and rule.said.search(said) and not _so(quirks, rule.change):
+        if _meant(rule, source) and rule.said.search(said) and not _so(source, quirks, rule.change):
             name, value = next(iter(rule.change.items()))
             options = {**source.options, **rule.change}
             return Adjustment(replace(source, options=options), f"--option {name}={str(value).lower()}")
     return None
 
 
-def _so(quirks: Quirks, change: Mapping[str, object]) -> bool:
+def _meant(rule: _Rule, source: Source) -> bool:
+    return source.adapter in rule.adapters or source.adapter.startswith(SCRIPTS)
+
+
+def _so(source: Source, quirks: Quirks, change: Mapping[str, object]) -> bool:
+    """Whether it is asked like that already; what a script does by itself nobody knows."""
+    if source.adapter.startswith(SCRIPTS):
+        return all(source.options.get(name) == value for name, value in change.items())
     ways: dict[type, Callable[[str], object]] = {bool: quirks.on, str: quirks.text}
     return all(ways[type(value)](name) == value for name, value in change.items())
 
