@@ -25,6 +25,7 @@ from homed.agent.recall import Recall
 from homed.agent.rejoin import Rejoin
 from homed.agent.results import shown_arguments
 from homed.agent.scopes import Scopes
+from homed.agent.sealed import seal
 from homed.agent.sinking import Sinking
 from homed.agent.stages import Staged, Stages
 from homed.agent.step import Step, StepPorts
@@ -211,7 +212,7 @@ class Loop:
             "calls": shown, "reasoning": reasoning, "partial": False, "final": not calls, "step": turn.step,
             "usage": turn.spending.view(), **said.answered_by(),
         }  # fmt: skip
-        event = NewEvent(EventKind.ASSISTANT, text, data)
+        event = NewEvent(EventKind.ASSISTANT, text, data, opaque=self._sealed(said, text, calls))
 
         def tell() -> None:
             if reasoning:
@@ -234,6 +235,12 @@ class Loop:
         await self._journal.add(turn, event if calls else _draft(event), tell)
         self._journal.reach("turn.call_stored")
 
+    def _sealed(self, said: Said, text: str, calls: list[ToolCall]) -> str:
+        """What the source wants back, if the message is as it was made, and as it can be stored."""
+        redact = self._ports.redactor
+        clean = all(redact.redact_json(call.arguments) == call.arguments for call in calls)
+        return seal(said, text, calls, redact.redact) if clean else ""
+
     async def _tell_limit(self, turn: Turn, limit: int) -> None:
         done = self._context.done_so_far(turn)
         text = f"The limit of {limit} rounds of tool calls for one message was reached. Done so far: {done}."
@@ -251,7 +258,7 @@ class Loop:
         if turn.unstored is not None:
             await trio.lowlevel.checkpoint()  # a stop that has come counts
             event, final = turn.unstored.event, self._ports.redactor.redact(turn.unstored.event.text)
-            stored = replace(event, text=final)
+            stored = replace(event, text=final, opaque=event.opaque if final == event.text else "")
             return Ending(turn.outcome(InputState.ANSWERED, final), (stored,), turn.unstored.tell)
         draft = turn.draft
         text = draft.text if draft else ""
@@ -263,6 +270,8 @@ class Loop:
         final = staged.response if staged.response is not None else staged.text("final_text")
         final = self._ports.redactor.redact(final)
         answer = NewEvent(EventKind.ASSISTANT, final, _without_code(draft.data) if draft else {"final": True})
+        if draft is not None and final == draft.text:
+            answer = replace(answer, opaque=draft.opaque)
         return Ending(turn.outcome(InputState.ANSWERED, final), (answer,))
 
     async def afterwards(self, turn: Turn, ending: Ending) -> None:
@@ -279,7 +288,7 @@ class Loop:
 
 def _draft(answer: NewEvent) -> NewEvent:
     """The answer on its way to ``before_output``: what that takes out must not be found or told ever after."""
-    return NewEvent(EventKind.NOTE, answer.text, {**answer.data, "code": DRAFT}, no_memory=True)
+    return NewEvent(EventKind.NOTE, answer.text, {**answer.data, "code": DRAFT}, no_memory=True, opaque=answer.opaque)
 
 
 def _without_code(data: Mapping[str, object]) -> dict[str, object]:

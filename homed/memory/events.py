@@ -13,14 +13,17 @@ from homed.store.rows import Row, Tx, dumps, loads
 NOT_REMOVED = "EXISTS (SELECT 1 FROM threads h WHERE h.id = events.thread AND h.scope <> '')"
 """For a query of events by their own scope: without those of a thread that is being removed, bit by bit."""
 
-COLUMNS = "id, seq, scope, thread, turn, channel, peer, kind, text, created_at, data, layer, no_memory, source, tokens"
+_PLACE = "id, seq, scope, thread, turn, channel, peer"
+COLUMNS = f"{_PLACE}, kind, text, created_at, data, layer, no_memory, source, tokens, opaque"
 """What ``from_row`` reads, in its order."""
 
-OUTLINE = COLUMNS.replace("text,", "substr(text, 1, 1),").replace(
-    "tokens", "CASE tokens WHEN 0 THEN 4 + length(text) / 3 ELSE tokens END"
+OUTLINE = (
+    COLUMNS.replace("text,", "substr(text, 1, 1),")
+    .replace("tokens", "CASE tokens WHEN 0 THEN 4 + length(text) / 3 ELSE tokens END")
+    .replace("opaque", "''")
 )
-"""The same without the text but for its first character, which says that there is one; tokens that nobody has counted
-yet are guessed."""
+"""The same without the text but for its first character, which says that there is one, and without what is opaque;
+tokens that nobody has counted yet are guessed."""
 
 
 def append(tx: Tx, input_: Input, new: NewEvent, *, at: float) -> Event:
@@ -30,12 +33,12 @@ def append(tx: Tx, input_: Input, new: NewEvent, *, at: float) -> Event:
     """
     peer = new.peer or (input_.peer if new.kind is EventKind.USER else "")
     row = tx.one(
-        "INSERT INTO events (id, scope, thread, turn, channel, peer, kind, text, data, created_at, no_memory, tokens)"
-        f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {COLUMNS}",
+        "INSERT INTO events (id, scope, thread, turn, channel, peer, kind, text, data, created_at, no_memory, tokens,"
+        f" opaque) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {COLUMNS}",
         (
             new_id("ev"), input_.scope, input_.thread, input_.turn, input_.channel, peer, new.kind.value, new.text,
             dumps(dict(new.data)), at, int(new.no_memory or input_.no_memory),
-            event_tokens(new, estimate_tokens),
+            event_tokens(new, estimate_tokens), new.opaque,
         ),
     )  # fmt: skip
     assert row is not None
@@ -87,9 +90,9 @@ def dangling_calls(tx: Tx, turn: str) -> list[Mapping[str, object]]:
 
 def from_row(row: Row) -> Event:
     """An Event from a row of ``COLUMNS``."""
-    id_, seq, scope, thread, turn, channel, peer, kind, text, created_at, data, layer, no_memory, source, tokens = row
+    id_, seq, scope, thread, turn, channel, peer, kind, text, at, data, layer, no_memory, source, tokens, opaque = row
     return Event(
         id=id_, seq=seq, scope=scope, thread=thread, turn=turn, channel=channel, peer=peer, kind=EventKind(kind),
-        text=text, created_at=created_at, data=loads(data) or {}, layer=layer, no_memory=bool(no_memory),
-        source=source, tokens=tokens,
+        text=text, created_at=at, data=loads(data) or {}, layer=layer, no_memory=bool(no_memory),
+        source=source, tokens=tokens, opaque=opaque,
     )  # fmt: skip

@@ -152,6 +152,7 @@ class NewInput:
     untrusted: bool = False
     level: int = 0
     mark: str = ""
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,7 @@ class Input:
 
     ``untrusted``: no person said it, a plugin did while it worked for a turn.  ``level``: of an interrupt, 1-4; 0: it
     waits for its turn.  ``mark``: the part of the kernel that raised it; empty for what came in from outside.
+    ``project``: the key of the folder its sender works in (`homed.memory.projects`), empty for none.
     """
 
     id: str
@@ -181,3 +183,4 @@ class Input:
     untrusted: bool = False
     level: int = 0
     mark: str = ""
+    project: str = ""

@@ -21,12 +21,14 @@ MESSAGE_TOKENS = 4
 
 
 def event_tokens(event: Event | NewEvent, estimate: Estimate) -> int:
-    """What the event costs in a prompt: its text, a tool's result whole, calls with their arguments, reasoning."""
+    """What the event costs in a prompt: its text, a tool's result whole, calls with their arguments, reasoning, and
+    what its source wants back."""
     total = MESSAGE_TOKENS + estimate(event.text)
     if event.kind is EventKind.ASSISTANT:
         total += sum(_call_tokens(call, estimate) for call in _calls(event))
         reasoning = event.data.get("reasoning")
-        total += estimate(reasoning) if isinstance(reasoning, str) else 0
+        said = estimate(reasoning) if isinstance(reasoning, str) else 0
+        total += max(said, estimate(event.opaque))  # one of the two goes along: the other tells the same
     return total
 
 
@@ -42,7 +44,7 @@ def shorten(event: Event, limit: int, estimate: Estimate) -> Event | None:
     """
     if len(event.text) <= max(0, limit) * WIDEST and event_tokens(event, estimate) <= limit:
         return event
-    event = replace(event, tokens=0)  # those of the whole
+    event = replace(event, tokens=0, opaque="")  # those of the whole
     if event.data.get("reasoning"):
         event = replace(event, data={**event.data, "reasoning": ""})
     calls = _calls(event)

@@ -78,4 +78,4 @@ def _answered(group: list[Event]) -> list[Event]:
             kept.append(call)
     if not kept and not head.text:
         return []
-    return [replace(head, data={**head.data, "calls": kept}), *results]
+    return [replace(head, data={**head.data, "calls": kept}, opaque=""), *results]

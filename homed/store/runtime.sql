@@ -75,3 +75,11 @@ ALTER TABLE inputs ADD COLUMN level INTEGER NOT NULL DEFAULT 0 CHECK (level BETW
 ALTER TABLE inputs ADD COLUMN mark TEXT NOT NULL DEFAULT '';
 -- Several inputs may have one turn: those that were put into it while it ran.
 CREATE INDEX inputs_by_turn ON inputs (turn) WHERE turn <> '';
+
+-- ---- projects (homed/memory/projects.py): the key of the folder that an input's sender works in.  --------------------
+
+ALTER TABLE inputs ADD COLUMN project TEXT NOT NULL DEFAULT '';
+
+-- ---- what a source wants back byte for byte with its message (homed/agent/sealed.py): for its own prompts alone. -----
+
+ALTER TABLE events ADD COLUMN opaque TEXT NOT NULL DEFAULT '';
