@@ -16,6 +16,7 @@ from .endpoint import places
 from .keyboard import Interrupts, Keyboard
 from .link import Link, dial
 from .options import Options, parse
+from .project import folder
 from .session import Session
 from .terminal import Terminal, json_line, wants_colour
 
@@ -75,6 +76,7 @@ def _run(options: Options, terminal: Terminal) -> int:
             stream=_streams(options),
             quiet=options.quiet or options.json,
             talking=text is None,
+            cwd=folder(os.environ),
         )
         try:
             thread = _latest(session) if options.go_on else options.thread

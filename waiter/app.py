@@ -22,6 +22,7 @@ from .inputs import Inputs, history_path
 from .messages import Dial
 from .model import Following, Line, Names, Note, State
 from .output import GlyphOutput
+from .project import folder
 from .screen import Screen
 from .view import Painter
 from .words import Words
@@ -77,6 +78,7 @@ def _screen(start: Start, directory: Directory, environment: Mapping[str, str], 
     state = State(
         Line(""), start.thread, follow=Following(put((), note)), names=Names(connections=connections),
         theme=start.theme, go_on=start.go_on, notes=1,
+        cwd=folder(environment),
     )  # fmt: skip
     where = start.dial.url or start.dial.name or directory.place
     inputs = Inputs(history_path(environment, where))

@@ -115,6 +115,8 @@ class Asking:
         params["can_ask"] = self._session.keyboard is not None
         if message.thread:
             params["thread"] = message.thread
+        if self._session.cwd:
+            params["cwd"] = self._session.cwd
         receipt = link.call("chat", params)
         if not receipt.get("duplicate"):
             self._lost_until = None

@@ -251,6 +251,8 @@ class State:
     listed: tuple[Row, ...] = ()
     names: Names = Names()
     theme: str = "auto"
+    cwd: str = ""
+    """The folder that is worked in; see ``project``."""
     key_for: str = ""
     """The URL whose key the next line typed is."""
     notes: int = 0

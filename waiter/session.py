@@ -20,7 +20,7 @@ class Session:
 
     ``keyboard`` is None where nobody can be asked; homed then refuses tools that would need an approval.  ``stream``:
     show text as it comes, not only when it is complete.  ``quiet``: no tool lines.  ``talking``: the keyboard is ours
-    all the time, not only when there is something to answer.
+    all the time, not only when there is something to answer.  ``cwd``: the folder that is worked in, see ``project``.
     """
 
     dial: Callable[[], Link]
@@ -30,6 +30,7 @@ class Session:
     stream: bool = True
     quiet: bool = False
     talking: bool = False
+    cwd: str = ""
     _link: Link | None = field(default=None)
 
     def close(self) -> None:

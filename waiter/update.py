@@ -201,6 +201,8 @@ def _send(state: State) -> Step:
     params: dict[str, object] = {"text": first.text, "client_msg_id": first.id, "can_ask": True}
     if thread:
         params["thread"] = thread
+    if state.cwd:
+        params["cwd"] = state.cwd
     if first.uploads:
         params["attachments"] = list(first.uploads)
     state = replace(state, outbox=(replace(first, sent=True, thread=thread), *rest))

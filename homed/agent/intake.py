@@ -29,7 +29,8 @@ KERNEL = "kernel"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """A message on its way in.  An empty ``thread`` opens a new one; ``can_ask``: its channel can show questions;
-    ``untrusted``: a plugin says it within a call, not a person; ``attachments``: ids of this peer's uploads.
+    ``untrusted``: a plugin says it within a call, not a person; ``attachments``: ids of this peer's uploads;
+    ``project``: see ``Input``.
     """
 
     text: str
@@ -40,6 +41,7 @@ class Message:
     can_ask: bool = False
     untrusted: bool = False
     attachments: tuple[str, ...] = ()
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,7 @@ class Intake:
         can_ask = msg.can_ask and not in_group(who)  # which of its members a question is for, nobody knows yet
         new = NewInput(
             msg.thread, who.scope, msg.channel, who.peer, who.role.value, text, msg.client_msg_id, msg.no_memory,
-            can_ask, msg.untrusted, level,
+            can_ask, msg.untrusted, level, project=msg.project,
         )  # fmt: skip
         return await self._accept(who, new, msg.attachments)
 

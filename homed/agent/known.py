@@ -80,25 +80,34 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is asked of the stable layer of a scope.  ``without``: entities that the model has before it already."""
+    """What is asked of the stable layer of a scope.  ``without``: entities that the model has before it already;
+    ``project``: that is worked in."""
 
     scope: str
     question: Question
     gate: float
     now: float
     without: frozenset[str] = field(default_factory=frozenset)
+    project: str = ""
+
+    def within(self, record: Record) -> bool:
+        """Whether it may be told there: everywhere, or in its own project."""
+        return record.reach == "user" or (record.project == self.project != "")
 
 
 def look(tx: Tx, ranker: Ranker, about: About) -> Known:
     """The best of what is known."""
-    hits = ranker.records(tx, scope=about.scope, query=about.question, limit=2 * FACTS, records=KINDS, now=about.now)
+    hits = ranker.records(
+        tx, scope=about.scope, query=about.question, limit=2 * FACTS, records=KINDS, now=about.now,
+        project=about.project,
+    )  # fmt: skip
     scores = {hit.id: hit.score for hit in hits if hit.score >= about.gate}
     named = [one for one in met.entities(tx, ranker, about.scope, about.question) if one not in about.without]
     reached = graph.recall(tx, scope=about.scope, names=named) if named else graph.Reached()
     asked = _records(tx, about.scope, scores)
     asked.sort(key=lambda one: -scores[one.id])
     found = {record.id: record for record in (*asked, *reached.facts) if not _names(record) & about.without}
-    held = [record for record in found.values() if record.reach == "user"]
+    held = [record for record in found.values() if about.within(record)]
     facts = [_fact(tx, one, scores.get(one.id, 0.0)) for one in held[:FACTS]]
     turns = _summaries(tx, ranker, about, [fact.record.id for fact in facts])
     names = tuple(entity.name for entity in reached.vouched if entity.id not in about.without)
@@ -119,7 +128,7 @@ def _summaries(tx: Tx, ranker: Ranker, about: About, told: Sequence[str]) -> lis
     asks = {one.id: saying.asking(one.text) for one in _records(tx, about.scope, near)}
     near = {id_: score * (1 - asks.get(id_, 0.0) / 2) for id_, score in near.items()}
     same = {id_ for (id_,) in tx.all(_SAME_TURN, (dumps(sorted(near)), dumps(list(told))))}
-    found = [one for one in _records(tx, about.scope, near.keys() - same) if one.reach == "user"]
+    found = [one for one in _records(tx, about.scope, near.keys() - same) if about.within(one)]
     found.sort(key=lambda one: -near[one.id])
     return [_fact(tx, one, near[one.id]) for one in found[:SUMMARIES]]
 

@@ -69,6 +69,7 @@ class Wanted:
     spoken_for: int = 0
     small: bool = False
     peer: str = ""
+    project: str = ""
     explicit: Explicit = field(default_factory=Explicit)
     apart: frozenset[str] = frozenset()
 
@@ -186,7 +187,9 @@ def _known(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
     kept = found.selection.kept if found.selection else ()
     turns = {event.turn for event in kept if event.thread == wanted.thread}
     without = wanted.explicit.seen(wanted.scope, turns)
-    found.known = known.look(tx, ranker, About(wanted.scope, wanted.query, wanted.gate, wanted.now, without))
+    found.known = known.look(
+        tx, ranker, About(wanted.scope, wanted.query, wanted.gate, wanted.now, without, wanted.project)
+    )
 
 
 def _cold(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:

@@ -81,7 +81,7 @@ class Recall:
             scope=given.scope, thread=given.thread, turn=turn.id, query=Question(turn.input.text), budget=budget,
             most=settings.int(MAX_CONTEXT_SIZE), protected=settings.int(PROTECTED_EVENTS),
             gate=settings.float(INJECT_MIN_SCORE), now=self._ports.wall(), spoken_for=spoken_for, small=small,
-            peer=given.peer, explicit=self._ports.explicit, apart=turn.apart,
+            peer=given.peer, project=given.project, explicit=self._ports.explicit, apart=turn.apart,
         )  # fmt: skip
 
     async def _newest(self, wanted: Wanted, limit: float) -> list[Event]:

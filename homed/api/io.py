@@ -18,6 +18,7 @@ from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, personal
 from homed.api.porch import open_to
 from homed.errors import Denied, InvalidInput, NotFound
 from homed.identity.tokens import CallIdentity
+from homed.memory import projects
 from homed.memory.blocks import CAPTION
 from homed.memory.filetypes import SMALL_TYPE
 from homed.memory.records import Input
@@ -48,6 +49,7 @@ class Said(PeerParams):
     no_memory: bool = False
     can_ask: bool = False
     wait: bool = False
+    cwd: str = Field(default="", max_length=4096)
     attachments: list[Annotated[str, Field(min_length=1, max_length=MAX_NAME)]] = Field(default=[], max_length=64)
 
 
@@ -174,7 +176,15 @@ def _message(call: PeerCall[S]) -> Message:
         can_ask=params.can_ask,
         untrusted=call.lent is not None,
         attachments=tuple(params.attachments),
+        project=_project(params.cwd),
     )
+
+
+def _project(cwd: str) -> str:
+    try:
+        return projects.key(cwd)
+    except ValueError:
+        raise InvalidInput("cwd must be an absolute path, without '..'.") from None
 
 
 async def _accepted(call: PeerCall[S], receipt: Receipt) -> dict[str, object]:

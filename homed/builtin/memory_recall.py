@@ -11,7 +11,7 @@ from homed.agent.asking import asked
 from homed.agent.ports import BuiltinTool, CallContext, FromOutside
 from homed.builtin.entries import entry, number, string
 from homed.builtin.ports import MemoryPorts
-from homed.memory import evidence, graph, speakers, stable
+from homed.memory import evidence, graph, inputs, speakers, stable
 from homed.memory.entities import Entity
 from homed.memory.stable import Record
 from homed.retrieval import met
@@ -83,9 +83,11 @@ def _wanted(args: Mapping[str, object]) -> _Asked:
 
 def _look(tx: Tx, ports: MemoryPorts, context: CallContext, question: Question, wanted: _Asked) -> _Found:
     """Of the scope only, before any ranking: what is about the question, then what the graph says of whom it names."""
+    project = inputs.project_of(tx, context.turn)
     hits = ports.ranker.records(
-        tx, scope=context.scope, query=question, limit=wanted.limit, records=wanted.records, now=ports.wall()
-    )
+        tx, scope=context.scope, query=question, limit=wanted.limit, records=wanted.records, now=ports.wall(),
+        project=project,
+    )  # fmt: skip
     scores = {hit.id: hit.score for hit in hits}
     named = met.entities(tx, ports.ranker, context.scope, question)
     depth = wanted.depth
@@ -93,7 +95,7 @@ def _look(tx: Tx, ports: MemoryPorts, context: CallContext, question: Question, 
     held = {record.id: record for record in _records(tx, context.scope, scores)}
     found = [held[id_] for id_ in scores if id_ in held]
     if "fact" in wanted.records:
-        found += [record for record in reached.facts if record.id not in scores and record.reach == "user"]
+        found += [record for record in reached.facts if record.id not in scores and record.project in ("", project)]
     if wanted.recent:
         found.sort(key=lambda record: -record.updated_at)
     told = [(record, scores.get(record.id, 0.0), evidence.mark(tx, record)) for record in found[: wanted.limit]]

@@ -103,13 +103,16 @@ def _ground(script: Transcript) -> Ground:
     first = script.pieces[0]
     said = [(event.id, event.text) for piece in script.pieces if not piece.foreign for event in piece.events
             if event.kind is EventKind.USER]  # fmt: skip
-    return Ground(first.scope, said, first.peer, tainted=any(piece.tainted for piece in script.pieces))
+    project = next((piece.project for piece in script.pieces if piece.project), "")
+    return Ground(first.scope, said, first.peer, project, tainted=any(piece.tainted for piece in script.pieces))
 
 
 def _by_whom(script: Transcript, fact: NewFact, piece: Evidence) -> NewFact:
-    """The fact as said by whoever wrote the message it stands in: in a group several may have, also in one turn."""
-    said = (event.peer or p.peer for p in script.pieces for event in p.events if event.id == piece.event)
-    peer = next(said, fact.peer)
+    """The fact as said by whoever wrote the message it stands in, and in that project: there may be several of both."""
+    found = ((event.peer or p.peer, p.project) for p in script.pieces for event in p.events if event.id == piece.event)
+    peer, project = next(found, (fact.peer, fact.project))
+    if fact.reach == "project":  # of the one that it was said in, and of none where it was said in none
+        fact = replace(fact, reach="project" if project else "user", project=project)
     return replace(fact, peer=peer, observed=peer if fact.scope.startswith("group:") else fact.observed)
 
 

@@ -55,7 +55,7 @@ class Piece:
     ``events``: what is remembered of it, in order, wherever it is now; ``cooled``: ids of those that are to leave the
     cold layer; ``fresh``: ids that no pass has made anything of yet.  ``foreign``: its input is no person's,
     a plugin said it; ``tainted``: words of strangers were in view when it was answered; ``names``: of a group's
-    members.
+    members; ``project``: that it was said in.
     """
 
     turn: str
@@ -69,6 +69,7 @@ class Piece:
     foreign: bool
     tainted: bool
     names: Mapping[str, str] = field(default_factory=dict)
+    project: str = ""
 
     @property
     def unread(self) -> bool:
@@ -109,7 +110,8 @@ def piece(tx: Tx, turn: str, rule: Rule) -> Piece | None:
     ]
     ids = _whole(tx, turn, rule)
     input_ = tx.one(  # of that which began it: others may have been put into it
-        "SELECT untrusted OR mark <> '', peer FROM inputs WHERE id = (SELECT input FROM turns WHERE id = ?)", (turn,)
+        "SELECT untrusted OR mark <> '', peer, project FROM inputs WHERE id = (SELECT input FROM turns WHERE id = ?)",
+        (turn,),
     )
     if not ids or not kept or input_ is None:
         return None
@@ -119,7 +121,7 @@ def piece(tx: Tx, turn: str, rule: Rule) -> Piece | None:
     return Piece(
         turn, first.thread, first.scope, str(input_[1]), first.created_at, tuple(kept), frozenset(ids),
         frozenset(row[0] for row in fresh).intersection(event.id for event in kept), bool(input_[0]), tainted,
-        speakers.names(tx, first.scope, [event.peer for event in kept]),
+        speakers.names(tx, first.scope, [event.peer for event in kept]), str(input_[2]),
     )  # fmt: skip
 
 

@@ -32,10 +32,11 @@ def accept(tx: Tx, new: NewInput, *, at: float) -> tuple[Input, bool]:
     threads.touch(tx, new.thread, at=at)
     row = tx.one(
         "INSERT INTO inputs (id, thread, scope, channel, peer, role, text, client_msg_id, no_memory, can_ask,"
-        f" untrusted, level, mark, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}",
+        " untrusted, level, mark, project, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        f" RETURNING {_COLUMNS}",
         (
             new_id("in"), new.thread, new.scope, new.channel, new.peer, new.role, new.text, new.client_msg_id,
-            int(new.no_memory), int(new.can_ask), int(new.untrusted), new.level, new.mark, at,
+            int(new.no_memory), int(new.can_ask), int(new.untrusted), new.level, new.mark, new.project, at,
         ),
     )  # fmt: skip
     assert row is not None
@@ -46,6 +47,11 @@ def get(tx: Tx, input_id: str) -> Input | None:
     """The input, or None."""
     row = tx.one(f"SELECT {_COLUMNS} FROM inputs WHERE id = ?", (input_id,))
     return None if row is None else _from_row(row)
+
+
+def project_of(tx: Tx, turn: str) -> str:
+    """The project that a turn works in, by its key; '' for none."""
+    return str(tx.value("SELECT project FROM inputs WHERE id = (SELECT input FROM turns WHERE id = ?)", (turn,)) or "")
 
 
 def unfinished(tx: Tx) -> list[Input]:

@@ -131,12 +131,13 @@ class Ranker:
         limit: int,
         now: float,
         records: Collection[str] = stable.KINDS,
+        project: str = "",
     ) -> list[Hit]:
         """The summaries, facts and capsules of one scope that hold and that ``query`` is about, best first.
 
-        Those of a project are not: who works in one asks `homed.retrieval.stable`.  Scores as of ``search``.
+        Those of a project only where it is asked for.  Scores as of ``search``.
         """
-        wanted = stable.Wanted(scope, frozenset(records), now)
+        wanted = stable.Wanted(scope, frozenset(records), now, project)
         found = stable.records(tx, self._dense, _question(query), wanted, limit=limit, fusion=self._fusion())
         return [Hit(one.seq, one.id, one.score, one.parts) for one in found]
 

@@ -69,6 +69,7 @@ class InjectOptions(TypedDict, total=False):
     no_memory: bool
     can_ask: bool
     wait: bool
+    cwd: str
     attachments: list[str]
 
 
