@@ -301,6 +301,10 @@ class SettingAnswer(Answer):
     description: str
     category: str
     masked: bool
+    place: str = Field(description="Where a value comes from that is given from outside and cannot be changed here.")
+    minimum: float | None
+    maximum: float | None
+    restart: bool = Field(description="A change takes effect at the next start.")
 
 
 class Settings(Answer):
@@ -315,6 +319,44 @@ class Applied(Answer):
     key: str
     applied: Literal["now", "restart"]
     note: str
+
+
+class Changed(Answer):
+    """Whether new values count now or after a restart."""
+
+    applied: Literal["now", "restart"]
+    note: str
+
+
+class Snapshot(Answer):
+    """What the settings of the models were before a change, and what a roll back to it would change."""
+
+    id: int
+    at: float
+    changed: list[str]
+    differences: list[dict[str, Any]]
+
+
+class Snapshots(Answer):
+    """The ways back, newest first."""
+
+    snapshots: list[Snapshot]
+
+
+class RolledBack(Answer):
+    """What could not be brought back, a sentence each."""
+
+    notes: list[str]
+
+
+class PersonaAnswer(Answer):
+    """Who the assistant is.  ``ask``: nobody has chosen yet."""
+
+    text: str
+    source: str
+    place: str
+    ask: bool
+    presets: list[dict[str, str]]
 
 
 class Key(Answer):

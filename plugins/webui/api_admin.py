@@ -1,4 +1,4 @@
-"""Plugins, models, settings and keys as REST.  A key of a model goes in and never comes out; ours is shown once."""
+"""Plugins, models and keys as REST.  A key of a model goes in and never comes out; ours is shown once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class AdminApi:
-    """``status``, ``plugins``, ``models``, ``settings``, ``keys`` and ``doctor``; the kernel lets only an owner in."""
+    """``status``, ``plugins``, ``models``, ``keys`` and ``doctor``; the kernel lets only an owner in."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -51,15 +51,6 @@ class AdminApi:
         result = await self._site.call(f"admin.models_{action}", name=name)
         said = self._site.lang().kernel.text
         return reply({key: said(value) if key in ("error", "hint") else value for key, value in result.items()})
-
-    async def settings(self, query: asked.SettingsQuery) -> Response:
-        """The settings that a person may see, passwords masked."""
-        return reply(await self._site.call("admin.config_list", prefix=query.prefix or None))
-
-    async def setting_set(self, body: asked.Setting) -> Response:
-        """Set one."""
-        given = {"peer": self._site.person().peer, "key": body.key, "value": body.value}  # the value may be null
-        return reply(await self._site.kernel.call("admin.config_set", given))
 
     async def keys(self) -> Response:
         """The API keys: names, scopes, when made and last used."""

@@ -156,6 +156,26 @@ class Setting(Body):
     value: Any
 
 
+class SettingChanges(Body):
+    """New values of several settings; null brings a default back."""
+
+    changes: Annotated[dict[Annotated[str, Field(max_length=200)], Any], Field(min_length=1, max_length=200)]
+
+
+class Persona(Body):
+    """A text, the name of a suggestion, or ``later``: one of them."""
+
+    text: Annotated[str | None, Field(max_length=64_000)] = None
+    preset: Annotated[str, Field(max_length=64)] = ""
+    later: bool = False
+
+    @model_validator(mode="after")
+    def _just_one(self) -> Persona:
+        if (self.text is not None) + bool(self.preset) + self.later != 1:
+            raise ValueError("must have one of text, preset and later")
+        return self
+
+
 class NewKey(Body):
     """An API key to be made, and what it may do."""
 

@@ -54,7 +54,22 @@ def environment(folder: Path) -> Environment:
     made.filters["told"] = told
     made.filters["size"] = size
     made.filters["signal"] = signal_name
+    made.filters["number"] = number
+    made.filters["short"] = short
     return made
+
+
+def number(value: float) -> str:
+    """As people write it: 10, not 10.0, and 31536000, not 3.1536e+07."""
+    return str(int(value)) if float(value).is_integer() else f"{value:g}"
+
+
+def short(value: object) -> str:
+    """The value of a setting in few characters; – for an empty one."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if text in ("", "[]"):
+        return "–"
+    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 def signal_name(number: object) -> str:

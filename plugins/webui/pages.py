@@ -40,7 +40,7 @@ class Pages:
 
     async def new(self) -> Response:
         """A conversation that has not begun."""
-        return await self._render("chat.html", "chat", talk=None)
+        return await self._render("chat.html", "chat", talk=None, persona=await self._persona())
 
     async def thread(self, thread: str) -> Response:
         """A conversation with its latest page of history."""
@@ -78,8 +78,24 @@ class Pages:
         found = await self._site.call("admin.config_list")
         groups: dict[str, list[Any]] = {}
         for setting in found["settings"]:
-            groups.setdefault(setting.get("category") or "other", []).append(setting)
-        return await self._render("settings.html", "settings", groups=groups)
+            groups.setdefault(setting.get("category") or "other", []).append({**setting, "find": self._find(setting)})
+        return await self._render("settings.html", "settings", groups=groups, persona=await self._persona())
+
+    def _find(self, setting: Mapping[str, Any]) -> str:
+        """All that a setting is called, in every language: what its search looks in."""
+        key, name, about = str(setting["key"]), str(setting.get("name") or ""), str(setting["description"])
+        called = [text for words in self._site.words.values() for text in words.kernel.setting(key, name, about)]
+        return " ".join([key, *dict.fromkeys(called)])
+
+    async def _persona(self) -> Mapping[str, Any]:
+        """Who the assistant is, with suggestions; where it is not to be known, nobody is asked."""
+        nothing: dict[str, Any] = {"text": "", "place": "", "ask": False, "presets": []}
+        if not who().owner:
+            return nothing
+        try:
+            return {**nothing, **await self._site.call("admin.persona_get", lang=self._site.lang().lang)}
+        except HomedError:
+            return nothing
 
     async def health(self) -> Response:
         """What the daemon finds when it looks at itself; its script asks, as some checks take a while."""

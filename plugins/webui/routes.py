@@ -141,6 +141,13 @@ ROUTES: tuple[Route, ...] = (
     ),
     _get("/settings", "settings", "admin", "The settings, passwords masked.", "Settings", "SettingsQuery"),
     _post("/settings", "setting_set", "admin", "Set a setting.", "Applied", "Setting"),
+    _post("/settings/change", "settings_change", "admin", "Set several settings, all or none.", "Changed",
+          "SettingChanges"),
+    _delete("/settings/{key}", "setting_unset", "admin", "Bring the default of a setting back.", "Applied"),
+    _get("/settings/snapshots", "snapshots", "admin", "What the settings of the models were.", "Snapshots"),
+    _post("/settings/snapshots/{snapshot}", "rollback", "admin", "Bring them back as they were.", "RolledBack"),
+    _get("/persona", "persona", "admin", "Who the assistant is, and suggestions.", "PersonaAnswer"),
+    _post("/persona", "persona_set", "admin", "Choose who it is, or put it off.", "PersonaAnswer", "Persona"),
     _get("/keys", "keys", "admin", "The API keys, without the keys themselves.", "Keys"),
     Route(
         "POST", "/keys", "key_add", "admin", "Make an API key; it is shown this once.", "KeyMade",

@@ -15,8 +15,7 @@ from typing import Any
 
 import trio
 
-from homed.config.definitions import CORE
-from homed.errors import Denied, HomedError, InvalidInput, NotFound
+from homed.errors import Denied, HomedError, NotFound
 from plugins.webui.context import Site
 from plugins.webui.guard import Guard
 from plugins.webui.hub import Hub
@@ -26,6 +25,7 @@ from plugins.webui.web import create_app
 
 from .standin_memory import Files, Keys, Memory
 from .standin_packages import Packages
+from .standin_settings import Settings
 
 OWNER = "webui:owner"
 Script = Callable[["Turn"], Awaitable[None]]
@@ -147,11 +147,11 @@ class Asked:
     allow: bool = False
 
 
-class StandIn(Files, Memory, Keys, Packages):
+class StandIn(Files, Memory, Keys, Packages, Settings):
     """The kernel's methods of ``docs/wire.md`` that the page uses."""
 
     def __init__(self, script: Script | None = None) -> None:
-        for part in (Files, Memory, Keys, Packages):
+        for part in (Files, Memory, Keys, Packages, Settings):
             part.__init__(self)
         self.script: Script = script or echo
         self.hub = Hub()
@@ -388,21 +388,6 @@ class StandIn(Files, Memory, Keys, Packages):
 
     def admin_models_test(self, peer: str, name: str) -> Any:
         return {"ok": True, "latency_ms": 412.3, "streaming": True, "tools": True, "error": "", "hint": ""}
-
-    def admin_config_list(self, peer: str, prefix: str = "") -> Any:
-        found = []
-        for one in (one for one in CORE if not one.hidden):
-            known = {"key": one.key, "value": one.default, "source": "default", "type": one.type, "masked": False}
-            known |= {"default": one.default, "name": one.name, "description": one.description}
-            found.append({**known, "category": one.category, "options": list(one.options)})
-        listen = {**found[0], "key": "plugin.webui.listen", "value": "127.0.0.1:8080", "type": "string"}
-        found.append({**listen, "name": "Address", "description": "Where the page listens.", "category": "web page"})
-        return {"settings": [one for one in found if str(one["key"]).startswith(prefix)]}
-
-    def admin_config_set(self, peer: str, key: str, value: object) -> Any:
-        if key == "core.agent.max_tool_turns" and not isinstance(value, int):
-            raise InvalidInput(f"{key} must be a whole number.")
-        return {"key": key, "applied": "now", "note": ""}
 
 
 def _shortened(text: str) -> str:

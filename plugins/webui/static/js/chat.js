@@ -10,6 +10,7 @@ import { keep, kept } from "./drafts.js";
 import { wholeText } from "./whole.js";
 import { fillRecall, openWhy } from "./why.js";
 import "./source.js";
+import "./persona.js";
 
 const talk = $("#talk");
 const box = $("#text");

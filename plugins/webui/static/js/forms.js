@@ -1,6 +1,6 @@
-// Forms of settings: one form a setting, its field by its type.
+// Forms of settings: one form a setting, its field by its type, and the way back to its default.
 import { $, $$, word } from "./dom.js";
-import { post } from "./api.js";
+import { post, remove } from "./api.js";
 
 function valueOf(form) {
   const field = form.elements.value;
@@ -9,18 +9,50 @@ function valueOf(form) {
   return "json" in field.dataset ? JSON.parse(field.value) : field.value;
 }
 
+function show(form, value) {
+  const field = form.elements.value;
+  if (form.dataset.type === "bool") field.checked = value;
+  else field.value = form.dataset.type === "password" ? "" : "json" in field.dataset ? JSON.stringify(value) : value;
+}
+
+// What stands beside the field: that it was changed, and the way back.
+function mark(form, stored) {
+  form.dataset.source = stored ? "stored" : "default";
+  for (const one of $$(".changed, .reset", form)) one.hidden = !stored;
+  if (form.dataset.type === "password") form.elements.value.placeholder = word(stored ? "setting_set" : "setting_not_set");
+  form.dispatchEvent(new CustomEvent("marked", { bubbles: true }));
+}
+
+async function saying(form, done) {
+  const said = $('[role="status"]', form);
+  said.className = "";
+  said.textContent = "";
+  try {
+    const { applied, note } = await done();
+    said.textContent = note || word(applied === "restart" ? "saved_restart" : "saved");
+  } catch (error) {
+    said.className = "bad";
+    said.textContent = error.message;
+  }
+}
+
 for (const form of $$("form.setting")) {
-  form.addEventListener("submit", async (event) => {
+  const { key, type } = form.dataset;
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const said = $('[role="status"]', form);
-    said.className = "";
-    try {
-      const { applied, note } = await post("/settings", { key: form.dataset.key, value: valueOf(form) });
-      said.textContent = note || word(applied === "restart" ? "saved_restart" : "saved");
-      if (form.dataset.type === "password") form.reset();
-    } catch (error) {
-      said.className = "bad";
-      said.textContent = error.message;
-    }
+    saying(form, async () => {
+      const value = valueOf(form);
+      const answer = await post("/settings", { key, value });
+      if (type === "password") form.reset();
+      if (form.dataset.source) mark(form, type !== "password" || value !== "");
+      return answer;
+    });
   });
+  $(".reset", form)?.addEventListener("click", () => saying(form, async () => {
+    const answer = await remove(`/settings/${encodeURIComponent(key)}`);
+    show(form, JSON.parse(form.dataset.default));
+    mark(form, false);
+    form.elements.value.focus(); // the button that had it is gone
+    return answer;
+  }));
 }
