@@ -56,12 +56,33 @@ def environment(folder: Path) -> Environment:
     made.filters["signal"] = signal_name
     made.filters["number"] = number
     made.filters["short"] = short
+    made.filters["span"] = span
+    made.filters["bound"] = bound
     return made
 
 
 def number(value: float) -> str:
     """As people write it: 10, not 10.0, and 31536000, not 3.1536e+07."""
     return str(int(value)) if float(value).is_integer() else f"{value:g}"
+
+
+def span(seconds: object) -> str:
+    """A duration as people write it, and as a setting takes it: 90 is 1m30s, 0.25 is 250ms."""
+    if not isinstance(seconds, int | float) or seconds < 0:
+        return str(seconds)
+    if 0 < seconds < 1:
+        return f"{number(round(seconds * 1000, 3))}ms"
+    left, parts = float(seconds), []
+    for unit, of in (("d", 86_400), ("h", 3600), ("m", 60)):
+        if count := int(left // of):
+            parts.append(f"{count}{unit}")
+            left -= count * of
+    return "".join([*parts, f"{number(round(left, 3))}s"] if left or not parts else parts)
+
+
+def bound(value: float, type_: str) -> str:
+    """The least or the most that a setting takes: a duration as such, a large number in groups."""
+    return span(value) if type_ == "duration" else f"{value:,.10g}" if abs(value) >= 10_000 else number(value)
 
 
 def short(value: object) -> str:

@@ -114,15 +114,15 @@ def test_a_setting_is_saved_or_refused_with_the_reason(visitor: Visitor, daemon:
     page = visitor.open("/settings")
     form = page.locator('form[data-key="core.agent.max_tool_turns"]')
     form.locator("input").fill("7")
-    form.locator("button").click()
+    form.locator("button:not(.reset)").click()
     expect(form.locator("[role=status]")).to_contain_text("Saved")
     assert daemon.run("config", "get", "core.agent.max_tool_turns").out.strip() == "7"
     form.locator("input").fill("0")
-    form.locator("button").click()
+    form.locator("button:not(.reset)").click()
     expect(form.locator("[role=status]")).to_contain_text("between 1 and")
     form = page.locator('form[data-key="core.agent.tool_timeout"]')
     form.locator("input").fill("5m")
-    form.locator("button").click()
+    form.locator("button:not(.reset)").click()
     expect(form.locator("[role=status]")).to_contain_text("Saved")
     assert daemon.run("config", "get", "core.agent.tool_timeout").out.strip() in ("300", "300.0")
 

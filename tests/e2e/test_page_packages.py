@@ -97,7 +97,7 @@ def test_a_plugin_is_looked_at_installed_used_changed_and_removed(
     page.locator("#grants button").click()
     expect(page.locator("#grants [role=status]")).to_contain_text("hello 0.1.0 runs")
     page.locator("form.setting [name=value]").fill("Salve")
-    page.locator("form.setting button").click()
+    page.locator("form.setting button:not(.reset)").click()
     expect(page.locator("form.setting [role=status]")).to_have_text("Saved")
     (setting,) = told(visitor, "/settings?prefix=plugin.hello.greeting")["settings"]
     assert setting["value"] == "Salve"

@@ -16,7 +16,7 @@ SHOWN_IMAGE_BYTES = "core.files.shown_image_bytes"
 SHOWN_TEXTS = "core.files.shown_texts"
 SHOWN_TEXT = "core.files.shown_text_chars"
 
-_FILES = "Files"
+_FILES = "Attachments"
 
 FILES: tuple[Definition, ...] = (
     Definition(

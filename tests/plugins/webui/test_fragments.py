@@ -4,8 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from homed.config.definitions import Definition
+from homed.config.values import check
 from plugins.webui.context import FOLDER
-from plugins.webui.fragments import SHOWN, Fragments, environment, shown, signal_name, size, told, when
+from plugins.webui.fragments import (
+    SHOWN,
+    Fragments,
+    bound,
+    environment,
+    short,
+    shown,
+    signal_name,
+    size,
+    span,
+    told,
+    when,
+)
 from plugins.webui.words import load
 
 FRAGMENTS = Fragments(environment(FOLDER / "templates"), load(FOLDER / "strings")["en"])
@@ -100,3 +114,20 @@ def test_sizes_are_in_the_unit_that_a_person_would_use(count: object, said: str)
 def test_a_signal_has_its_name() -> None:
     assert signal_name(9) == "SIGKILL"
     assert signal_name(4711) == signal_name("x") == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"), (0.05, "50ms"), (1.2, "1.2s"), (60, "1m"), (90, "1m30s"), (3600, "1h"), (86_400, "1d"),
+        (259_200, "3d"), (5_400.5, "1h30m0.5s"), (31_536_000, "365d"),
+    ],
+)  # fmt: skip
+def test_a_duration_is_written_as_a_setting_takes_it(seconds: float, text: str) -> None:
+    assert span(seconds) == text
+    assert check(Definition("x", "duration", 0, ""), text) == pytest.approx(seconds)
+
+
+def test_bounds_and_defaults_are_short() -> None:
+    assert (bound(100_000_000, "int"), bound(0.05, "float"), bound(3600, "duration")) == ("100,000,000", "0.05", "1h")
+    assert (short([]), short(""), short(True), short("x" * 50)) == ("–", "–", "true", "x" * 39 + "…")

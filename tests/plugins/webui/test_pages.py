@@ -69,7 +69,7 @@ async def test_plugins_show_state_reason_and_crashes() -> None:
 async def test_a_duration_is_text_that_takes_5m_and_a_choice_offers_its_options() -> None:
     async with browsing(furnished(StandIn())) as browser:
         body = (await browser.get("/settings")).body
-        assert re.search(r'<input type="text" id="core.agent.tool_timeout"[^>]* value="60"', body)
+        assert re.search(r'<input type="text" id="core.agent.tool_timeout"[^>]* value="1m"', body)
         assert "<option selected>info</option>" in body
 
 

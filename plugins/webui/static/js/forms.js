@@ -9,8 +9,20 @@ function valueOf(form) {
   return "json" in field.dataset ? JSON.parse(field.value) : field.value;
 }
 
+// A duration as the server writes it.
+function span(seconds) {
+  if (seconds > 0 && seconds < 1) return `${seconds * 1000}ms`;
+  const parts = [["d", 86400], ["h", 3600], ["m", 60]].map(([unit, of]) => {
+    const count = Math.floor(seconds / of);
+    seconds -= count * of;
+    return count ? count + unit : "";
+  }).join("");
+  return seconds || !parts ? `${parts}${seconds}s` : parts;
+}
+
 function show(form, value) {
   const field = form.elements.value;
+  if (form.dataset.type === "duration") value = span(value);
   if (form.dataset.type === "bool") field.checked = value;
   else field.value = form.dataset.type === "password" ? "" : "json" in field.dataset ? JSON.stringify(value) : value;
 }
