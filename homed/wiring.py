@@ -20,6 +20,7 @@ from homed.agent.conversations import Conversations
 from homed.agent.explain import Explanations
 from homed.agent.filelimits import file_limits
 from homed.agent.media import Media
+from homed.agent.metering import whence
 from homed.agent.ports import AgentPorts
 from homed.agent.remember import Remembering
 from homed.agent.uploads import Uploads
@@ -48,6 +49,7 @@ from homed.providers.registry import Sources, open_sources
 from homed.providers.rising import bring_up
 from homed.settings.registry import Settings
 from homed.spend.gate import Gate, GatePorts
+from homed.spend.ondemand import UsageOnDemand
 from homed.store.files import MediaFiles
 
 BEHIND_THE_DOOR = ("blocks", "stages", "outputs", "tools", "window", "cold", "ledger")
@@ -94,6 +96,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             cold=ColdQuery(store, wall, house.failpoints, engine.ranker),
             completions=completions, people=People(store), rules=rules,
             publisher=Publisher(house.bus, redactor), jobs=jobs, keeping=keeping,
+            usage=UsageOnDemand(gate, store, house.settings, lambda: [whence(one) for one in sources.list()]),
         )  # fmt: skip
         with house.door.open_to(ApiDispatcher(api)):
             house.facilities.up(*BEHIND_THE_DOOR)

@@ -28,6 +28,7 @@ from homed.api import (
     social,
     textlog,
     tools,
+    usage,
 )
 from homed.api.method import Call, Method, PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts, Caller
@@ -48,6 +49,7 @@ METHODS: dict[str, Method] = {
     **keys.METHODS,
     **peers.METHODS,
     **jobs.METHODS,
+    **usage.METHODS,
     **keeping.METHODS,
     **memory.METHODS,
     **cold.METHODS,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the first calls are answered before the rooms below are loa
         RememberingPort,
         RulesPort,
         SourcesPort,
+    UsagePort,
     )
     from homed.api.wishes import WishesPort
     from homed.host.discover import Broken, Installed
@@ -413,3 +414,4 @@ class ApiPorts(PorchPorts):
     publisher: PublisherPort
     jobs: JobsPort
     keeping: KeepingPort
+    usage: UsagePort

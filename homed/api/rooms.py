@@ -163,6 +163,22 @@ class MergingPort(Protocol):
         ...
 
 
+class UsagePort(Protocol):
+    """``homed.spend.report.Reports``."""
+
+    async def usage(self, days: int) -> Mapping[str, object]:
+        """The result of ``admin.usage``."""
+        ...
+
+    async def set_price(self, entry: Mapping[str, object]) -> None:
+        """Keep a price."""
+        ...
+
+    async def remove_price(self, source: str, model: str) -> None:
+        """Forget one; NotFound."""
+        ...
+
+
 class JobsPort(Protocol):
     """``homed.jobs.every.Jobs``.  NotFound for a job there is none of."""
 

@@ -9,14 +9,16 @@ from typing import Any, cast
 
 import trio
 
+from homed.agent.metering import whence
 from homed.agent.uploads import Uploads
-from homed.api import admin, config, keeping, keys, models, peers, persona
+from homed.api import admin, config, keeping, keys, models, peers, persona, usage
 from homed.api.method import PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts
 from homed.clock import system_wall_clock
 from homed.config.environment import child_environment, read_environment
 from homed.config.lock import data_lock
 from homed.config.secrets import Secrets
+from homed.engine import zone_of
 from homed.errors import Unavailable
 from homed.host.discover import Installed, discover, packaged_folder
 from homed.identity.keys import ApiKeys
@@ -36,6 +38,8 @@ from homed.providers.registry import Sources, open_sources
 from homed.redact import Redactor
 from homed.settings.plugin import definitions_of
 from homed.settings.registry import Settings, open_settings
+from homed.spend.gate import Gate, GatePorts
+from homed.spend.ondemand import UsageOnDemand
 from homed.store.db import Store, open_store
 from homed.store.files import MediaFiles
 from homed.wire.stream import homed_error
@@ -43,7 +47,7 @@ from homed.wiring import local_ports
 
 METHODS = {
     **admin.METHODS, **models.METHODS, **config.METHODS, **persona.METHODS, **keys.METHODS, **peers.METHODS,
-    **keeping.METHODS,
+    **keeping.METHODS, **usage.METHODS,
 }  # fmt: skip
 
 PEER = "cli:owner"
@@ -115,10 +119,12 @@ def keeping_of(paths: Paths, store: Store, redactor: Redactor) -> Keeping:
 
 def _ports(store: Store, settings: Settings, sources: Sources, kept: Keeping) -> ApiPorts:
     absent = cast(Any, NotRunning())
+    gate = Gate(GatePorts(store, settings, lambda: zone_of(settings), system_wall_clock))
+    spent = UsageOnDemand(gate, store, settings, lambda: [whence(source) for source in sources.list()])
     return ApiPorts(
         directory=Directory(store), tokens=absent, logins=Logins(store, settings), conversations=absent, host=absent,
         settings=settings, sources=sources, status=absent, doctor=absent, archive=absent, memory=absent,
         uploads=absent, calling=absent, remembering=absent, cold=absent, completions=absent, publisher=absent,
-        packages=absent, jobs=absent, keeping=kept,
+        packages=absent, jobs=absent, keeping=kept, usage=spent,
         keys=ApiKeys(store, lambda _: None), people=People(store), rules=Rules(store),
     )  # fmt: skip

@@ -182,6 +182,10 @@ class Gate:
             self._prices = (stored, Prices(given, known()))
         return self._prices[1]
 
+    def kept_days(self) -> int:
+        """Days for which single calls are kept."""
+        return self._ports.settings.int(SPEND_KEEP)
+
     def _date(self, at: float) -> str:
         return datetime.fromtimestamp(at, self._ports.zone()).date().isoformat()
 

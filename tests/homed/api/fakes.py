@@ -411,6 +411,23 @@ class FakeCompletions:
         return Completion("yes", "stop", Usage(10, 1), "demo", "demo-1")
 
 
+class FakeUsage:
+    """Nothing was spent; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+
+    async def usage(self, days: int) -> Mapping[str, object]:
+        self.asked.append(("usage", days))
+        return {"days": []}
+
+    async def set_price(self, entry: Mapping[str, object]) -> None:
+        self.asked.append(("set", dict(entry)))
+
+    async def remove_price(self, source: str, model: str) -> None:
+        self.asked.append(("remove", source, model))
+
+
 class FakeJobs:
     """One job that ran once, another that runs, and a unit that is left alone."""
 
@@ -544,7 +561,7 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
             settings=settings, sources=sources, status=FakeStatus(), doctor=FakeDoctor(), archive=conversations,
             memory=FakeMemory(), uploads=uploads, keys=keys, packages=packages,
             calling=calling, remembering=remembering, cold=remembering, completions=completions, people=People(store),
-            rules=rules, publisher=Publisher(bus, Redactor()), jobs=FakeJobs(), keeping=FakeKeeping(),
+            rules=rules, publisher=Publisher(bus, Redactor()), jobs=FakeJobs(), keeping=FakeKeeping(), usage=FakeUsage(),
         )  # fmt: skip
         yield House(
             ApiDispatcher(ports), conversations, uploads, keys, host, sources, settings, logins, directory, tokens,

@@ -241,6 +241,8 @@ ENOUGH: dict[str, dict[str, object]] = {
     "admin.jobs_pause": {"job": "distil"},
     "admin.jobs_resume": {"job": "distil"},
     "admin.jobs_release": {"job": "distil", "unit": "turn_1"},
+    "admin.usage_price_set": {"source": "a", "model": "m", "prompt": "1", "completion": "2"},
+    "admin.usage_price_remove": {"source": "a", "model": "m"},
     "memory.explain": {"turn": "last"},
     "memory.search": {"query": "cat"},
     "cold.query": {"query": "cat"},
