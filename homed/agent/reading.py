@@ -82,7 +82,7 @@ class Found:
     """
 
     events: list[Event] = field(default_factory=list)
-    texts: dict[int, str] = field(default_factory=dict)
+    texts: dict[int, tuple[str, str]] = field(default_factory=dict)
     active: list[str] = field(default_factory=list)
     scores: Mapping[int, float] = field(default_factory=dict)
     selection: Selection | None = None
@@ -179,7 +179,7 @@ def _settle(tx: Tx, wanted: Wanted, found: Found) -> None:
     """Choose, and read the texts of what is chosen; the choice counts from then on."""
     chosen = choose(wanted, found)
     found.texts |= scope_window.texts(tx, {event.seq for event in chosen.kept} - found.texts.keys())
-    whole = tuple(replace(e, text=found.texts[e.seq]) for e in chosen.kept)
+    whole = (replace(e, text=text, opaque=opaque) for e in chosen.kept for text, opaque in [found.texts[e.seq]])
     found.selection = replace(chosen, kept=tuple(map(scope_window.counted, whole)))
 
 

@@ -29,16 +29,17 @@ def window_events(tx: Tx, scope: str, limit: int = MOST) -> list[Event]:
 def outlines(tx: Tx, scope: str, limit: int = MOST) -> list[Event]:
     """The same events with no more of their texts than the first character, which says that there is one.
 
-    What is not counted yet has a rough number of tokens.  ``texts`` has the texts of those that are wanted.
+    What is not counted yet has a rough number of tokens.  ``texts`` has the rest of those that are wanted.
     """
     rows = tx.all(f"SELECT {table.OUTLINE} FROM events WHERE {_IN_WINDOW} ORDER BY seq DESC LIMIT ?", (scope, limit))
     return [table.from_row(row) for row in reversed(rows)]
 
 
-def texts(tx: Tx, seqs: Iterable[int]) -> dict[int, str]:
-    """The whole texts of these events."""
-    rows = tx.all("SELECT seq, text FROM events WHERE seq IN (SELECT value FROM json_each(?))", (dumps(sorted(seqs)),))
-    return dict(rows)
+def texts(tx: Tx, seqs: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """The whole texts of these events, and what is opaque of them."""
+    wanted = (dumps(sorted(seqs)),)
+    rows = tx.all("SELECT seq, text, opaque FROM events WHERE seq IN (SELECT value FROM json_each(?))", wanted)
+    return {seq: (text, opaque) for seq, text, opaque in rows}
 
 
 def totals(tx: Tx, scope: str) -> tuple[int, int]:
