@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from homed.providers.lua import frames
 from homed.providers.lua.state import Outcome, State
 
-SECONDS = 5.0
+SECONDS = 3.0
 """Seconds of computing for one step of a call; the instructions allowed take a little less."""
 
 MEMORY = 1 << 30

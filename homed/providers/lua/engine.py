@@ -84,7 +84,7 @@ class Engine:
         """The version with this text: the one there is, or a new one, which takes its place for new requests."""
         current = self._current
         if current is None or (current.stamp, current.source) != (stamp, source):
-            self._current = Version(next(self._numbers), self.name, source, stamp)
+            self._current = Version(next(self._numbers), f"{self.name}.lua", source, stamp)
             if current is not None:
                 self._tidy(current)
         assert self._current is not None

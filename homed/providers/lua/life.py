@@ -19,7 +19,7 @@ from homed.providers.lua import frames
 log = logging.getLogger(__name__)
 
 PATIENCE = 60.0
-"""Seconds for one step of a call: its own five of computing, and as many for those before it on a busy machine."""
+"""Seconds for one step of a call: its own three of computing, and as many for those before it on a busy machine."""
 
 WAITING_FRAMES = 8
 """Frames that may wait for the pipe; then whoever asks waits, within its own patience."""
@@ -30,6 +30,12 @@ LAST_WORDS = 1.0
 STDERR = 4096
 MAX_ASKED = 8
 """Times that one call may ask for something."""
+
+_FUNCTIONS = {
+    "request": "transform_request", "chunks": "transform_stream_chunk", "finish": "transform_stream_chunk",
+    "whole": "transform_response",
+}  # fmt: skip
+"""What a kind of call is in the script."""
 
 _CHUNK = 1 << 16
 
@@ -161,7 +167,7 @@ class Life:
     async def _exchange(self, what: str, do: str, serve: Serve, **fields: object) -> Any:
         self._next += 1
         id_ = self._next
-        call = self._calls[id_] = _Call(what)
+        call = self._calls[id_] = _Call(_FUNCTIONS.get(what, what))
         try:
             frame = await self._step(call, do, id=id_, **fields)
             asked = 0
@@ -244,7 +250,7 @@ async def _served(serve: Serve, frame: frames.Frame, asked: int) -> tuple[bool, 
 
 def _words(how: Exit | None, written: Excerpt) -> str:
     if how is not None and how.signal == signal.SIGVTALRM:
-        return "it computed for more than 5 s and could not be stopped (a pattern on a long text?)"
+        return "it computed for more than 3 s and could not be stopped (a pattern on a long text?)"
     last = [line.strip() for line in written.value().decode("utf-8", "replace").splitlines() if line.strip()]
     tail = f": {last[-1][:200]}" if last else ""
     return f"its process ended ({how or 'no word'}){tail}"

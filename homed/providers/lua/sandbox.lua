@@ -139,10 +139,9 @@ end
 function KINDS.load(source)
   local chunk, why = raw_load(source, "@" .. NAME, "t", env)
   if not chunk then
-    error(why, 0)
+    error(sub(why, 1, #NAME + 1) == NAME .. ":" and why or NAME .. ": " .. why, 0)
   end
   chunk()
-  local has = {}
   for _, name in next, { "transform_request", "transform_response", "transform_stream_chunk" } do
     if not own(name) then
       error(NAME .. ": there is no function " .. name, 0)

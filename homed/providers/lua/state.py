@@ -32,7 +32,7 @@ class Limits:
     """``memory``: bytes for the state, over all its calls.  ``instructions``: of one call; a second has some 10⁸."""
 
     memory: int = 128 << 20
-    instructions: int = 300_000_000
+    instructions: int = 100_000_000
 
 
 Outcome = tuple[bytes, ...]

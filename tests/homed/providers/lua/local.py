@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from homed.providers.base import ChatRequest, Source
-from homed.providers.lua import request as requests
 from homed.providers.failures import Where
+from homed.providers.lua import request as requests
 from homed.providers.lua import shelf
 from homed.providers.lua.adapter import Telling
 from homed.providers.lua.life import ScriptFailed

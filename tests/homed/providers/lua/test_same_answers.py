@@ -1,4 +1,4 @@
-"""The bundled scripts read the same in an answer as the native adapters, however it is cut and whatever is wrong in it."""
+"""The bundled scripts read the same in an answer as the native adapters, however it is cut, right or wrong."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from typing import Any
 
 import pytest
@@ -11,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from homed.providers import pairing
-from homed.providers.adapters import native
 from homed.providers.adapter import Native
+from homed.providers.adapters import native
 from homed.providers.base import (
     Assistant,
     Audio,
@@ -20,7 +19,6 @@ from homed.providers.base import (
     Image,
     Message,
     Opaque,
-    Part,
     Source,
     System,
     ToolCall,
@@ -88,7 +86,8 @@ schemas = st.recursive(
         {"type": st.sampled_from(["string", "integer", "boolean", "object", ["string", "null"], "null"])},
         optional={
             "enum": st.lists(texts | st.integers(0, 9), max_size=3), "const": texts,
-            "description": texts, "format": st.sampled_from(["date-time", "uri", "int32"]), "minimum": st.integers(0, 3),
+            "description": texts, "format": st.sampled_from(["date-time", "uri", "int32"]),
+            "minimum": st.integers(0, 3),
             "$ref": st.sampled_from(["#/$defs/a", "#/$defs/none"]), "default": st.none() | texts,
         },
     ),
