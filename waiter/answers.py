@@ -34,6 +34,10 @@ def replied(state: State, tag: Tag, result: Data, words: Words) -> Step:
         case "/plugins do":
             state_ = text(result, "state") or text(mapping(result.get("plugin")), "state")
             return told(state, words("plugins.done", name=tag.arg, state=state_))
+        case "/persona set":
+            return told(state, words("persona.set" if text(result, "text") else "persona.unset"))
+        case "/persona later":
+            return told(state, words("persona.later"))
         case "/settings set":
             later = result.get("applied") == "restart"  # the value is told as homed gives it back, not as it was typed
             return ask(state, "/settings later" if later else "/settings now", "admin.config_get", {"key": tag.arg})
@@ -100,6 +104,20 @@ def _list_settings(_state: State, tag: Tag, result: Data, words: Words) -> list[
 def _one_setting(_state: State, _tag: Tag, result: Data, words: Words) -> list[str]:
     said = words("settings.one", setting=text(result, "key"), value=_value(result), source=text(result, "source"))
     return [said, *([text(result, "description")] if result.get("description") else [])]
+
+
+def _persona_lines(_state: State, _tag: Tag, result: Data, words: Words) -> list[str]:
+    said = text(result, "text") or words("persona.empty")
+    given = [words("persona.given", place=text(result, "place"))] if result.get("place") else []
+    return [said, *given, "", *personas(result), words("persona.how")]
+
+
+def personas(result: Data) -> list[str]:
+    """The suggestions, a line each."""
+    return [
+        f"  {text(one, 'name'):<8} {text(one, 'title')}: {text(one, 'about')}"
+        for one in mappings(result.get("presets"))
+    ]
 
 
 def _value(setting: Data) -> str:
@@ -175,5 +193,5 @@ def when(at: float) -> str:
 
 _LISTS: dict[str, Callable[[State, Tag, Data, Words], list[str]]] = {
     "/models": _list_models, "/plugins": _list_plugins, "/settings": _list_settings, "/settings get": _one_setting,
-    "/status": _status_lines, "/memory": _memory_lines,
+    "/persona": _persona_lines, "/status": _status_lines, "/memory": _memory_lines,
 }  # fmt: skip

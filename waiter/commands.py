@@ -107,6 +107,26 @@ def _models(talk: Talk, _rest: str) -> None:
         talk.note("No model is set up.  `homed models add NAME --base-url URL --model M --api-key K` adds one.")
 
 
+def _persona(talk: Talk, rest: str) -> None:
+    verb, _, more = rest.partition(" ")
+    if not rest:
+        found = talk.session.call("admin.persona_get", {})
+        talk.note(str(found.get("text") or "No persona is set: helpful and plain."))
+        for one in found.get("presets") or []:
+            talk.note(f"  {one.get('name', ''):<8} {one.get('about', '')}")
+        talk.note("/persona NAME chooses one, /persona text TEXT is your own, /persona none takes it off.")
+        return
+    given: dict[str, object] = {"preset": verb.lower()}
+    if verb == "text":
+        given = {"text": more.strip()}
+    elif verb == "none":
+        given = {"text": ""}
+    elif verb == "later":
+        given = {"later": True}
+    talk.session.call("admin.persona_set", given)
+    talk.note("It stays as it is." if verb == "later" else "It holds from the next message on.")
+
+
 def _quit(talk: Talk, _rest: str) -> None:
     talk.over = True
 
@@ -120,6 +140,7 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "open": Command("NUMBER", "go on with a conversation from that list", _open),
     "status": Command("", "how homed is", _status),
+    "persona": Command("[NAME|text TEXT|none]", "who the assistant is", _persona),
     "plugins": Command("", "the plugins and their state", _plugins),
     "models": Command("", "the model sources", _models),
     "quit": Command("", "leave (Ctrl-D does too)", _quit),

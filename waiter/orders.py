@@ -177,6 +177,21 @@ def _settings(state: State, rest: str, words: Words) -> Step:
     return ask(state, "/settings", "admin.config_list", arg=(more if verb == "list" else rest).strip())
 
 
+def _persona(state: State, rest: str, words: Words) -> Step:
+    verb, _, more = rest.partition(" ")
+    lang = {"lang": words.language}
+    if not rest:
+        return ask(state, "/persona", "admin.persona_get", lang)
+    if verb == "text" and more.strip():
+        return ask(state, "/persona set", "admin.persona_set", {"text": more.strip(), **lang})
+    if more.strip():
+        return told(state, words("usage", name="persona", usage="[NAME|text TEXT|none|later]"))
+    if verb == "later":
+        return ask(state, "/persona later", "admin.persona_set", {"later": True, **lang})
+    given = {"text": ""} if verb == "none" else {"preset": verb.lower()}
+    return ask(state, "/persona set", "admin.persona_set", {**given, **lang})
+
+
 def _status(state: State, _rest: str, _words: Words) -> Step:
     return ask(state, "/status", "admin.status")
 
@@ -224,6 +239,6 @@ def _quit(state: State, _rest: str, _words: Words) -> Step:
 HANDLERS: dict[str, Handler] = {
     "help": _help, "stop": _stop, "new": _new, "threads": _threads, "open": _open, "rename": _rename,
     "delete": _delete, "export": _export, "attach": _attach, "memory": _memory, "models": _models,
-    "plugins": _plugins, "settings": _settings, "status": _status, "connect": _connect, "remote": _remote,
-    "local": _local, "theme": _theme, "quit": _quit,
+    "plugins": _plugins, "settings": _settings, "persona": _persona, "status": _status, "connect": _connect,
+    "remote": _remote, "local": _local, "theme": _theme, "quit": _quit,
 }  # fmt: skip

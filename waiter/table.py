@@ -19,6 +19,9 @@ class Entry:
     lines: bool = False
 
 
+PERSONAS = ("steady", "friend", "brief", "tutor", "butler")
+"""The suggestions that homed comes with, for completion; homed itself says which there are."""
+
 ENTRIES = (
     Entry("help", lines=True),
     Entry("stop", lines=True),
@@ -33,6 +36,7 @@ ENTRIES = (
     Entry("models", "[use NAME]", (("use",), "model"), lines=True),
     Entry("plugins", "[start|stop NAME]", (("start", "stop"), "plugin"), lines=True),
     Entry("settings", "[get|set KEY]", (("get", "set", "list"), "setting")),
+    Entry("persona", "[NAME|text TEXT|none]", ((*PERSONAS, "text", "none", "later"),), lines=True),
     Entry("status", lines=True),
     Entry("connect", "NAME", ("connection",)),
     Entry("remote", "URL"),

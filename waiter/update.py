@@ -249,7 +249,9 @@ def _replied(state: State, tag: Tag, result: Data, words: Words) -> Step:
         case "chat":
             return _receipt(state, tag, result)
         case "status":
-            return _status(state, result, words)
+            return _asking(state, _status(state, result, words), words)
+        case "first":
+            return _first(state, result, words)
         case "threads":
             return _listed(state, answers.rows_of(result))
         case "stop" | "approve":
@@ -295,6 +297,21 @@ def _status(state: State, result: Data, words: Words) -> Step:
     return fresh, ()
 
 
+def _asking(before: State, step: Step, words: Words) -> Step:
+    """Once it is known who answers, whether somebody still has to say how."""
+    if before.model != Model():
+        return step
+    state, effects = step
+    state, more = orders.ask(state, "first", "admin.persona_get", {"lang": words.language})
+    return state, (*effects, *more)
+
+
+def _first(state: State, result: Data, words: Words) -> Step:
+    if not result.get("ask"):
+        return state, ()
+    return told(state, "\n".join([words("persona.first"), *answers.personas(result), words("persona.choose")]))
+
+
 def _explained(state: State, tag: Tag, result: Data) -> State:
     item = follow.find(state.follow.items, tag.arg)
     if not isinstance(item, Recall) or not mapping(result.get("events")):  # its turn runs still
@@ -325,7 +342,7 @@ def _refused(state: State, message: Refused, words: Words) -> Step:
         state, effects = _send(state)
         state, _ = told(state, "\n\n".join([_with_hint(message), *said]), "error")
         return state, effects
-    if tag.name in ("chat", "status", "threads", "names") or lost:
+    if tag.name in ("chat", "status", "first", "threads", "names") or lost:
         return state, ()
     if tag.name == "history":
         if tag.conversation != state.conversation:

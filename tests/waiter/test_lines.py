@@ -196,11 +196,12 @@ def test_every_help_entry_is_handled_and_none_reaches_the_model_e43(homed: FakeH
         "admin.status": lambda caller, params: {"version": "9.9", "pid": 1, "model": {"hint": "Add one."}},
         "admin.plugins": lambda caller, params: {"plugins": [{"name": "shell", "state": "stopped", "reason": "why"}]},
         "admin.models_list": lambda caller, params: {"sources": [{"name": "src", "model": "m", "current": True}]},
+        "admin.persona_get": lambda caller, params: {"text": "", "presets": [{"name": "brief", "about": "Few words."}]},
     }
     expected = {
         "help": "this list", "stop": "Nothing is running.", "new": "begins a new conversation",
         "threads": "␛[31mA  (busy)", "open": "Which one?", "status": "homed 9.9", "plugins": "stopped: why",
-        "models": "* src",
+        "models": "* src", "persona": "brief    Few words.",
     }  # fmt: skip
     assert set(expected) | {"quit"} == set(COMMANDS)
     terminal = talk()

@@ -364,6 +364,48 @@ def test_settings_are_told_as_homed_reads_them_back() -> None:
     assert "shh" not in play.notes[-1]
 
 
+PERSONAS = {"ask": True, "text": "", "presets": [{"name": "brief", "title": "Brief", "about": "Few words."}]}
+
+
+def test_a_new_homed_asks_who_it_should_be_once_and_only_whoever_may_say() -> None:
+    play = Play().up()
+    play(Replied(Tag("status"), {"model": {"configured": True, "model": "m", "source": "s"}}))
+    assert play.calls("admin.persona_get") == [{"lang": "en"}]
+    play(Refused(Tag("first"), "denied", "admin.persona_get is for owners."))
+    assert play.notes == []
+    play(Replied(Tag("first"), PERSONAS))
+    assert "Who should I be?" in play.notes[-1]
+    assert "brief    Brief: Few words." in play.notes[-1]
+    play(Replied(Tag("status"), {"model": {"configured": True, "model": "m", "source": "s"}}))
+    assert len(play.calls("admin.persona_get")) == 1
+    play(Replied(Tag("first"), PERSONAS | {"ask": False}))
+    assert len(play.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "asked", "said"),
+    [
+        ("/persona Brief", {"preset": "brief"}, "It holds from the next message on."),
+        ("/persona text  Speak like a pirate. ", {"text": "Speak like a pirate."}, "It holds from"),
+        ("/persona none", {"text": ""}, "No persona is set now."),
+        ("/persona later", {"later": True}, "It stays as it is"),
+    ],
+)
+def test_a_persona_is_chosen_written_taken_off_or_put_off(typed: str, asked: dict[str, Any], said: str) -> None:
+    play = Play().up()
+    play(Typed(typed, "m"))
+    assert play.calls("admin.persona_set") == [{**asked, "lang": "en"}]
+    tag = Tag("/persona later" if "later" in asked else "/persona set")
+    play(Replied(tag, {"text": "" if asked.get("text") == "" else "x"}))
+    assert play.notes[-1].startswith(said)
+
+
+def test_a_word_too_many_is_no_persona() -> None:
+    play = Play().up()
+    play(Typed("/persona brief please", "m"))
+    assert play.calls("admin.persona_set") == []
+
+
 ANSWERS: dict[str, dict[str, Any]] = {
     "/models": {"sources": [{"name": "a", "model": "m", "current": True, "has_key": False, "kind": "remote"}]},
     "/plugins": {"plugins": [{"name": "shell", "state": "ready", "reason": "why"}]},
@@ -371,6 +413,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
                 "storage": {"state": "read_only", "reason": "disk"}},
     "/memory": {"entries": [{"kind": "recall", "data": {"shown": ["e1"], "cold": [], "kept": 4}}], "events": {}},
     "/settings": {"settings": [{"key": "core.agent.x", "value": "a\nb", "name": "X"}]},
+    "/persona": {**PERSONAS, "text": "Be brief.", "place": "/data/persona.md"},
 }  # fmt: skip
 
 
@@ -379,6 +422,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     [
         ("/models", ["* a", "no key"]), ("/plugins", ["shell", "ready: why"]), ("/memory", ["4 earlier", "e1"]),
         ("/status", ["Model: none. Add one.", "3 events", "read-only: disk"]), ("/settings", ["core.agent.x = a b"]),
+        ("/persona", ["Be brief.", "given by /data/persona.md", "Few words."]),
     ],
 )  # fmt: skip
 def test_answers_are_told(name: str, words: list[str]) -> None:
