@@ -121,7 +121,13 @@ def _base(params: Add | Available, sources: SourcesPort) -> Source | None:
     if chosen is None and known is not None:
         return known
     chosen = chosen or preset(params.name)
-    return chosen.source if chosen else None
+    if chosen is None:
+        there = ", ".join(one.name for one in PRESETS)
+        raise InvalidInput(
+            f"{params.name!r} is no well-known source, and no address was given.",
+            hint=f"Give a base URL and a model, or take one of these: {there}.",
+        )
+    return chosen.source
 
 
 async def remove(call: PeerCall[OfSource]) -> Mapping[str, object]:

@@ -13,6 +13,7 @@ from homed.commands.output import as_json, table
 from homed.commands.place import paths_of
 from homed.commands.reach import ask_or_open
 from homed.providers.local.weights import MODEL, Telling, Weights
+from homed.providers.options import parsed
 
 
 def register(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -21,18 +22,22 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         "models",
         parents=[common],
         help="model sources: list, add, use, remove, test, adapters, install",
-        description="A source is an OpenAI-compatible endpoint with a model and, mostly, a key, or a GGUF file that"
-        " runs on this machine. While there is none, the small built-in model answers (embedded).",
-        epilog="Examples:\n  homed models add deepseek --base-url https://api.deepseek.com/v1 --model deepseek-chat\n"
-        "  homed models test deepseek\n  homed models use deepseek\n  homed models add mine --gguf ~/models/mine.gguf",
+        description="A source is an endpoint with a model and, mostly, a key, or a GGUF file that runs on this machine."
+        " Of well-known ones the name and a key are enough: deepseek, openai, anthropic, gemini, mistral, groq, github,"
+        " ollama. While there is none, the small built-in model answers (embedded).",
+        epilog="Examples:\n  homed models add deepseek\n  homed models list --available deepseek\n"
+        "  homed models test deepseek\n  homed models use deepseek\n"
+        "  homed models add work --base-url https://llm.example.com/v1 --model some-model\n"
+        "  homed models add mine --gguf ~/models/mine.gguf",
     )
     actions = Actions(parser, common)
-    actions.add("list", _list, "the sources; never a key")
+    listing = actions.add("list", _list, "the sources; never a key")
+    listing.add_argument("--available", metavar="SOURCE", help="the models that this source's server has")
     _add_options(actions)
     for name, handler, text in (
         ("use", _use, "make it the one that answers"),
         ("remove", _remove, "remove it and its key"),
-        ("test", _test, "ask it one short question: does it answer, stream, take tools, and how fast"),
+        ("test", _test, "ask it short questions: does it answer, stream, take tools, see images, and how fast"),
     ):
         actions.add(name, handler, text, "deepseek").add_argument("name", metavar="NAME")
     actions.add("adapters", _adapters, "the adapter scripts: where they are, whose, and whether they can be loaded")
@@ -40,14 +45,10 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _add_options(actions: Actions) -> None:
-    add = actions.add(
-        "add",
-        _add_source,
-        "add a source, or replace the one of that name",
-        "deepseek --base-url https://api.deepseek.com/v1 --model deepseek-chat",
-    )
+    add = actions.add("add", _add_source, "add a source, or change the one of that name", "deepseek --api-key K")
     add.set_defaults(misused=add.error)
-    add.add_argument("name", metavar="NAME")
+    add.add_argument("name", metavar="NAME", help="of a well-known one that is all it needs, with a key")
+    add.add_argument("--preset", metavar="P", default="", help="a well-known one, under another name")
     add.add_argument("--base-url", metavar="URL", default="", help="like https://api.openai.com/v1")
     add.add_argument("--model", metavar="M", default="", help="the model's name at that source")
     add.add_argument(
@@ -58,28 +59,66 @@ def _add_options(actions: Actions) -> None:
         metavar="K",
         help="left out on a terminal it is asked for, which keeps it out of the shell's history",
     )
-    add.add_argument("--adapter", metavar="A", default="openai", help="how it is spoken to (openai)")
+    add.add_argument(
+        "--adapter", metavar="A", default="",
+        help="how it is spoken to: openai (which most servers are), anthropic, gemini, ollama, or lua:NAME",
+    )  # fmt: skip
     add.add_argument(
         "--context-window", type=int, metavar="N", help="tokens it can read; left out 32768, of a file 4096"
     )
-    add.add_argument("--no-tools", action="store_true", help="offer it no tools: better for very small models")
-    add.add_argument("--vision", action="store_true", help="it takes images: they are sent along")
+    add.add_argument(
+        "--priority", type=int, metavar="N", help="of those that can answer, a higher one is first"
+    )
+    add.add_argument("--max-concurrent", type=int, metavar="N", help="questions at once; left out 8")
+    for name, words in (
+        ("tools", "whether it is offered tools; very small models do better without"),
+        ("vision", "whether it takes images"),
+        ("audio", "whether it takes recordings"),
+    ):
+        add.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, help=words)
+    add.add_argument(
+        "--option", metavar="NAME=VALUE", action="append", default=[],
+        help="a quirk of its server; NAME= takes one out; see the documentation of models",
+    )  # fmt: skip
 
 
 def _list(args: argparse.Namespace) -> int:
+    if args.available:
+        return _available(args)
     sources = ask_or_open(args, "admin.models_list")["sources"]
     if args.json:
         as_json(sources)
     elif not sources:
         print("No model source yet, and the built-in model is not installed or switched off.")
-        print("  Add one: homed models add NAME --base-url URL --model M")
+        print("  Add one: homed models add deepseek")
+        print("       or: homed models add NAME --base-url URL --model M")
     else:
-        rows = [
-            ("→" if s["current"] else "", s["name"], s["model"], "yes" if s["has_key"] else "no", _place(s))
-            for s in sources
-        ]
-        table(rows, ("", "source", "model", "key", "where"))
+        rows = [("→" if s["current"] else "", s["name"], s["model"], _key(s), _window(s), _place(s)) for s in sources]
+        table(rows, ("", "source", "model", "key", "window", "where"))
     return 0
+
+
+def _available(args: argparse.Namespace) -> int:
+    models = ask_or_open(args, "admin.models_available", name=args.available)["models"]
+    if args.json:
+        as_json(models)
+        return 0
+    rows = [(one["id"], str(one["context_window"] or ""), _mark(one["vision"]), one["title"]) for one in models]
+    table(rows, ("model", "window", "images", ""))
+    return 0
+
+
+def _mark(flag: bool | None) -> str:
+    return "" if flag is None else "yes" if flag else "no"
+
+
+def _key(source: dict[str, Any]) -> str:
+    return "yes" if source["has_key"] else "no"
+
+
+def _window(source: dict[str, Any]) -> str:
+    learnt = source["learnt_window"]
+    return f"{learnt} (learnt; set up with {source['context_window']})" if learnt else str(source["context_window"])
 
 
 def _place(source: dict[str, Any]) -> str:
@@ -87,11 +126,11 @@ def _place(source: dict[str, Any]) -> str:
 
 
 def _add_source(args: argparse.Namespace) -> int:
-    if bool(args.gguf) == bool(args.base_url and args.model):
+    if args.gguf and (args.base_url or args.preset):
         args.misused("a source is an address with a model, or a file: give --base-url and --model, or --gguf FILE")
     given = _file(args) if args.gguf else _endpoint(args)
-    given |= {"context_window": args.context_window} if args.context_window is not None else {}
-    given |= {"tools": not args.no_tools, "vision": args.vision}
+    names = ("context_window", "priority", "max_concurrent", "tools", "vision", "audio")
+    given |= {name: value for name in names if (value := getattr(args, name)) is not None}
     source = ask_or_open(args, "admin.models_add", name=args.name, **given)
     if args.json:
         as_json(source)
@@ -114,7 +153,8 @@ def _endpoint(args: argparse.Namespace) -> dict[str, Any]:
     key = args.api_key
     if key is None and sys.stdin.isatty():
         key = getpass.getpass("API key (Enter for none): ") or None
-    given = {"base_url": args.base_url, "model": args.model, "adapter": args.adapter}
+    given = {"preset": args.preset, "base_url": args.base_url, "model": args.model, "adapter": args.adapter}
+    given |= {"options": parsed(args.option)} if args.option else {}
     return given | ({"api_key": key} if key is not None else {})
 
 
@@ -166,8 +206,20 @@ def _test(args: argparse.Namespace) -> int:
     if args.json:
         as_json(result)
     elif result["ok"]:
-        can = [word for word, able in (("streams", result["streaming"]), ("takes tools", result["tools"])) if able]
-        print(f"{args.name} answered in {result['latency_ms']:.0f} ms{'; it ' + ' and '.join(can) if can else ''}.")
+        _told(args.name, result)
     else:
         print(f"{args.name} did not answer: {result['error']}\n  {result['hint']}".rstrip(), file=sys.stderr)
     return 0 if result["ok"] else 1
+
+
+def _told(name: str, result: dict[str, Any]) -> None:
+    print(f"{name} answered in {result['latency_ms']:.0f} ms, whole in {result['total_ms']:.0f} ms.")
+    for word, flag in (
+        ("streams", result["streaming"]), ("takes tools", result["tools"]), ("sees images", result["images"]),
+        ("thinks aloud", result["reasoning"]), ("counts tokens", result["usage"]),
+    ):  # fmt: skip
+        print(f"  {word}: {_mark(flag) or 'not asked'}")
+    for note in result["notes"]:
+        print(f"  {note}")
+    if result["error"]:
+        print(f"  {result['error']}")

@@ -75,7 +75,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("betas", "text", ("anthropic",), "", "The `anthropic-beta` header, names separated by commas."),
     Option("thinking", "thinking", ("anthropic", "gemini"), "off", "Thinking before the answer: off leaves it to the"
            " model, adaptive lets it think as much as it wants, a number is the most tokens it may think."),
-    Option("effort", "text", ("anthropic",), "", "How much work to put in, in the source's words (low, medium, high);"
+    Option("effort", "text", ("anthropic", "gemini"), "", "How much work to put in, in the source's words (low, medium, high);"
            " empty says nothing."),
     Option("foreign_signature", "text", ("gemini",), "skip_thought_signature_validator", "Stands for the thought"
            " signature of a call that another source made; empty sends none."),
@@ -117,26 +117,30 @@ def checked(source: str, adapter: str, options: Mapping[str, object]) -> dict[st
     return dict(options)
 
 
-def parsed(adapter: str, pairs: Sequence[str]) -> dict[str, object]:
-    """Options given as ``name=value`` in a terminal, by their types; InvalidInput for what is no such pair.
+def parsed(pairs: Sequence[str]) -> dict[str, object]:
+    """Options given as ``name=value`` in a terminal, by their types; None for ``name=``, which takes one out.
 
-    Of a script's own the value is JSON where it can be read as such, else text.
+    InvalidInput for what is no such pair.  Of a script's own the value is JSON where it can be read as such, else text.
     """
     found: dict[str, object] = {}
     for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals or not name.strip():
+        name, equals, text = (part.strip() for part in pair.partition("="))
+        if not equals or not name:
             raise InvalidInput(f"{pair!r} is no option.", hint="Give it as NAME=VALUE.")
-        option = _KNOWN.get(name.strip())
-        found[name.strip()] = _read(text) if option is None or option.kind not in ("text", "choice") else text
-    return checked("the source", adapter, found)
+        option = _KNOWN.get(name)
+        found[name] = _read(text, option.kind if option else "") if text else None
+    return found
 
 
-def _read(text: str) -> object:
+def _read(text: str, kind: str) -> object:
+    if kind in ("text", "choice"):
+        return text
+    if kind == "bool":
+        return {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}.get(text, text)
     try:
         return json.loads(text)
     except ValueError:
-        return {"on": True, "yes": True, "no": False}.get(text.strip(), text)
+        return text
 
 
 def _known_to(adapter: str) -> str:
