@@ -4,7 +4,7 @@ Sources: platform.claude.com (Messages, Errors, Thinking, Thinking in tool and m
 Prompt caching) for the rules; for the words, what its users reported: anthropics/claude-code#8210 (calls without
 results), #13460 (results without calls), #63295 (changed thinking), faults.md A9.  ``tool_result`` blocks come first
 in their message ("Handle tool calls"); roles in a row are joined by the API itself and refused by its resellers
-(``Contract.alternate``).
+(``Contract.alternate``).  "Versions": both are served; the later one knows no temperature.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ PARAMETERS = frozenset(
         "inference_geo", "speed", "diagnostics",
     }
 )  # fmt: skip
+VERSIONS = ("2023-06-01", "2026-10-21")
+SAMPLING = frozenset({"temperature", "top_p", "top_k"})
+"""Parameters that the later version does not have any more."""
 ID = re.compile(r"[a-zA-Z0-9_-]+")
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 LARGEST_PICTURE = 5 * 1024 * 1024
@@ -57,24 +60,26 @@ def parse(raw: bytes) -> dict[str, object]:
 
 
 def check_head(contract: Contract, headers: Mapping[str, str]) -> None:
-    """The key and the version come in headers of their own; a bearer token is for other kinds of account."""
-    if "x-api-key" not in headers:
+    """The version comes in a header of its own, the key too, or, as the SDKs send it since 2026, as a bearer token."""
+    given = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
+    if not given:
         raise Refused("x-api-key header is required", status=401)
-    if contract.key and headers["x-api-key"] != contract.key:
+    if contract.key and given != contract.key:
         raise Refused("invalid x-api-key", status=401)
-    if "anthropic-version" not in headers:
+    version = headers.get("anthropic-version")
+    if version is None:
         raise Refused("anthropic-version: header is required")
-    if headers["anthropic-version"] not in ("2023-06-01", "2023-01-01"):
-        raise Refused(f'anthropic-version: "{headers["anthropic-version"]}" is not a valid version')
+    if version not in VERSIONS:
+        raise Refused(f"anthropic-version: '{version}' is not a valid version")
 
 
-def check(contract: Contract, ledger: Ledger, body: Json) -> None:
+def check(contract: Contract, ledger: Ledger, body: Json, version: str = VERSIONS[0]) -> None:
     """Raise Refused for the first thing the real server would not take."""
     for key in ("model", "messages", "max_tokens"):
         if key not in body:
             raise Refused(f"{key}: Field required")
     for key in body:
-        if key not in PARAMETERS:
+        if key not in PARAMETERS or (key in SAMPLING and version >= "2026-10-21"):
             raise Refused(f"{key}: Extra inputs are not permitted")
     _check_limit(body)
     if contract.models and body["model"] not in contract.models:

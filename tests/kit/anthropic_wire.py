@@ -49,7 +49,7 @@ class AnthropicWire:
         return None
 
     def check(self, contract: Contract, ledger: Ledger, request: Incoming, body: Json) -> None:
-        rules.check(contract, ledger, body)
+        rules.check(contract, ledger, body, request.headers.get("anthropic-version", ""))
 
     def streamed(self, request: Incoming, body: Json) -> bool:
         return body.get("stream") is True

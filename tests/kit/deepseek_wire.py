@@ -67,8 +67,9 @@ class DeepSeekWire(OpenAIWire):
         try:
             rules.check(Contract(contract.key, contract.models, 10**9, vision=True), without)
         except Refused as refused:
-            refused.code = "invalid_request_error"
-            raise
+            told = refused.message.partition(" The following tool_call_ids did not")
+            message = f"{told[0]} (insufficient tool messages following tool_calls message)" if told[1] else told[0]
+            raise Refused(message, code="invalid_request_error", status=refused.status) from None
         if contract.reasoning == "required":
             _check_returned(ledger, messages)
         if contract.reasoning == "forbidden":

@@ -59,7 +59,7 @@ class Connection:
             if not isinstance(event, h11.Data):
                 raise _Gone("closed")
             raw += event.data
-        headers = {k.decode(): v.decode() for k, v in request.headers}
+        headers = {k.decode().lower(): v.decode("latin-1") for k, v in request.headers}
         record = Recorded(len(self._fake.requests), request.target.decode(), headers, {})
         self._fake.requests.append(record)
         parts = urlsplit(record.path)

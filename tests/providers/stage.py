@@ -37,6 +37,7 @@ from homed.providers.lua.scripts import LuaPorts, Scripts
 from homed.providers.retry import RetryPolicy
 from homed.providers.shaping import said_by
 from tests.kit.fake_server import FakeServer, open_fake
+from tests.providers.judge import judge
 from tests.providers.reading import Reader, reader
 from tests.providers.wires import NATIVE, WIRES, Wired
 
@@ -165,13 +166,19 @@ class Stage:
         self._token = token
 
     def play(self, wired: Wired, path: str, run: Callable[[Case], Awaitable[None]], folder: Path) -> None:
-        """Play a scenario to its end, from another thread; raises what it raises."""
+        """Play a scenario to its end, from another thread; raises what it raises.
+
+        Every request that the server took must be one that the provider's own SDK could have sent.
+        """
 
         async def whole() -> None:
             try:
                 with trio.fail_after(PATIENCE):
                     async with open_fake(wired.name) as fake:
                         await run(Case(wired, path, fake, self, folder))
+                        for chat in fake.chats:
+                            if chat.status == 200:
+                                judge(wired.name, chat.body)
             except BaseExceptionGroup as group:  # of the server's nursery; the scenario's own failure is what counts
                 raise _alone(group) from None
 

@@ -93,6 +93,16 @@ def _no_thinking(case: Case) -> dict[str, object]:
     return {"thinking": "off"} if case.wire == "anthropic" else {}
 
 
+@scenario(unless=dict.fromkeys(("openai", "gemini", "ollama", "deepseek"), "only Anthropic dates its API"))
+async def later_version(case: Case) -> None:
+    """The API of a later date is asked for by a setting, and not sent what it does not know any more."""
+    case.fake.call_tool("look", {"at": "a"}, think="hm")
+    later = {"version": "2026-10-21", "thinking": "off"}
+    heard = await case.good("hi", tools=(LOOK,), temperature=0.5, options=later)
+    assert case.sent.headers["anthropic-version"] == "2026-10-21"
+    assert heard.calls == [("look", {"at": "a"})]
+
+
 @scenario()
 async def extra_fields(case: Case) -> None:
     """A field of the person's own goes out as it is; the model's name goes where the wire has it."""
