@@ -149,7 +149,7 @@ class Conversations:
         """Raise one of level 4 in every thread that has work, on behalf of whoever is answered there; in how many."""
         told = 0
         for lane in self._lanes.all():
-            turn = lane.current
+            turn = lane.running
             if turn is None:
                 continue
             with suppress(Unavailable, NotFound):  # it is being deleted, or homed is stopping

@@ -309,7 +309,7 @@ class Lanes:
         """Take in an accepted input; how it comes in."""
         lane = self._lane(input_.thread)
         task = _task(input_)
-        way = lane.schedule.way(task)
+        way = _way(lane, task)
         lane.inputs[input_.id] = input_
         self.do(lane, lane.schedule.arrive(task))
         self._forget(lane)
@@ -404,6 +404,13 @@ class Lanes:
         if lane.schedule.idle and not lane.turns and self._lanes.get(lane.thread) is lane:
             self._counted = self._counted + lane.schedule.counters
             del self._lanes[lane.thread]
+
+
+def _way(lane: Lane, task: Task) -> Way:
+    """How it comes in.  A turn that has its outcome is not in the way, though it may have something left to do."""
+    if lane.current is None or not lane.current.over:
+        return lane.schedule.way(task)
+    return Way.WAITS if lane.inputs or lane.schedule.stack or lane.schedule.held else Way.STARTS
 
 
 def _task(input_: Input) -> Task:

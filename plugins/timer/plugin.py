@@ -24,6 +24,9 @@ OWNER = "timer:owner"
 
 MAX_TIMERS = 200
 
+LEVEL = 3
+"""A timer does not wait until an answer is whole: it is due now."""
+
 DUE = "due"
 """The schedule for the next timer."""
 
@@ -119,11 +122,11 @@ class Tools:
 
 
 async def tell(kernel: sdk.Kernel, due: Due) -> bool:
-    """Put a due timer's text into its thread as a message; into a new thread if that one is gone.  False: not now."""
+    """Interrupt what runs in the timer's thread with its text; in a new thread if that one is gone.  False: not now."""
     thread = due.timer.thread
-    message = {"peer": OWNER, "text": due.text, "client_msg_id": due.client_msg_id, "can_ask": False}
+    message = {"peer": OWNER, "text": due.text, "client_msg_id": due.client_msg_id, "can_ask": False, "level": LEVEL}
     try:
-        await kernel.call("io.inject", {**message, "thread": thread} if thread else message)
+        await kernel.call("io.interrupt", {**message, "thread": thread} if thread else message)
     except HomedError as error:
         if error.code == "not_found" and thread:
             return await tell(kernel, due.elsewhere())

@@ -37,7 +37,7 @@ class Wall:
 @asynccontextmanager
 async def timers(folder: Path, wall: Wall | None = None, **settings: object) -> AsyncIterator[Harness]:
     async with harness(build(wall or Wall()), settings={"zone": NEW_YORK, **settings}, data_dir=folder) as kernel:
-        kernel.reply("io.inject", {"input": "in", "thread": "thr_test"})
+        kernel.reply("io.interrupt", {"input": "in", "thread": "thr_test"})
         yield kernel
 
 
@@ -70,10 +70,10 @@ async def test_a_due_timer_is_a_message_in_the_thread_that_made_it(tmp_path: Pat
         made = await good(kernel, "timer_set", text="tea", seconds=90)
         wall.now += 91
         await good(kernel, "timer_set", text="later", seconds=900)  # a change makes it look at the clock
-        call = await kernel.wait_call("io.inject")
+        call = await kernel.wait_call("io.interrupt")
     assert call.params == {
         "peer": OWNER, "thread": "thr_test", "client_msg_id": f"{made['id']}@{NOW + 90:.0f}", "can_ask": False,
-        "text": f"[timer {made['id']}, set for 2026-03-07 12:01 {NEW_YORK}]\ntea",
+        "level": 3, "text": f"[timer {made['id']}, set for 2026-03-07 12:01 {NEW_YORK}]\ntea",
     }  # fmt: skip
 
 
@@ -113,7 +113,7 @@ async def test_woken_by_its_schedule_it_stays_until_what_is_due_is_told(tmp_path
         assert alarms(kernel) == [NOW + 90]
         wall.now += 90
         await kernel.due("due", at=NOW + 90)
-        assert [call.params["thread"] for call in kernel.calls if call.method == "io.inject"] == ["th"]
+        assert [call.params["thread"] for call in kernel.calls if call.method == "io.interrupt"] == ["th"]
         assert "t1" not in (tmp_path / "timers.json").read_text()
         await kernel.due("look")
 
@@ -121,7 +121,7 @@ async def test_woken_by_its_schedule_it_stays_until_what_is_due_is_told(tmp_path
 async def test_a_refused_timer_has_it_woken_again(tmp_path: Path) -> None:
     save(tmp_path / "timers.json", {"t1": Timer("t1", "tea", NOW - 1, "", NEW_YORK, "th", 0)})
     async with harness(build(Wall()), start=False) as kernel:
-        kernel.reply("io.inject", Unavailable("The conversation is full."))
+        kernel.reply("io.interrupt", Unavailable("The conversation is full."))
         await kernel.start({"zone": NEW_YORK}, tmp_path)
         with trio.fail_after(5):
             await kernel.due("due", at=NOW - 1)
@@ -133,7 +133,7 @@ async def test_a_refused_timer_has_it_woken_again(tmp_path: Path) -> None:
 async def test_missed_timers_are_reported_at_start(tmp_path: Path) -> None:
     save(tmp_path / "timers.json", {"t1": Timer("t1", "tea", NOW - 3_600, "", NEW_YORK, "th", 0)})
     async with timers(tmp_path) as kernel:
-        call = await kernel.wait_call("io.inject")
+        call = await kernel.wait_call("io.interrupt")
     assert call.params["text"].startswith(f"[timer t1, missed: it was for 2026-03-07 11:00 {NEW_YORK}]")
 
 
@@ -148,7 +148,7 @@ async def test_a_timer_whose_thread_is_gone_opens_a_new_one(tmp_path: Path) -> N
             told.set()
             return {"input": "in", "thread": "new"}
 
-        kernel.reply("io.inject", inject)
+        kernel.reply("io.interrupt", inject)
         await kernel.start({"zone": NEW_YORK}, tmp_path)
         with trio.fail_after(30):
             await told.wait()
@@ -157,7 +157,7 @@ async def test_a_timer_whose_thread_is_gone_opens_a_new_one(tmp_path: Path) -> N
 async def test_a_refused_timer_is_logged_and_kept(tmp_path: Path) -> None:
     save(tmp_path / "timers.json", {"t1": Timer("t1", "tea", NOW - 1, "", NEW_YORK, "th", 0)})
     async with harness(build(Wall()), start=False) as kernel:
-        kernel.reply("io.inject", Unavailable("homed is stopping."))
+        kernel.reply("io.interrupt", Unavailable("homed is stopping."))
         await kernel.start({"zone": NEW_YORK}, tmp_path)
         assert "could not be told" in (await kernel.wait_call("core.log")).params["message"]
     assert "t1" in (tmp_path / "timers.json").read_text()
@@ -187,7 +187,7 @@ async def test_one_timer_with_a_zone_that_is_gone_is_kept_aside_and_the_others_g
         said = (await kernel.wait_call("core.log")).params["message"]
         assert "timer t0 is kept aside" in said
         assert "US/Obsolete" in said
-        assert "tea" in (await kernel.wait_call("io.inject")).params["text"]
+        assert "tea" in (await kernel.wait_call("io.interrupt")).params["text"]
         await good(kernel, "timer_set", text="later", seconds=900)
         shown = (await good(kernel, "timer_list"))["timers"]
         assert [timer.get("problem", "")[:15] for timer in shown] == ["", "'US/Obsolete' i"]
