@@ -273,6 +273,23 @@ class SourceAnswer(Answer):
     model: str
     has_key: bool
     current: bool
+    learnt_window: int = Field(default=0, description="Tokens it turned out to take; 0 where its own was right.")
+
+
+class Offered(Answer):
+    """A model that a server has; what it does not say is empty, 0 or null."""
+
+    id: str
+    title: str = ""
+    context_window: int = 0
+    vision: bool | None = None
+    tools: bool | None = None
+
+
+class OfferedModels(Answer):
+    """The models that a server lists."""
+
+    models: list[Offered]
 
 
 class Models(Answer):
@@ -286,6 +303,13 @@ class Tested(Answer):
 
     ok: bool = True
     latency_ms: float | None = None
+    total_ms: float | None = None
+    streaming: bool = False
+    tools: bool = False
+    images: bool | None = Field(default=None, description="Null where it was shown none.")
+    reasoning: bool = False
+    usage: bool = False
+    notes: list[str] = Field(default=[], description="What it turned out to want otherwise.")
     error: str = ""
     hint: str = ""
 
@@ -347,6 +371,83 @@ class RolledBack(Answer):
     """What could not be brought back, a sentence each."""
 
     notes: list[str]
+
+
+class Spent(Answer):
+    """What was used, of one kind of price.  ``cost``: a decimal number, empty where it is unknown or free."""
+
+    price: Literal["known", "unknown", "free"]
+    currency: str
+    cost: str
+    prompt: int
+    cached: int
+    completion: int
+    estimated: int = Field(description="Tokens that the source did not count, and so were counted here.")
+    calls: int
+
+
+class SpentOn(Spent):
+    """What was used on a day."""
+
+    day: str
+    kind: Literal["turn", "background", "plugin", "child"]
+    source: str
+    model: str
+
+
+class SpentThread(Answer):
+    """What a conversation took."""
+
+    thread: str
+    title: str
+    spent: list[Spent]
+
+
+class SpentPeer(Answer):
+    """What a person took."""
+
+    peer: str
+    spent: list[Spent]
+
+
+class SpentWho(Answer):
+    """What a job or a plugin took."""
+
+    who: str
+    spent: list[Spent]
+
+
+class SpendToday(Answer):
+    """Spent or reserved today; ``times`` it was let go on past its limit."""
+
+    tokens: int
+    money: str
+    times: int
+
+
+class SpendLimits(Answer):
+    """0: none."""
+
+    turn_tokens: int
+    day_tokens: int
+    day_money: str
+    currency: str
+    background_percent: int
+
+
+class Usage(Answer):
+    """What models cost; days are those of the owner's time zone."""
+
+    day: str
+    first: str
+    kept: int = Field(description="Days for which conversations, people and jobs are named.")
+    today: SpendToday
+    limits: SpendLimits
+    days: list[SpentOn]
+    threads: list[SpentThread]
+    peers: list[SpentPeer]
+    who: list[SpentWho]
+    prices: list[dict[str, Any]]
 
 
 class PersonaAnswer(Answer):

@@ -127,10 +127,15 @@ class Decision(Body):
 
 
 class Source(Body):
-    """A model source: a service at ``base_url``, or a ``gguf`` file here.  Without ``api_key`` a stored key stays."""
+    """A model source: a well-known one (``preset``), a service at ``base_url``, or a ``gguf`` file here.
+
+    Without ``api_key`` a stored key stays; what else is not said is as in the preset.
+    """
 
     model_config = ConfigDict(
-        json_schema_extra={"anyOf": [{"required": ["base_url", "model"]}, {"required": ["gguf"]}]},
+        json_schema_extra={
+            "anyOf": [{"required": ["base_url", "model"]}, {"required": ["gguf"]}, {"required": ["preset"]}]
+        },
     )
     name: Name
     base_url: Annotated[str, Field(pattern=r"^https?://\S", max_length=2_000)] = ""
@@ -139,14 +144,29 @@ class Source(Body):
     api_key: Annotated[str, Field(max_length=2_000)] = ""
     adapter: Annotated[str, Field(max_length=100)] = ""
     context_window: Annotated[int, Field(ge=1024, le=1 << 31), BeforeValidator(_integral)] | None = None
+    priority: Annotated[int, Field(ge=-1000, le=1000), BeforeValidator(_integral)] | None = None
+    max_concurrent: Annotated[int, Field(ge=1, le=256), BeforeValidator(_integral)] | None = None
     tools: bool | None = None
     vision: bool | None = None
+    audio: bool | None = None
+    options: dict[str, Any] | None = Field(default=None, description="Quirks of its server, by name.")
+    preset: Annotated[str, Field(max_length=60)] = ""
 
     @model_validator(mode="after")
     def _somewhere(self) -> Source:
-        if not self.gguf and not (self.base_url and self.model):
+        if not self.gguf and not self.preset and not (self.base_url and self.model):
             raise ValueError(f"{'model' if self.base_url else 'base_url'!r} is missing")
         return self
+
+
+class Place(Body):
+    """Where models may be: a source there is, or what is to become one.  Without ``api_key`` the stored one asks."""
+
+    name: Annotated[str, Field(max_length=60)] = ""
+    preset: Annotated[str, Field(max_length=60)] = ""
+    base_url: Annotated[str, Field(pattern=r"^https?://\S", max_length=2_000)] = ""
+    adapter: Annotated[str, Field(max_length=100)] = ""
+    api_key: Annotated[str, Field(max_length=2_000)] = ""
 
 
 class Setting(Body):
@@ -160,6 +180,31 @@ class SettingChanges(Body):
     """New values of several settings; null brings a default back."""
 
     changes: Annotated[dict[Annotated[str, Field(max_length=200)], Any], Field(min_length=1, max_length=200)]
+
+
+class UsageQuery(Query):
+    """How many days, today included."""
+
+    days: Annotated[int, Field(ge=1, le=400), WHOLE] = 30
+
+
+class PriceOf(Body):
+    """A source and a model; ``*`` stands for every one."""
+
+    source: Name
+    model: Annotated[Said, Field(max_length=200)]
+
+
+Amount = Annotated[str, Field(pattern=r"^[0-9]{1,7}(\.[0-9]{1,9})?\Z")]
+
+
+class Price(PriceOf):
+    """Money for a million tokens, as decimal numbers in text, which are exact; without ``cached`` as ``prompt``."""
+
+    prompt: Amount
+    completion: Amount
+    cached: Amount | None = None
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}\Z")] = "USD"
 
 
 class Persona(Body):

@@ -15,6 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from .usage import compact, money
 from .words import Words
 
 SHOWN = 20_000
@@ -58,6 +59,8 @@ def environment(folder: Path) -> Environment:
     made.filters["short"] = short
     made.filters["span"] = span
     made.filters["bound"] = bound
+    made.filters["compact"] = compact
+    made.filters["money"] = money
     return made
 
 

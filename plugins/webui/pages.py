@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quart import Blueprint, Response
+from quart import Blueprint, Response, request
 
 from homed.errors import HomedError, NotFound
 
+from . import usage
 from .api_chat import PAGE, ChatApi
 from .context import Site, who
 from .presets import PRESETS
@@ -20,7 +21,7 @@ LOG_LINES = 200
 
 
 class Pages:
-    """``/``, ``/t/THREAD``, ``/plugins``, ``/plugins/NAME``, ``/models``, ``/settings`` and ``/health``."""
+    """``/``, ``/t/THREAD``, ``/plugins``, ``/plugins/NAME``, ``/models``, ``/settings``, ``/usage`` and ``/health``."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -35,6 +36,7 @@ class Pages:
         made.add_url_rule("/plugins/<name>", "plugin", self.plugin)
         made.add_url_rule("/models", "models", self.models)
         made.add_url_rule("/settings", "settings", self.settings)
+        made.add_url_rule("/usage", "usage", self.usage)
         made.add_url_rule("/health", "health", self.health)
         return made
 
@@ -97,6 +99,14 @@ class Pages:
         except HomedError:
             return nothing
 
+    async def usage(self) -> Response:
+        """What models cost, by day, source, model and kind, and the prices that is reckoned with."""
+        asked = request.args.get("days", "")
+        range_ = int(asked) if asked.isascii() and asked.isdigit() and int(asked) in usage.RANGES else 30
+        found = await self._site.call("admin.usage", days=range_)
+        shown = spent(found, range_, money=request.args.get("in") == "money")
+        return await self._render("usage.html", "usage", **shown)
+
     async def health(self) -> Response:
         """What the daemon finds when it looks at itself; its script asks, as some checks take a while."""
         return await self._render("health.html", "health")
@@ -122,6 +132,24 @@ class Pages:
             return daemon_of(await self._site.call("admin.status"))
         except HomedError as error:
             return daemon_of({"model": {"hint": error.message}})
+
+
+def spent(found: Mapping[str, Any], range_: int, *, money: bool) -> dict[str, Any]:
+    """`admin.usage` as its template shows it."""
+    rows, today, limits = found["days"], found["today"], found["limits"]
+    threads, named = found["threads"], usage.ranked
+    return {
+        "range": range_, "ranges": usage.RANGES, "limits": limits, "today": today, "kept": found["kept"],
+        "tokens_today": usage.gauge(today["tokens"], limits["day_tokens"], today["times"]),
+        "money_today": usage.gauge(today["money"], limits["day_money"], today["times"]),
+        "chart": usage.chart(found, money=money), "wide": usage.WIDE, "high": usage.HIGH, "total": usage.sums(rows),
+        "by": {by: usage.bars(rows, by) for by in usage.GROUPS},
+        "threads_spent": named((one["thread"], usage.sums(one["spent"])) for one in threads),
+        "titles": {one["thread"]: one["title"] for one in threads},
+        "who": named((one["who"], usage.sums(one["spent"])) for one in found["who"]),
+        "peers": named((one["peer"], usage.sums(one["spent"])) for one in found["peers"]),
+        "prices": found["prices"],
+    }  # fmt: skip
 
 
 def daemon_of(status: Mapping[str, Any]) -> dict[str, Any]:

@@ -135,6 +135,7 @@ ROUTES: tuple[Route, ...] = (
     _delete("/packages/{package}", "package_drop", "admin", "Forget a package.", "Nothing"),
     _get("/models", "models", "admin", "The model sources, without keys.", "Models"),
     _post("/models", "model_add", "admin", "Add a source, or replace the one of that name.", "SourceAnswer", "Source"),
+    _post("/models/available", "models_available", "admin", "The models that a server has.", "OfferedModels", "Place"),
     Route(
         "POST", "/models/{name}/{action}", "model_do", "admin", "Use, test or remove a source.", "Tested",
         body="Empty", takes="json", choices={"action": ("use", "test", "remove")},
@@ -146,6 +147,10 @@ ROUTES: tuple[Route, ...] = (
     _delete("/settings/{key}", "setting_unset", "admin", "Bring the default of a setting back.", "Applied"),
     _get("/settings/snapshots", "snapshots", "admin", "What the settings of the models were.", "Snapshots"),
     _post("/settings/snapshots/{snapshot}", "rollback", "admin", "Bring them back as they were.", "RolledBack"),
+    _get("/usage", "usage", "admin", "What models cost, and where that stands against the limits.", "Usage",
+         "UsageQuery"),
+    _post("/usage/prices", "price_set", "admin", "Give the price of a model.", "Nothing", "Price"),
+    _post("/usage/prices/remove", "price_remove", "admin", "Forget a price that was given.", "Nothing", "PriceOf"),
     _get("/persona", "persona", "admin", "Who the assistant is, and suggestions.", "PersonaAnswer"),
     _post("/persona", "persona_set", "admin", "Choose who it is, or put it off.", "PersonaAnswer", "Persona"),
     _get("/keys", "keys", "admin", "The API keys, without the keys themselves.", "Keys"),

@@ -20,6 +20,7 @@ from .api_files import FilesApi
 from .api_login import LoginApi
 from .api_packages import PackagesApi
 from .api_settings import SettingsApi
+from .api_usage import UsageApi
 from .bodies import Body, BoundedConnection, BoundedRequest
 from .context import FOLDER, Site, parsed, problem, reply
 from .door import Door
@@ -90,7 +91,10 @@ def handlers(site: Site, socket: SocketApi) -> dict[str, Handler]:
         return reply(await site.schemas.document())
 
     found: dict[str, Handler] = {"openapi": openapi, "socket": socket.upgrade}
-    parts = (LoginApi(site), ChatApi(site), FilesApi(site), AdminApi(site), SettingsApi(site), PackagesApi(site))
+    parts = (
+        LoginApi(site), ChatApi(site), FilesApi(site), AdminApi(site), SettingsApi(site), UsageApi(site),
+        PackagesApi(site),
+    )  # fmt: skip
     for part in parts:
         names = {route.name for route in ROUTES} - found.keys()
         found |= {name: getattr(part, name) for name in names if hasattr(part, name)}

@@ -22,6 +22,7 @@ from plugins.webui.hub import Hub
 from plugins.webui.listen import Address, open_socket
 from plugins.webui.server import serve_until_cancelled
 from plugins.webui.web import create_app
+from tests.plugins.webui.standin_usage import Usage
 
 from .standin_memory import Files, Keys, Memory
 from .standin_packages import Packages
@@ -147,11 +148,11 @@ class Asked:
     allow: bool = False
 
 
-class StandIn(Files, Memory, Keys, Packages, Settings):
+class StandIn(Files, Memory, Keys, Packages, Settings, Usage):
     """The kernel's methods of ``docs/wire.md`` that the page uses."""
 
     def __init__(self, script: Script | None = None) -> None:
-        for part in (Files, Memory, Keys, Packages, Settings):
+        for part in (Files, Memory, Keys, Packages, Settings, Usage):
             part.__init__(self)
         self.script: Script = script or echo
         self.hub = Hub()
@@ -368,7 +369,10 @@ class StandIn(Files, Memory, Keys, Packages, Settings):
     def admin_models_add(self, peer: str, name: str, base_url: str = "", model: str = "", **more: Any) -> Any:
         if more.get("api_key"):
             self.keys[name] = more["api_key"]
-        source = {"name": name, "base_url": base_url, "model": model, "adapter": "openai", "context_window": 65536}
+        source = {"name": name, "base_url": base_url, "model": model, "adapter": more.get("adapter", "openai")}
+        source |= {"context_window": more.get("context_window", 65536), "learnt_window": more.get("learnt_window", 0)}
+        source |= {"priority": more.get("priority", 0), "max_concurrent": more.get("max_concurrent", 8)}
+        source |= {"audio": more.get("audio", False), "options": more.get("options", {})}
         source |= {"tools": more.get("tools", True), "vision": more.get("vision", False)}
         source |= {"kind": "gguf" if more.get("gguf") else "remote", "path": more.get("gguf", "")}
         source |= {"has_key": name in self.keys, "current": False}
@@ -387,7 +391,20 @@ class StandIn(Files, Memory, Keys, Packages, Settings):
         return {}
 
     def admin_models_test(self, peer: str, name: str) -> Any:
-        return {"ok": True, "latency_ms": 412.3, "streaming": True, "tools": True, "error": "", "hint": ""}
+        return {
+            "ok": True, "latency_ms": 412.3, "total_ms": 812.5, "streaming": True, "tools": True, "images": None,
+            "reasoning": False, "usage": True, "notes": [], "error": "", "hint": "",
+        }  # fmt: skip
+
+    def admin_models_available(self, peer: str, **place: Any) -> Any:
+        if place.get("api_key") == "sk-wrong":
+            raise InvalidInput("fake (127.0.0.1) answered HTTP 401: no", hint="Check this source's API key.")
+        names = ("deepseek-chat", "deepseek-reasoner") if "deepseek" in place.get("base_url", "") else ()
+        return {
+            "models": [
+                {"id": name, "title": "", "context_window": 131072, "vision": None, "tools": None} for name in names
+            ]
+        }
 
 
 def _shortened(text: str) -> str:
