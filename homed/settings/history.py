@@ -47,9 +47,17 @@ class History:
         self._wall = wall
 
     async def before(
-        self, stored: Mapping[str, object], changes: Mapping[str, object], private: Mapping[str, str | None]
+        self,
+        stored: Mapping[str, object],
+        changes: Mapping[str, object],
+        private: Mapping[str, str | None],
+        *,
+        forget: bool = True,
     ) -> Turned:
-        """What a change of ``stored`` and of the secrets ``private`` (None: out) needs to be one that can be undone."""
+        """What a change of ``stored`` and of the secrets ``private`` (None: out) needs to be one that can be undone.
+
+        ``forget``: a key that is taken out is gone, and those it replaced with it.
+        """
         touched = [key for key in changes if key.startswith(snapshots.PREFIX)]
         keys = [name for name in private if snapshots.source_of(name) is not None]
         if not touched and not keys:
@@ -64,7 +72,7 @@ class History:
         older = await self._store.read(rows.snapshots)
         most = self._most() - 1
         kept, dropped = older[:most], [one.id for one in older[most:]]
-        turned = snapshots.keeping(private, ring)
+        turned = snapshots.keeping(private, ring, forget=forget)
         gone = dict.fromkeys(snapshots.unneeded([*ring.secrets, *turned], [now, *kept]))
         return Turned({**turned, **gone}, lambda tx: rows.keep_snapshot(tx, now, dropped))
 

@@ -20,15 +20,16 @@ from homed.clock import WallClock, system_wall_clock
 from homed.config import values
 from homed.config.definitions import CORE, PERSONA, SEEDS, SNAPSHOTS_KEPT, Definition
 from homed.config.environment import Override, closest
-from homed.errors import ConfigError, HomedError, NotFound, StorageError, TimedOut
+from homed.errors import ConfigError, HomedError, NotFound, StorageError
 from homed.identity.passwords import MIN_LENGTH, hash_password, is_hash
 from homed.settings import rows
+from homed.settings.commit import COMMIT_LIMIT, SECRET_NAME, Commit
 from homed.settings.givenfile import GivenFile
-from homed.settings.history import History, SnapshotView, Turned
+from homed.settings.history import History, SnapshotView
 from homed.settings.outside import Outside
 from homed.settings.ports import SecretStore
 from homed.settings.watch import Watch
-from homed.store.rows import Damaged, Storage, Tx
+from homed.store.rows import Damaged, Storage
 
 PROVIDES = ("settings",)
 NEEDS = ("config", "store")
@@ -41,10 +42,6 @@ _Bool = bool
 
 MASK = "••••••••"
 """Shown in place of a password that is set."""
-COMMIT_LIMIT = 10.0
-"""Seconds that a change may take once begun; it is not interrupted, so that memory and database agree."""
-SECRET_NAME = "setting."
-"""Before a password setting's key in the secrets file."""
 
 _log = logging.getLogger(__name__)
 
@@ -89,6 +86,7 @@ class Settings:
         self._watches: list[Watch] = []
         self._one_change = trio.Lock()
         self._history = History(store, secrets, wall, lambda: self.int(SNAPSHOTS_KEPT))
+        self._change = Commit(store, secrets, self._history, wall)
         self._files: list[GivenFile] = []
 
     async def load(self, overrides: Mapping[_Str, Override]) -> None:
@@ -233,9 +231,7 @@ class Settings:
             self.changeable(key)
         checked = {key: await self._checked(self.definition(key), value) for key, value in changes.items()}
         async with self._one_change:
-            await self._commit(checked, keys or {})
-            for key in checked:
-                self.announce(key)
+            await self._settle(checked, keys or {})
         restart = any(self.definition(key).restart for key in checked)
         return Applied.RESTART if restart else Applied.NOW
 
@@ -258,9 +254,7 @@ class Settings:
                     changes[key] = await self._checked(self.definition(key), value)
                 except HomedError as error:
                     notes.append(f"{key} stays as it is: {error.message}")
-            await self._commit(changes, plan.secrets)
-            for key in changes:
-                self.announce(key)
+            await self._settle(changes, plan.secrets, forget=False)
         return tuple(notes)
 
     def follow_file(self, key: _Str, path: Path) -> None:
@@ -291,8 +285,8 @@ class Settings:
         A marker a key says that it was done, so: a fresh database gets all; one that holds a value already keeps it;
         what a person has changed since is not touched; only markers that are missing are made up for.
         """
-        missing = {key: value for key, value in defaults.items() if key not in self._seeded}
-        checked = {key: values.check(self.definition(key), value) for key, value in missing.items()}
+        missing = self.unseeded(defaults)
+        checked = {key: values.check(self.definition(key), defaults[key]) for key in missing}
         if not checked:
             return []
         async with self._one_change:
@@ -301,6 +295,10 @@ class Settings:
             self._stored.update({key: checked[key] for key in stored})
             self._seeded |= checked.keys()
         return stored
+
+    def unseeded(self, keys: Iterable[_Str]) -> list[_Str]:
+        """Those that were never seeded."""
+        return [key for key in keys if key not in self._seeded]
 
     @contextmanager
     def watch(self, prefix: _Str = "") -> Iterator[Watch]:
@@ -318,17 +316,6 @@ class Settings:
         for watch in self._watches:
             watch.offer(key, value)
 
-    async def begin(self) -> None:
-        """Seed what the kernel seeds.  A database that takes nothing any more does not keep homed from starting."""
-        missing = [key for key in SEEDS if key not in self._seeded]
-        if not missing:
-            return
-        try:
-            old = await self._store.read(rows.in_use)
-            await self.seed({key: SEEDS[key].old if old else SEEDS[key].fresh for key in missing})
-        except StorageError as error:
-            _log.warning("first values of the settings are not stored: %s", error.message)
-
     async def force_hashed(self) -> None:
         """Hash the passwords that came from outside in the clear."""
         for key, value in self._outside.values():
@@ -345,33 +332,18 @@ class Settings:
             return await hashed(definition, checked)
         return checked
 
-    async def _commit(self, changes: Mapping[_Str, object], keys: Mapping[_Str, _Str | None]) -> None:
-        """Secrets first, the rest in one transaction; if that fails, the secrets are put back."""
-        private = {key for key in changes if self.definition(key).secret and not self.definition(key).hashed}
-        secrets: dict[_Str, _Str | None] = {SECRET_NAME + key: str(changes[key] or "") or None for key in private}
-        open_ = {key: value for key, value in changes.items() if key not in private}
-        try:
-            with trio.fail_after(COMMIT_LIMIT, shield=True):
-                turned = await self._history.before(self._stored, open_, {**secrets, **keys})
-                before = {name: self._secrets.get(name) for name in turned.secrets if not self._secrets.given(name)}
-                await trio.to_thread.run_sync(self._secrets.update, turned.secrets)
-                try:
-                    now = self._wall()
-                    await self._store.write(lambda tx: _write(tx, turned, open_, now))
-                except StorageError:
-                    await trio.to_thread.run_sync(self._secrets.update, before)
-                    raise
-        except trio.TooSlowError:
-            raise TimedOut(
-                f"Storing {', '.join(changes) or 'the keys'} took longer than {COMMIT_LIMIT:g} s; it may still be"
-                " stored later.",
-                hint="Look at it again after a restart; is the disk busy or full?",
-            ) from None
-        for key, value in open_.items():
+    async def _settle(
+        self, changes: Mapping[_Str, object], keys: Mapping[_Str, _Str | None], *, forget: _Bool = True
+    ) -> None:
+        """Store and announce; see `Commit.run`."""
+        found = [(self.definition(key), value) for key, value in changes.items()]
+        for key, value in (await self._change.run(self._stored, found, keys, forget=forget)).items():
             if value is None:
                 self._stored.pop(key, None)
             else:
                 self._stored[key] = value
+        for key in changes:
+            self.announce(key)
 
     def _source(self, definition: Definition) -> _Str:
         key = definition.key
@@ -399,16 +371,22 @@ async def open_settings(
     await settings.load(overrides)
     settings.define(CORE)
     await settings.force_hashed()
-    await settings.begin()
+    await _begin(settings, store)
     if persona is not None:
         settings.follow_file(PERSONA, persona)
         await settings.refresh()
     yield settings
 
 
-def _write(tx: Tx, turned: Turned, changes: Mapping[str, object], now: float) -> None:
-    turned.keep(tx)
-    rows.store(tx, changes, now)
+async def _begin(settings: Settings, store: Storage) -> None:
+    """Seed what the kernel seeds.  A database that takes nothing any more does not keep homed from starting."""
+    if not (missing := settings.unseeded(SEEDS)):
+        return
+    try:
+        old = await store.read(rows.in_use)
+        await settings.seed({key: SEEDS[key].old if old else SEEDS[key].fresh for key in missing})
+    except StorageError as error:
+        _log.warning("first values of the settings are not stored: %s", error.message)
 
 
 async def hashed(definition: Definition, password: str) -> str:

@@ -103,8 +103,11 @@ def take(stored: Mapping[str, object], ring: KeyRing, *, at: float, changed: Ite
     return Snapshot(0, at, tuple(changed), settings, ring.keys())
 
 
-def keeping(changes: Mapping[str, str | None], ring: KeyRing) -> dict[str, str | None]:
-    """The same changes of secrets, with the keys they replace put aside, and those of a removed one removed."""
+def keeping(changes: Mapping[str, str | None], ring: KeyRing, *, forget: bool = True) -> dict[str, str | None]:
+    """The same changes of secrets, with the keys they replace put aside, and those of a removed one removed.
+
+    ``forget`` False: a roll back, which takes keys away for a while and has put them aside itself.
+    """
     found = dict(changes)
     for name, value in changes.items():
         source, old = source_of(name), ring.secrets.get(name, "")
@@ -113,7 +116,7 @@ def keeping(changes: Mapping[str, str | None], ring: KeyRing) -> dict[str, str |
         if value:
             if old:
                 found[replaced(source, ring.digest(old))] = old
-        else:
+        elif forget:
             found |= dict.fromkeys(_aside(ring.secrets, source))
     return found
 
