@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks import (
+    adapters,
     areas,
     client,
     embedders,
@@ -38,6 +39,7 @@ SUITES = {
     "areas": areas.measure,
     "stages": stages.measure,
     "turn": turn.measure,
+    "adapters": adapters.measure,
     "memory": memory.measure,
     "stable": stable.measure,
     "needles": needles.measure,

@@ -124,8 +124,10 @@ class Child:
 
     def _told(self, version: int, id_: int, outcome: Outcome) -> None:
         match outcome:
-            case (b"done", value):
-                self._say(b'{"do":"done","id":%d,"value":%b}' % (id_, value))
+            case (b"done", value, text):
+                self._say(
+                    b'{"do":"done","id":%d,"value":%b,"text":%b}' % (id_, value, _quoted(text) if text else b'""')
+                )
             case (b"ask", name, given):
                 self._asking[id_] = version
                 self._say(b'{"do":"ask","id":%d,"name":%b,"given":%b}' % (id_, _quoted(name), given))
@@ -156,8 +158,12 @@ def _bytes(text: str) -> bytes:
 
 
 def _quoted(text: bytes) -> bytes:
-    """Bytes of anybody's making as a JSON string."""
-    return json.dumps(text.decode("utf-8", "replace")).encode()
+    """Bytes of anybody's making as a JSON string; a half of a pair stays one."""
+    try:
+        plain = text.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        plain = text.decode("utf-8", "replace")
+    return json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,14 +54,15 @@ class Fetch:
         content = body.encode("utf-8", "replace") or None
         async with self.client.stream(method, url, headers=headers, content=content) as response:
             raw = bytearray()
-            async for chunk in response.aiter_bytes():
-                raw += chunk
-                if len(raw) > MAX_BODY:
-                    raise InvalidInput(f"The answer is over {MAX_BODY} bytes.")
-            text = raw.decode("utf-8", "replace")
-            if self.key:  # some servers repeat it
-                text = text.replace(self.key, requests.KEY)
-            names = {
-                name.lower(): value for name, value in response.headers.items() if self.key not in value or not self.key
-            }
-            return {"status": response.status_code, "headers": names, "body": text}
+            async with aclosing(response.aiter_bytes()) as chunks:
+                async for chunk in chunks:
+                    raw += chunk
+                    if len(raw) > MAX_BODY:
+                        raise InvalidInput(f"The answer is over {MAX_BODY} bytes.")
+            said = {name.lower(): self._clean(value) for name, value in response.headers.items()}
+            body = self._clean(raw.decode("utf-8", "replace"))
+            return {"status": response.status_code, "headers": said, "body": body}
+
+    def _clean(self, text: str) -> str:
+        """Without the key: some servers repeat it."""
+        return text.replace(self.key, requests.KEY) if self.key else text

@@ -2,8 +2,8 @@
 
 To the child: ``load`` {version, name, source}, ``call`` {id, version, stream, kind, given}, ``answer`` {id, ok, value};
 every one of them may bring ``drop`` (streams that are over) and ``unload`` (versions nobody uses).  From the child:
-``done`` {id, value}, ``fail`` {id, why, kind, parts}, ``ask`` {id, name, given} and ``log`` {level, text}.  The key of
-a source is in none of them.  Standard library only: the child imports it.
+``done`` {id, value, text}, ``fail`` {id, why, kind, parts}, ``ask`` {id, name, given} and ``log`` {level, text}.  The key
+of a source is in none of them.  Standard library only: the child imports it.
 """
 
 from __future__ import annotations

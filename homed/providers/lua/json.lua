@@ -25,7 +25,24 @@ local function escaped(c)
   return ESCAPES[c] or format("\\u%04x", byte(c))
 end
 local function quoted(text)
-  return '"' .. gsub(text, '[%c"\\]', escaped) .. '"'
+  if find(text, '[%c"\\]') then
+    text = gsub(text, '[%c"\\]', escaped)
+  end
+  return '"' .. text .. '"'
+end
+
+-- The same keys stand in every request.
+local labels, label_count = {}, 0
+local function label(key)
+  local found = labels[key]
+  if not found then
+    if label_count > 500 then
+      labels, label_count = {}, 0
+    end
+    found = quoted(key) .. ":"
+    labels[key], label_count = found, label_count + 1
+  end
+  return found
 end
 
 local function is_list(value)
@@ -44,26 +61,35 @@ local function is_list(value)
 end
 
 local function keys_of(value)
-  local keys, count, known = {}, 0, {}
-  for _, key in next, ORDER[value] or {} do
-    if rawget(value, key) ~= nil and not known[key] then
+  local keys, count, all, known = {}, 0, 0, nil
+  local order = ORDER[value]
+  for at = 1, order and #order or 0 do
+    if rawget(value, order[at]) ~= nil then
       count = count + 1
-      keys[count] = key
-      known[key] = true
+      keys[count] = order[at]
     end
   end
-  local more = {}
   for key in next, value do
-    if not known[key] then
-      if type(key) ~= "string" then
-        error("JSON: a key is " .. tostring(key) .. "; an object has texts, a list has 1, 2, 3 … without a gap", 0)
-      end
-      more[#more + 1] = key
+    if type(key) ~= "string" then
+      error("JSON: a key is a " .. type(key) .. "; an object has texts, a list has 1, 2, 3 … without a gap", 0)
     end
+    all = all + 1
   end
-  sort(more)
-  for i = 1, #more do
-    keys[count + i] = more[i]
+  if all > count then -- some were put in by the script: they come behind, sorted
+    known = {}
+    for at = 1, count do
+      known[keys[at]] = true
+    end
+    local more = {}
+    for key in next, value do
+      if not known[key] then
+        more[#more + 1] = key
+      end
+    end
+    sort(more)
+    for at = 1, #more do
+      keys[count + at] = more[at]
+    end
   end
   return keys
 end
@@ -88,7 +114,10 @@ local function encode_table(value, out, depth)
   local keys = keys_of(value)
   out[#out + 1] = "{"
   for i = 1, #keys do
-    out[#out + 1] = (i > 1 and "," or "") .. quoted(keys[i]) .. ":"
+    if i > 1 then
+      out[#out + 1] = ","
+    end
+    out[#out + 1] = label(keys[i])
     encode_value(rawget(value, keys[i]), out, depth + 1)
   end
   out[#out + 1] = "}"
@@ -155,14 +184,13 @@ local function decode_escape(text, at)
   return utf8_char(code), after
 end
 
-local function decode_string(text, at)
-  local stop = find(text, '[%c"\\]', at)
-  if stop and byte(text, stop) == 34 then
-    return sub(text, at, stop - 1), stop + 1
-  end
+-- Where the next backslash is, as far as it is known; and whether there is any control character in the text.
+local slash, clean = 0, false
+
+local function decode_pieces(text, at)
   local pieces = {}
   while true do
-    stop = find(text, '[%c"\\]', at)
+    local stop = find(text, '[%c"\\]', at)
     local c = stop and byte(text, stop)
     if c == 127 then -- DEL counts as a control character for patterns, and is one like any other for JSON
       pieces[#pieces + 1] = sub(text, at, stop)
@@ -179,10 +207,31 @@ local function decode_string(text, at)
   end
 end
 
+local function decode_string(text, at)
+  if not clean then
+    return decode_pieces(text, at)
+  end
+  local stop = find(text, '"', at, true)
+  if not stop then
+    bad(#text, "an unfinished string")
+  end
+  if slash < at then
+    slash = find(text, "\\", at, true) or huge
+  end
+  if slash < stop then
+    return decode_pieces(text, at)
+  end
+  return sub(text, at, stop - 1), stop + 1
+end
+
 local keep_null = false
 
 local decode_value
 local function skip(text, at)
+  local c = byte(text, at)
+  if c and c > 32 then
+    return at
+  end
   return find(text, "[^ \t\r\n]", at) or #text + 1
 end
 
@@ -230,8 +279,10 @@ local function decode_object(text, at, depth)
       bad(at, "no :")
     end
     value, at = decode_value(text, at + 1, depth)
-    n = n + 1
-    keys[n] = key
+    if object[key] == nil then -- not twice, should it come twice
+      n = n + 1
+      keys[n] = key
+    end
     if value == nil and keep_null then
       value = NULL
     end
@@ -289,6 +340,7 @@ function json.decode(text, keep)
     error("JSON: no text to decode but a " .. type(text), 2)
   end
   keep_null = keep == true
+  slash, clean = 0, not find(text, "%c")
   local value, at = decode_value(text, 1, 1)
   at = skip(text, at)
   if at <= #text then

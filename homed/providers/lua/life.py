@@ -181,7 +181,7 @@ class Life:
             del self._calls[id_]
         if frame["do"] == "fail":
             raise ScriptFailed(str(frame["why"]), str(frame["kind"]), frame["parts"])
-        return frame["value"]
+        return {**frame["value"], "body": frame["text"]} if frame.get("text") else frame["value"]
 
     async def _step(self, call: _Call, do: str, **fields: object) -> frames.Frame:
         """Say one thing and wait for the child's word on it."""

@@ -36,7 +36,8 @@ class Limits:
 
 
 Outcome = tuple[bytes, ...]
-"""``done`` JSON, ``ask`` NAME JSON, or ``fail`` WHY KIND TRACEBACK PARTS (JSON of what a batch gave before)."""
+"""``done`` JSON TEXT (the body of a request), ``ask`` NAME JSON, or ``fail`` WHY KIND TRACEBACK PARTS (JSON of what a
+batch gave before)."""
 
 
 class State:

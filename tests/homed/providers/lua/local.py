@@ -44,7 +44,8 @@ class InProcess:
         if outcome[0] == b"fail":
             raise Failed(outcome)
         assert outcome[0] == b"done", outcome
-        return json.loads(outcome[1].decode("utf-8", "surrogatepass"))
+        value = json.loads(outcome[1].decode("utf-8", "surrogatepass"))
+        return {**value, "body": outcome[2].decode("utf-8", "surrogatepass")} if outcome[2] else value
 
     def request(self, source: Source, request: ChatRequest, stream: int = 1) -> requests.Outgoing:
         """What goes out for it."""

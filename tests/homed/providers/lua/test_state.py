@@ -176,7 +176,7 @@ def test_http_is_asked_of_homed_and_goes_on_with_the_answer() -> None:
         b"http_post",
         b'["http://x","{\\"a\\":1}",{"H":"v"}]',
     )
-    assert mine.state.resume(50, True, b'{"body":"good"}') == (b"done", b'["good"]')
+    assert mine.state.resume(50, True, b'{"body":"good"}') == (b"done", b'["good"]', b"")
 
 
 def test_http_that_failed_is_an_error_in_the_script() -> None:
