@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import Field, model_validator
 
 from homed.api.method import Method, PeerCall, PeerParams, administrative
-from homed.api.ports import SettingsPort
+from homed.api.settings import SettingsPort
 from homed.config.definitions import PERSONA, PERSONA_ASKED
 from homed.config.values import MAX_TEXT
 from homed.errors import NotFound

@@ -22,8 +22,9 @@ if TYPE_CHECKING:  # the first calls are answered before the rooms below are loa
         RememberingPort,
         RulesPort,
         SourcesPort,
-    UsagePort,
+        UsagePort,
     )
+    from homed.api.settings import SettingsPort
     from homed.api.wishes import WishesPort
     from homed.host.discover import Broken, Installed
     from homed.host.packages import Provenance
@@ -36,8 +37,6 @@ if TYPE_CHECKING:  # the first calls are answered before the rooms below are loa
     from homed.jobs.checks import Check
     from homed.memory.blocks import Block
     from homed.memory.records import Input
-    from homed.settings.history import SnapshotView
-from homed.settings.registry import Applied, SettingView
 
 
 class Caller(Protocol):
@@ -159,42 +158,6 @@ class PackagesPort(Protocol):
 
     async def provenance(self, name: str) -> Provenance | None:
         """How it was installed."""
-        ...
-
-
-class SettingsPort(Protocol):
-    """``homed.settings.Settings``."""
-
-    def get(self, key: str) -> object:
-        """The value in force."""
-        ...
-
-    def view(self, key: str) -> SettingView:
-        """As it may be shown."""
-        ...
-
-    def list_(self, prefix: str = "", *, hidden: bool = False) -> Sequence[SettingView]:
-        """Those whose key begins with ``prefix``."""
-        ...
-
-    async def set(self, key: str, value: object) -> Applied:
-        """Check and store."""
-        ...
-
-    async def change(self, changes: Mapping[str, object]) -> Applied:
-        """The same for several, all or none; None takes a value out."""
-        ...
-
-    async def refresh(self) -> None:
-        """Look again at what people may have edited beside the database."""
-        ...
-
-    async def snapshots(self) -> Sequence[SnapshotView]:
-        """What the settings of the models were before each change, newest first."""
-        ...
-
-    async def rollback(self, id_: int) -> Sequence[str]:
-        """Bring them back as they were; what could not be; NotFound."""
         ...
 
 

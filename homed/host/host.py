@@ -95,9 +95,8 @@ class Host:
         self._found, self._ports, self._policy = found, ports, policy or Policy()
         self._family = hashlib.sha256(str(ports.data.resolve()).encode()).hexdigest()[:8]
         paths = Paths(ports.data)
-        self._roster = Roster(
-            lambda name: PluginLog(ports.data / "logs" / f"{name}.log", ports.redact, ports.limits), ports.wall
-        )
+        logs = ports.data / "logs"
+        self._roster = Roster(lambda name: PluginLog(logs / f"{name}.log", ports.redact, ports.limits), ports.wall)
         self._rings, self.segment = Rings(ports.bus), Segment()
         launch = LaunchPorts(
             self._family, ports.child_env, ports.config_for, paths.plugin_data,

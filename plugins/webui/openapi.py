@@ -10,7 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from homed.wire.version import CORE
 
-from . import answered, asked
+from . import answered, answered_settings, asked
 from .files import FORMS
 from .routes import JSON, PREFIX, ROUTES, Route
 
@@ -59,11 +59,17 @@ def document() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _answer(name: str) -> type[BaseModel]:
+    """The model of an answer, in whichever of the modules it stands."""
+    found: type[BaseModel] = getattr(answered, name, None) or getattr(answered_settings, name)
+    return found
+
+
 def _schemas() -> dict[str, Any]:
     models: dict[str, type[BaseModel]] = {"Problem": answered.Problem}
     for route in ROUTES:
         models |= {name: getattr(asked, name) for name in (route.query, route.body) if name}
-        models |= {route.answer: getattr(answered, route.answer)} if route.answer else {}
+        models |= {route.answer: _answer(route.answer)} if route.answer else {}
     _, made = models_json_schema([(model, "validation") for model in models.values()], ref_template=REF)
     found: dict[str, Any] = made["$defs"]
     return found

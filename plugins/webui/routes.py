@@ -1,7 +1,7 @@
 """The REST interface as one table: what there is, who may ask, what is asked and what is answered.
 
 The application, the door and the OpenAPI document are all made from it.  Models are named here and not imported: they
-are slow to load.  ``asked.py`` holds those of ``query`` and ``body``, ``answered.py`` those of ``answer``.
+are slow to load.  ``asked.py`` holds those of ``query`` and ``body``, ``answered*.py`` those of ``answer``.
 """
 
 from __future__ import annotations
