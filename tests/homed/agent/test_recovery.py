@@ -37,7 +37,15 @@ TIMES = {
 PASSED = ("accept.", "turn.", "output.", "store.")
 """Failpoints that such a turn passes; memory, files, packages and facilities have tests of their own."""
 
-KILLS = [(name, nth) for name in NAMES for nth in TIMES.get(name, (1, 2, 3)) if name.startswith(PASSED)]
+INTERRUPTED = frozenset({"turn.cancelled", "turn.suspended", "turn.resumed", "turn.joined"})
+"""Those of interrupts: see `test_interrupts_kill.py`."""
+
+KILLS = [
+    (name, nth)
+    for name in NAMES
+    for nth in TIMES.get(name, (1, 2, 3))
+    if name.startswith(PASSED) and name not in INTERRUPTED
+]
 
 
 @pytest.fixture(scope="module")
