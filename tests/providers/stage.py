@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ import trio
 from homed.agent.model import Gatherer, Said
 from homed.config.environment import child_environment
 from homed.net import open_http
+from homed.providers.adapter import Adapter
 from homed.providers.adapters import native
 from homed.providers.base import (
     Assistant,
@@ -39,7 +41,7 @@ from homed.providers.shaping import said_by
 from tests.kit.fake_server import FakeServer, open_fake
 from tests.providers.judge import judge
 from tests.providers.reading import Reader, reader
-from tests.providers.wires import NATIVE, WIRES, Wired
+from tests.providers.wires import LUA, NATIVE, WIRES, Wired
 
 PATIENCE = 20.0
 """Seconds that a scenario may take before it counts as hung."""
@@ -183,6 +185,41 @@ class Stage:
                 raise _alone(group) from None
 
         trio.from_thread.run(whole, trio_token=self._token)
+
+    def bodies(self, wired: Wired, source: Source, requests: Sequence[ChatRequest]) -> list[bytes]:
+        """Each request as the wire's script would send it, from another thread."""
+
+        async def whole() -> list[bytes]:
+            made: list[bytes] = []
+            for request in requests:
+                asked = await self._script(wired).open(source, "k", request)
+                asked.decoder.close()
+                made.append(asked.body)
+            return made
+
+        return trio.from_thread.run(whole, trio_token=self._token)
+
+    def read(self, wired: Wired, chunks: Sequence[bytes]) -> Gatherer:
+        """What the wire's script makes of an answer in these pieces, from another thread."""
+
+        async def whole() -> Gatherer:
+            source = Source(wired.name, "http://127.0.0.1:1", "fake-1", wired.adapter_of(LUA), options=wired.quirks())
+            asked = await self._script(wired).open(source, "k", ChatRequest((User("hi"),)))
+            gatherer, out = Gatherer(), deque[Part]()
+            for chunk in chunks:
+                await asked.decoder.feed(chunk, out)
+            await asked.decoder.end(out)
+            assert asked.decoder.finished
+            asked.decoder.close()
+            for part in out:
+                gatherer.take(part)
+            return gatherer
+
+        return trio.from_thread.run(whole, trio_token=self._token)
+
+    def _script(self, wired: Wired) -> Adapter:
+        ports = HttpPorts(self._http, lambda: "k")
+        return self._scripts.adapter(wired.adapter_of(LUA), ports)
 
     def provider(self, source: Source, key: str, limits: Limits, policy: RetryPolicy) -> HttpProvider:
         """A source ready to be asked."""
