@@ -44,7 +44,7 @@ class Lane:
     """The work of one thread.  ``gate`` is held while a turn writes and tells.
 
     ``inputs``: what waits, by id.  ``turns``: the turns that were begun, by the input that began them; ``joined``: what
-    was put into one of them, and into which.
+    was to be put into one of them, and into which.
     """
 
     thread: str
@@ -52,7 +52,7 @@ class Lane:
     gate: trio.Lock = field(default_factory=trio.Lock)
     inputs: dict[str, Input] = field(default_factory=dict)
     turns: dict[str, Turn] = field(default_factory=dict)
-    joined: dict[str, str] = field(default_factory=dict)
+    joined: dict[str, tuple[Input, str]] = field(default_factory=dict)
 
     @property
     def current(self) -> Turn | None:
@@ -106,7 +106,7 @@ class Seat:
         self._lanes.do(self._lane, commands)
         by = next((command.task.id for command in commands if isinstance(command, Start)), "")
         inserted = [command.task.id for command in commands if isinstance(command, Insert)]
-        return Look(bool(by), by, tuple(self._lane.inputs.pop(id_) for id_ in inserted))
+        return Look(bool(by), by, tuple(self._lane.joined[id_][0] for id_ in inserted))
 
     def parted(self, input_id: str) -> None:
         """See ``Place``."""
@@ -339,7 +339,7 @@ class Lanes:
                 case Cancel(task):
                     self._seat(lane, task.id).cancel()
                 case Insert(task, into):
-                    lane.joined[task.id] = into.id
+                    lane.joined[task.id] = lane.inputs.pop(task.id), into.id
                 case Drop(task):
                     self._drop(lane.inputs.pop(task.id))
                 case Suspend():
@@ -366,12 +366,21 @@ class Lanes:
             for frame in lane.schedule.stack if ended else ():
                 self._seat(lane, frame.task.id).met.append(turn.id)
             del lane.turns[id_]
-            lane.joined = {joined: into for joined, into in lane.joined.items() if into != id_}
+            left = self._unjoined(lane, turn, id_)
             lane.schedule.held = lane.schedule.held or not ended
             self.do(lane, lane.schedule.end(id_))
             self._forget(lane)
+            for input_ in left if ended else ():
+                self.put(input_)
             if not any(other.current for other in self._lanes.values()):
                 self._idle.set()
+
+    def _unjoined(self, lane: Lane, turn: Turn, id_: str) -> list[Input]:
+        """What was to be put into a turn that has ended, and was not: a stop came between.  It has its own turn."""
+        into = {joined: input_ for joined, (input_, turn_of) in lane.joined.items() if turn_of == id_}
+        lane.joined = {joined: held for joined, held in lane.joined.items() if joined not in into}
+        done = {joined.id for joined in turn.joined}
+        return [input_ for joined, input_ in into.items() if joined not in done]
 
     def _drop(self, input_: Input) -> None:
         assert self._nursery is not None

@@ -249,3 +249,29 @@ async def hanging_high(agent: Agent, thread: Thread) -> Receipt:
     """Something more urgent than the terminal that does not end."""
     agent.model.script.insert(0, hangs("y"))
     return await hanging(agent, "second", thread=thread.id, level=3)
+
+
+async def test_a_stop_while_a_stage_looks_at_what_is_to_join_leaves_it_a_turn_of_its_own(tmp_path: Path) -> None:
+    looks, checking = Looks(), trio.Event()
+
+    async def guard(fields: Mapping[str, Any]) -> None:
+        await trio.lowlevel.checkpoint()
+        if fields["raw_message"] == "two" and not checking.is_set():
+            checking.set()
+            await trio.sleep_forever()
+
+    looks.host.stage("on_input", guard)
+    script = (hangs("x"), calls(("look", "{}")), says("two, then"), says("zero"))
+    async with running_agent(tmp_path, Setup(model=FakeModel(*script), host=looks.host)) as agent:
+        zero = await hanging(agent, "zero")
+        one, _, _ = await agent.conversations.interrupt(OWNER, message("one", thread=zero.thread.id), 2)
+        await looks.began.wait()
+        two, _, way = await agent.conversations.interrupt(OWNER, message("two", thread=zero.thread.id), 2)
+        assert way is Way.JOINS
+        looks.go_on.set()
+        with trio.fail_after(5):
+            await checking.wait()
+            assert await agent.conversations.stop(OWNER, zero.thread.id)
+            done = [await agent.conversations.wait(OWNER, receipt.input.id) for receipt in (one, two, zero)]
+        assert [d.state.value for d in done] == ["stopped", "answered", "answered"]
+        assert [d.outcome.text if d.outcome else "" for d in done[1:]] == ["two, then", "zero"]
