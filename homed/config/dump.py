@@ -31,7 +31,8 @@ def as_toml(lines: Iterable[Line]) -> str:
         table, _, name = line.key.rpartition(".")
         groups.setdefault(table, []).append(_written(line, name, clash=line.key in tables))
     return "\n".join(
-        "\n".join([f"[{_dotted(table)}]" if table else "", *rows, ""]).lstrip("\n") for table, rows in groups.items()
+        "\n".join([f"[{_dotted(table)}]" if table else "", *rows, ""]).lstrip("\n")
+        for table, rows in sorted(groups.items(), key=lambda group: group[0] != "")
     )
 
 

@@ -1,4 +1,4 @@
-"""What the REST interface answers about settings, the persona, keys and health; as ``answered.py``, and as slow to load."""
+"""What the REST interface answers about settings, the persona, keys and health; see ``answered.py``."""
 
 from __future__ import annotations
 
