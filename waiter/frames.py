@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .cost import cost_of
 from .model import Asked, End, Recall, Tool
 from .terminal import as_json
 
@@ -40,7 +41,7 @@ def end(turn: str, data: Data) -> End:
     usage = mapping(data.get("usage"))
     return End(
         f"e:{turn}", turn, text(data, "state"), text(data, "error"), text(data, "hint"), number(data, "ms"),
-        number(usage, "prompt"), number(usage, "completion"),
+        number(usage, "prompt"), number(usage, "completion"), cost_of(usage),
     )  # fmt: skip
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .cost import NOTHING, Cost
+
 # -- what stands in a conversation: each thing has a key, the same whether a notice told it or the history -----------
 
 
@@ -102,6 +104,7 @@ class End:
     ms: int = 0
     prompt: int = 0
     completion: int = 0
+    cost: Cost = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +247,7 @@ class State:
     attached: tuple[Attachment, ...] = ()
     model: Model = Model()
     tokens: tuple[int, int] = (0, 0)
+    cost: Cost = NOTHING
     opened: frozenset[str] = frozenset()
     chosen: str = ""
     place: Place | None = None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from . import table
+from .cost import NOTHING
 from .follow import last_turn
 from .frames import Data
 from .messages import Call, Dial, Effect, Export, Leave, Tag, Upload
@@ -42,7 +43,7 @@ def switched(state: State, thread: str, title: str = "") -> State:
     return replace(
         state,
         thread=thread, title=title, conversation=state.conversation + 1, follow=Following(), place=None, chosen="",
-        opened=frozenset(), tokens=(0, 0),
+        opened=frozenset(), tokens=(0, 0), cost=NOTHING,
     )  # fmt: skip
 
 

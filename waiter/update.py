@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import answers, follow, keyed, orders, table
+from .cost import NOTHING, cost_of
 from .frames import Data, mapping, mappings, number, text
 from .messages import (
     Call,
@@ -144,7 +145,8 @@ def _counted(state: State, kind: str, data: Data) -> State:
     if kind != "turn" or not usage:
         return state
     read, written = state.tokens
-    return replace(state, tokens=(read + number(usage, "prompt"), written + number(usage, "completion")))
+    tokens = (read + number(usage, "prompt"), written + number(usage, "completion"))
+    return replace(state, tokens=tokens, cost=state.cost + cost_of(usage))
 
 
 def _titled(state: State, thread: str, title: str) -> State:
@@ -268,7 +270,8 @@ def _history(state: State, result: Data) -> Step:
     title = " ".join(text(mapping(result.get("thread")), "title").split())
     ends = [item for item in at.items if isinstance(item, End)]
     tokens = (sum(end.prompt for end in ends), sum(end.completion for end in ends))
-    state = replace(state, follow=at, title=title or state.title, tokens=tokens)
+    cost = sum((end.cost for end in ends), NOTHING)
+    state = replace(state, follow=at, title=title or state.title, tokens=tokens, cost=cost)
     return _again(state) if missing else (state, ())
 
 

@@ -319,7 +319,7 @@ def rule(state: State, cells: int, words: Words) -> Cells:
 def status(state: State, cells: int, words: Words) -> Cells:
     """The last line: the connection and the conversation on the left, what is done and by whom on the right.
 
-    What does not fit goes in this order: tokens, title, model, the connection's name.
+    What does not fit goes in this order: cost, tokens, title, model, the connection's name.
     """
     line = state.line
     name = clean(line.name or words("local"))
@@ -334,13 +334,14 @@ def status(state: State, cells: int, words: Words) -> Cells:
     shown: dict[str, str] = {}
     for key, text, least in (
         ("doing", doing, 4), ("link", link, 6), ("model", model, 8), ("title", title, 8), ("tokens", tokens, 99),
+        ("cost", state.cost.said(), 99),
     ):  # fmt: skip
         left = room - (3 if shown else 0)
         if text and (width(text) <= left or left >= least):
             shown[key] = cut(text, left if key != "title" else min(left, max(8, cells // 3)))
             room = left - width(shown[key])
     left_side = " · ".join(shown[key] for key in ("link", "title") if key in shown)
-    right_side = [(f"class:status.{key}", shown[key]) for key in ("doing", "tokens", "model") if key in shown]
+    right_side = [(f"class:status.{key}", shown[key]) for key in ("doing", "tokens", "cost", "model") if key in shown]
     right: list[Fragment] = []
     for style, text in right_side:
         right += [("class:status", " · ") if right else ("class:status", ""), (style, text)]

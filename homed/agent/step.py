@@ -25,6 +25,7 @@ from homed.agent.turn import Ended, Ending, Turn
 from homed.host.registry import ToolEntry
 from homed.host.states import Trust
 from homed.identity.permissions import DANGEROUS
+from homed.memory.records import EventKind, NewEvent
 from homed.providers.base import ChatRequest, Provider, ProviderError
 from homed.providers.chain import Course
 from homed.providers.fallback import Again, Failed, GiveUp, Keep, MakeRoom, Next, TellModel
@@ -174,7 +175,7 @@ class Step:
                 course.attempt += 1
                 await trio.sleep(wait)
             case Next():
-                self._stand_in(turn, course, verdict, error)
+                await self._stand_in(turn, course, verdict, error)
             case MakeRoom():
                 await self._guard.context_full(turn, course.provider, last=bool(note))
             case TellModel():
@@ -184,13 +185,15 @@ class Step:
                 raise self._final(turn, course, broken)
         return note
 
-    def _stand_in(self, turn: Turn, course: Course, verdict: Next, error: ProviderError) -> None:
-        """Another source answers; the person is told which, and why."""
+    async def _stand_in(self, turn: Turn, course: Course, verdict: Next, error: ProviderError) -> None:
+        """Another source answers; the person is told which, and why, now and whenever they read it again."""
         self._chain.leave(course, verdict, error)
         turn.stood_in = True
         name = course.provider.source.name
         message = f"{self._redact(error.message)} {name} answers instead."
-        self._journal.post(turn, notices.SYSTEM, {"code": "fallback", "message": message})
+        data = {"code": "fallback", "message": message}
+        note = NewEvent(EventKind.NOTE, message, {"code": "fallback"})
+        await self._journal.add(turn, note, lambda: self._journal.post(turn, notices.SYSTEM, data))
 
     def _final(self, turn: Turn, course: Course, broken: Broken) -> Exception:
         error = broken.error

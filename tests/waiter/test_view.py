@@ -9,6 +9,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from waiter.approvals import question as question_of
 from waiter.cells import FILL, Cells, Glyphs
+from waiter.cost import cost_of
 from waiter.frames import asked, tool
 from waiter.keyed import question
 from waiter.model import (
@@ -191,6 +192,16 @@ def test_the_built_in_model_is_labelled_and_a_lost_connection_is_told() -> None:
     assert line.startswith("○ this machine: no connection, trying again")
     assert "1.5k read, 20 written" in line
     assert "SmolLM2 (built in, small)" in line
+
+
+def test_what_the_conversation_cost_stands_beside_its_tokens_and_goes_first_where_there_is_no_room() -> None:
+    cost = cost_of({"cost": {"USD": "0.0042"}, "unpriced": 7})
+    state = State(Line("", "up"), title="Garden", model=Model("deepseek-chat"), tokens=(1500, 20), cost=cost)
+    line = flat([status(state, 100, Words())])[0]
+    assert "1.5k read, 20 written · 0.0042 USD + ? · deepseek-chat" in line
+    narrow = flat([status(state, 64, Words())])[0]
+    assert "USD" not in narrow
+    assert "1.5k read" in narrow
 
 
 def test_a_question_shows_its_keys_and_that_typing_is_in_the_way() -> None:

@@ -48,6 +48,8 @@ async def test_a_refused_key_is_not_tried_again_another_answers_and_the_person_i
         assert told["message"] == "a (a.example) answered HTTP 401: bad key b answers instead."
         (answer,) = [e for e in (await agent.history(done.thread))["events"] if e["kind"] == "assistant"]
         assert answer["data"]["source"] == "b"
+        (note,) = [e for e in (await agent.history(done.thread))["events"] if e["kind"] == "note"]
+        assert note["text"] == told["message"], "also for who reads it later"
         assert answer["data"]["instead_of"] == [{"source": "a", "why": KEY.message}]
         assert agent.of("agent_llm_chain")[0]["source"] == "b"
 
