@@ -191,6 +191,20 @@ def logs_clean(paths: Paths, redact: Callable[[str], str]) -> Check:
     return ok("logs", f"{len(files)} logs, no key in them")
 
 
+def adapter_scripts(paths: Paths) -> Check:
+    """Bundled adapter scripts that were edited here and have a newer one beside them."""
+    from homed.providers.lua.lazy import FOLDER
+    from homed.providers.lua.shelf import Shelf
+
+    found = Shelf(paths.data / FOLDER).found()
+    waiting = [one for one in found if one.newer]
+    if not waiting:
+        return ok("adapters", f"{len(found)} scripts, {sum(one.origin == 'own' for one in found)} of your own")
+    names = ", ".join(one.name for one in waiting)
+    hint = f"Compare them, then remove the newer one ({waiting[0].newer}) or put it in the other's place."
+    return warn("adapters", f"edited here, and a newer one is beside them: {names}", hint)
+
+
 def _lines(file: Path) -> Iterator[str]:
     try:
         if not file.is_file():  # a pipe would be waited at for ever
@@ -210,7 +224,7 @@ def of_folder(paths: Paths, disk: FileSystem, redact: Callable[[str], str], sqli
         return first
     return [
         *first, space(paths), file_system(disk), private_files(paths), secrets_file(paths), kept_aside(paths),
-        logs_clean(paths, redact),
+        logs_clean(paths, redact), adapter_scripts(paths),
     ]  # fmt: skip
 
 

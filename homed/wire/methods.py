@@ -140,6 +140,7 @@ TO_KERNEL: dict[str, str] = {
     "admin.models_remove": ADMIN,
     "admin.models_use": ADMIN,
     "admin.models_test": ADMIN,
+    "admin.models_adapters": ADMIN,
     "admin.link": ADMIN,
     "admin.keys_list": ADMIN,
     "admin.keys_add": ADMIN,

@@ -12,6 +12,7 @@ from homed.config.secrets import Secrets
 from homed.jobs import checks
 from homed.jobs.checks import State
 from homed.paths import Paths
+from homed.providers.lua.shelf import Shelf
 from homed.redact import Redactor
 from homed.store.damage import Damage, keep
 from homed.store.filesystem import FileSystem
@@ -100,6 +101,17 @@ def test_configuration(paths: Paths) -> None:
     found = checks.config_file(paths)
     assert found.state is BAD
     assert "line 2" in found.what
+
+
+def test_adapter_scripts(paths: Paths) -> None:
+    assert checks.adapter_scripts(paths).what == "0 scripts, 0 of your own"
+    Shelf(paths.data / "adapters").refresh()
+    (paths.data / "adapters" / "mine.lua").write_text("")
+    assert checks.adapter_scripts(paths).what == "9 scripts, 1 of your own"
+    (paths.data / "adapters" / "gemini.lua").write_text("-- mine")
+    (paths.data / "adapters" / "gemini.lua.new").write_text("-- newer")
+    found = checks.adapter_scripts(paths)
+    assert (found.state, found.what.endswith(": gemini"), "gemini.lua.new" in found.hint) == (WARN, True, True)
 
 
 def test_kept_aside(paths: Paths) -> None:
