@@ -49,13 +49,15 @@ class ConfigRollback(PeerParams):
     snapshot: int = Field(ge=1, le=2**53)
 
 
-def config_get(call: PeerCall[OfKey]) -> Mapping[str, object]:
+async def config_get(call: PeerCall[OfKey]) -> Mapping[str, object]:
     """One setting."""
+    await call.ports.settings.refresh()
     return setting_to_wire(call.ports.settings.view(call.params.key))
 
 
-def config_list(call: PeerCall[ConfigList]) -> Mapping[str, object]:
+async def config_list(call: PeerCall[ConfigList]) -> Mapping[str, object]:
     """The settings that have no editor of their own, or all."""
+    await call.ports.settings.refresh()
     found = call.ports.settings.list_(call.params.prefix, hidden=call.params.hidden)
     return {"settings": [setting_to_wire(view) for view in found]}
 
@@ -82,6 +84,7 @@ async def config_change(call: PeerCall[ConfigChange]) -> Mapping[str, object]:
 
 async def change(ports: ApiPorts, changes: Mapping[str, object]) -> dict[str, object]:
     """Check what the registry cannot, change, and say what is true now."""
+    await ports.settings.refresh()
     for key, value in changes.items():
         _elsewhere(ports, key, value)
     had_password = WEB_PASSWORD in changes and ports.logins.password_set

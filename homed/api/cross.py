@@ -25,19 +25,19 @@ async def change_(call: PeerCall[ConfigChange]) -> Mapping[str, object]:
     return await change(call.ports, call.params.changes)
 
 
-def get(call: PeerCall[OfKey]) -> Mapping[str, object]:
+async def get(call: PeerCall[OfKey]) -> Mapping[str, object]:
     """One; what an external plugin says of its own is a stranger's word."""
     call.took_in(untrusted=_strange(call.ports, [call.params.key]))
-    return config_get(call)
+    return await config_get(call)
 
 
-def list_(call: PeerCall[ConfigList]) -> Mapping[str, object]:
+async def list_(call: PeerCall[ConfigList]) -> Mapping[str, object]:
     """Those that a plugin may change."""
     if call.params.hidden:
         raise Denied("settings.list shows no hidden settings.", hint="They are edited in places of their own.")
     keys = [view.key for view in call.ports.settings.list_(call.params.prefix)]
     call.took_in(untrusted=_strange(call.ports, keys))
-    return config_list(call)
+    return await config_list(call)
 
 
 def _strange(ports: ApiPorts, keys: Iterable[str]) -> bool:
