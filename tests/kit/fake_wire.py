@@ -19,7 +19,7 @@ PICTURE_TOKENS = 765
 """Of one of 1024 × 1024 in high detail."""
 PICTURES = {
     "image/png": [b"\x89PNG\r\n\x1a\n"], "image/jpeg": [b"\xff\xd8\xff"], "image/gif": [b"GIF87a", b"GIF89a"],
-    "image/webp": [b"RIFF"],
+    "image/webp": [b"RIFF"], "audio/wav": [b"RIFF"], "audio/mpeg": [b"ID3", b"\xff\xfb"],
 }  # fmt: skip
 
 
@@ -27,7 +27,8 @@ PICTURES = {
 class Contract:
     """What one fake server insists on; a wire reads what concerns it.
 
-    ``context``: tokens (4 bytes each).  ``vision``, ``tools``, ``thinks``: what its model can.  ``reasoning`` (openai,
+    ``context``: tokens (4 bytes each).  ``vision``, ``audio``, ``tools``, ``thinks``: what its
+    model can.  ``reasoning`` (openai,
     deepseek): free, required (A10) or forbidden (A11).  ``alternate`` (anthropic): whether equal roles in a row are
     refused, as its resellers do, or joined, as it does itself.  ``signatures`` (gemini): none, first (of the calls of
     one answer, as Gemini 3 does) or each.  ``overflow``: refuse, or truncate silently as Ollama does by itself.
@@ -40,6 +41,7 @@ class Contract:
     context: int = 32_768
     reasoning: str = "free"
     vision: bool = False
+    audio: bool = False
     tools: bool = True
     thinks: bool = True
     alternate: bool = True

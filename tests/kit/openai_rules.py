@@ -77,7 +77,7 @@ def check(contract: Contract, body: Json) -> None:
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise Refused("Invalid 'messages': empty array. Expected an array with minimum length 1.", "messages")
-    _check_messages(messages)
+    _check_messages(contract, messages)
     _check_sight(contract, messages)
     _check_pairs(messages)
     _check_reasoning(contract, messages)
@@ -115,7 +115,7 @@ def _check_tools(tools: object) -> None:
             )
 
 
-def _check_messages(messages: Sequence[object]) -> None:
+def _check_messages(contract: Contract, messages: Sequence[object]) -> None:
     for i, message in enumerate(messages):
         if not isinstance(message, dict):
             raise Refused(f"Invalid type for 'messages[{i}]': expected an object.", f"messages[{i}]", "invalid_type")
@@ -125,7 +125,7 @@ def _check_messages(messages: Sequence[object]) -> None:
             raise Refused(
                 f"Invalid value: '{role}'. Supported values are: {listed}.", f"messages[{i}].role", "invalid_value"
             )
-        _check_content(i, message)
+        _check_content(contract, i, message)
         if "tool_calls" in message:
             _check_calls(i, message["tool_calls"])
         if role == "tool" and (not isinstance(message.get("tool_call_id"), str) or not message["tool_call_id"]):
@@ -135,7 +135,7 @@ def _check_messages(messages: Sequence[object]) -> None:
             )
 
 
-def _check_content(i: int, message: Json) -> None:
+def _check_content(contract: Contract, i: int, message: Json) -> None:
     content = message.get("content")
     if content is None and message.get("role") == "assistant" and message.get("tool_calls"):
         return
@@ -143,13 +143,13 @@ def _check_content(i: int, message: Json) -> None:
         got = "null" if content is None else f"a {type(content).__name__}"
         raise Refused(f"Invalid value for 'content': expected a string, got {got}.", f"messages.[{i}].content")
     for k, part in enumerate(content if isinstance(content, list) else ()):
-        _check_part(f"messages[{i}].content[{k}]", part, str(message.get("role")))
+        _check_part(contract, f"messages[{i}].content[{k}]", part, str(message.get("role")))
     if content == []:
         raise Refused(f"Invalid 'messages[{i}].content': empty array.", f"messages[{i}].content", "empty_array")
 
 
-def _check_part(where: str, part: object, role: str) -> None:
-    kinds = ("text", "image_url") if role == "user" else ("text",)
+def _check_part(contract: Contract, where: str, part: object, role: str) -> None:
+    kinds = ("text", "image_url", *(("input_audio",) if contract.audio else ())) if role == "user" else ("text",)
     kind = part.get("type") if isinstance(part, dict) else None
     if not isinstance(part, dict) or kind not in kinds:
         listed = " and ".join(f"'{k}'" for k in kinds)
@@ -158,11 +158,27 @@ def _check_part(where: str, part: object, role: str) -> None:
         if not isinstance(part.get("text"), str) or set(part) != {"type", "text"}:
             raise Refused(f"Missing required parameter: '{where}.text'.", f"{where}.text", "missing_required_parameter")
         return
+    if kind == "input_audio":
+        _check_sound(where, part.get("input_audio"))
+        return
     image = part.get("image_url")
     url = image.get("url") if isinstance(image, dict) else None
     if not isinstance(url, str):
         raise Refused(f"Missing required parameter: '{where}.image_url.url'.", where, "missing_required_parameter")
     _check_image(where, url)
+
+
+def _check_sound(where: str, sound: object) -> None:
+    found = sound if isinstance(sound, dict) else {}
+    if found.get("format") not in ("wav", "mp3"):
+        raise Refused(
+            f"Invalid value: '{found.get('format')}'. Supported values are: 'wav' and 'mp3'.",
+            f"{where}.input_audio.format",
+            "invalid_value",
+        )
+    data = picture(found.get("data"))
+    if data is None or not looks_like("audio/wav" if found["format"] == "wav" else "audio/mpeg", data):
+        raise Refused("The audio data you provided does not represent a valid audio file.", where, "invalid_value")
 
 
 def _check_image(where: str, url: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tests.providers.stage import Case
 from tests.providers.wires import Wired
 
-MODULES = ("plain", "streams", "refusals", "tools", "pairs", "reasoning", "pictures", "switching", "turns")
+MODULES = ("plain", "streams", "refusals", "tools", "pairs", "reasoning", "pictures", "switching", "learning", "turns")
 """Of the folder ``scenarios``, in the order of the table."""
 
 

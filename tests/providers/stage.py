@@ -34,6 +34,7 @@ from homed.providers.base import (
     ToolSpec,
     User,
 )
+from homed.providers.guarded import Guarded, GuardPorts
 from homed.providers.http import HttpPorts, HttpProvider, Limits
 from homed.providers.lua.scripts import LuaPorts, Scripts
 from homed.providers.retry import RetryPolicy
@@ -128,6 +129,21 @@ class Case:
         given = self.fake.key if key is None else key
         return self.stage.provider(self.source(**changes), given, limits or Limits(), policy)
 
+    def guarded(self, **changes: Any) -> tuple[Guarded, list[int]]:
+        """The source as homed asks it, learning from refusals; and the windows it learnt, for others to see."""
+        learnt: list[int] = []
+
+        async def learn(window: int) -> None:
+            await trio.lowlevel.checkpoint()
+            learnt.append(window)
+
+        def make(source: Source) -> HttpProvider:
+            once = RetryPolicy(attempts=1)
+            return self.stage.provider(source, self.fake.key, Limits(), once)
+
+        ports = GuardPorts(make, lambda: learnt[-1] if learnt else 0, learn)
+        return Guarded(self.source(**changes), ports), learnt
+
     async def ask(self, *messages: Message | str, tools: Sequence[ToolSpec] = (), **changes: Any) -> Heard:
         """Ask once, and hear it out; a failure is in the answer."""
         given = tuple(User(m) if isinstance(m, str) else m for m in messages or ("hi",))
@@ -163,7 +179,7 @@ class Stage:
     """The loop's inhabitants; made by ``open_stage``."""
 
     def __init__(self, http: httpx2.AsyncClient, scripts: Scripts, token: trio.lowlevel.TrioToken) -> None:
-        self._http = http
+        self.http = http
         self._scripts = scripts
         self._token = token
 
@@ -218,12 +234,12 @@ class Stage:
         return trio.from_thread.run(whole, trio_token=self._token)
 
     def _script(self, wired: Wired) -> Adapter:
-        ports = HttpPorts(self._http, lambda: "k")
+        ports = HttpPorts(self.http, lambda: "k")
         return self._scripts.adapter(wired.adapter_of(LUA), ports)
 
     def provider(self, source: Source, key: str, limits: Limits, policy: RetryPolicy) -> HttpProvider:
         """A source ready to be asked."""
-        ports = HttpPorts(self._http, lambda: key, limits=lambda: limits, jitter=lambda: 0.0, policy=policy)
+        ports = HttpPorts(self.http, lambda: key, limits=lambda: limits, jitter=lambda: 0.0, policy=policy)
         if source.adapter.startswith("lua:"):
             return self._scripts.provider(source, ports)
         return HttpProvider(source, native(source.adapter), ports)

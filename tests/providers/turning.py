@@ -56,7 +56,7 @@ async def talking(
     if tools:
         tools(host)
     settings = FakeSettings(**more.pop("settings", {}))
-    setup = Setup(model=Providers(case.provider(once=True, **more), *others), host=host, settings=settings, policy=SOON)
+    setup = Setup(model=Providers(case.guarded(**more)[0], *others), host=host, settings=settings, policy=SOON)
     async with running_agent(case.folder, setup) as agent:
         yield agent
 

@@ -55,6 +55,7 @@ WIRES: Mapping[str, Wired] = {
             options={"thinking": 1024},
             lacks={
                 "whole-calls": "arguments always come as pieces of text",
+                "audio": "its models take no recordings",
                 "default-window": "it refuses what is too long, and never cuts it",
             },
         ),
@@ -80,6 +81,7 @@ WIRES: Mapping[str, Wired] = {
                 "call-pieces": "a call comes whole on this wire",
                 "signatures": "nothing is signed on this wire",
                 "redacted": "there are no unreadable thoughts on this wire",
+                "audio": "its models take no recordings",
                 "cache": "it does not tell what came from its cache",
                 "key": "it wants no key",
                 "blocked": "there are no content rules",
@@ -93,6 +95,7 @@ WIRES: Mapping[str, Wired] = {
             "deepseek",
             lacks={
                 "vision": "its models take no pictures",
+                "audio": "its models take no recordings",
                 "signatures": "nothing is signed on this wire",
                 "redacted": "there are no unreadable thoughts on this wire",
                 "default-window": "it refuses what is too long, and never cuts it",
