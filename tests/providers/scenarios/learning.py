@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from homed.providers import listing
 from homed.providers.base import Assistant, Audio, ChatRequest, ErrorKind, Message, ProviderError, ToolResult, User
 from homed.providers.guarded import UNSHOWN
@@ -31,13 +33,10 @@ async def models_are_listed(case: Case) -> None:
 @scenario(needs=("key",))
 async def models_are_not_listed_for_others(case: Case) -> None:
     """Without the right key no models are listed, and that is said."""
-    try:
+    with pytest.raises(ProviderError) as caught:
         await listing.fetch(case.stage.http, case.source(), "sk-wrong-9876543210fedcba", Limits())
-    except ProviderError as error:
-        assert error.kind is ErrorKind.CREDENTIAL
-        assert "sk-wrong" not in error.message
-        return
-    raise AssertionError("a list for anybody")
+    assert caught.value.kind is ErrorKind.CREDENTIAL
+    assert "sk-wrong" not in caught.value.message
 
 
 @scenario()
