@@ -16,6 +16,7 @@ from tests.kit.fake_wire import Contract, Exchange, Incoming, Ledger, Prompt, Re
 from tests.kit.gemini_rules import signed_call
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(8)).decode()
+HUGE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(4_000_000)).decode()
 SCHEMA = {"type": "object", "properties": {"at": {"type": "string"}}}
 DIRT: Any = object()
 
@@ -99,7 +100,7 @@ ANTHROPIC: list[tuple[dict[str, Any], str]] = [
     ({"messages": [told(image(data="???"))]}, "invalid base64 data"),
     ({"messages": [told(image("image/gif"))]}, "Could not process image"),
     (
-        {"messages": [told(image(data=base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(4_000_000)).decode()))]},
+        {"messages": [told(image(data=HUGE))]},
         "image exceeds 5 MB maximum",
     ),
     ({"tools": [{**TOOL, "name": "no spaces"}]}, "name: String should match pattern"),
