@@ -1,8 +1,8 @@
 """One script and the process it runs in: started with the first request, ended when it has been idle for a while.
 
 A process for each script, so that one that runs wild or crashes costs the answers of no other; a person uses one or two
-(12 MB each, up in a tenth of a second).  All versions of a file that has changed meanwhile are in the same process: an
-answer goes on with the one that asked for it.
+(14 MB each, up in some tenths of a second).  All versions of a file that has changed meanwhile are in the same process:
+an answer goes on with the one that asked for it.
 """
 
 from __future__ import annotations
