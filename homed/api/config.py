@@ -12,7 +12,8 @@ from homed.config.definitions import LLM_CURRENT, LLM_SOURCES, WEB_PASSWORD
 from homed.errors import InvalidInput, NotFound
 from homed.providers.stored import shown
 from homed.settings.history import SnapshotView
-from homed.settings.registry import Applied, SettingView
+from homed.settings.plugin import split_key
+from homed.settings.registry import SettingView
 
 MOST = 200
 """Settings changed together."""
@@ -89,14 +90,20 @@ async def change(ports: ApiPorts, changes: Mapping[str, object]) -> dict[str, ob
         _elsewhere(ports, key, value)
     had_password = WEB_PASSWORD in changes and ports.logins.password_set
     applied = await ports.settings.change(changes)
-    notes = ["Takes effect at the next start."] if applied is Applied.RESTART else []
     views = [ports.settings.view(key) for key in changes]
+    notes = list(dict.fromkeys(_later(view.key) for view in views if view.definition.restart))
     if any(view.definition.secret and not view.value for view in views):
         notes.append("It is removed: there is none now.")
     if had_password:  # whoever knew the old one may be logged in
         await ports.logins.end_all()
         notes.append("Everybody was logged out.")
     return {"applied": applied.value, "note": " ".join(notes)}
+
+
+def _later(key: str) -> str:
+    """When a change of a setting that is read once takes effect."""
+    owner = split_key(key)
+    return "Takes effect at the next start." if owner is None else f"Takes effect when {owner[0]} starts again."
 
 
 def _elsewhere(ports: ApiPorts, key: str, value: object) -> None:

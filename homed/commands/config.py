@@ -67,9 +67,8 @@ def _set(args: argparse.Namespace) -> int:
         as_json(done)
     else:
         emptied = value == "" and ask_or_open(args, "admin.config_get", key=args.key)["type"] == "password"
-        later = "" if done["applied"] == "now" else "; it takes effect at the next start"
-        print(f"{args.key} is {'removed' if emptied else 'set'}{later}.")
-        if done["applied"] == "now" and done["note"]:
+        print(f"{args.key} is {'removed' if emptied else 'set'}.")
+        if done["note"]:
             print(clean(done["note"]))
     return 0
 
@@ -91,9 +90,8 @@ def _unset(args: argparse.Namespace) -> int:
     if args.json:
         as_json(done)
         return 0
-    later = "" if done["applied"] == "now" else "; it takes effect at the next start"
-    print(f"{', '.join(args.keys)}: the default holds again{later}.")
-    if done["applied"] == "now" and done["note"]:
+    print(f"{', '.join(args.keys)}: the default holds again.")
+    if done["note"]:
         print(clean(done["note"]))
     return 0
 

@@ -67,6 +67,9 @@ def _definition(manifest: Manifest, spec: SettingSpec) -> Definition:
         category=spec.category or manifest.name,
         hidden=spec.hidden,
         options=spec.options,
+        minimum=spec.minimum,
+        maximum=spec.maximum,
+        restart=spec.restart,
     )
     if spec.default is None:
         return definition

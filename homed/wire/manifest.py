@@ -20,6 +20,10 @@ from homed.wire.facilities import FACILITIES
 from homed.wire.fields import Reader
 from homed.wire.methods import CAPABILITIES, CORE
 from homed.wire.schema import problems
+from homed.wire.settings import SETTING_TYPES as SETTING_TYPES
+from homed.wire.settings import SettingSpec as SettingSpec
+from homed.wire.settings import fits as fits
+from homed.wire.settings import read_setting
 
 FILE_NAME = "plugin.json"
 LUA = "main.lua"
@@ -38,7 +42,6 @@ STAGE_SCOPES = ("global", "own-tools")
 ON_FAILURE = ("open", "closed")
 RESTARTS = ("always", "on-failure", "never")
 ACTIVATIONS = ("eager", "lazy")
-SETTING_TYPES = ("string", "text", "int", "float", "bool", "duration", "password", "select", "list")
 
 _VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,3}")
 MAX_BYTES = 1 << 20
@@ -101,20 +104,6 @@ class ScheduleSpec:
 
     name: str
     every: float
-
-
-@dataclass(frozen=True, slots=True)
-class SettingSpec:
-    """One setting of the plugin; its full key is ``plugin.NAME.KEY``.  ``options`` are the values of a ``select``."""
-
-    key: str
-    type: str
-    default: Any = None
-    description: str = ""
-    name: str = ""
-    category: str = ""
-    hidden: bool = False
-    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +230,7 @@ def parse_manifest(value: object) -> tuple[Manifest | None, tuple[str, ...]]:
         outputs=tuple(_output(part) for part in reader.parts("outputs", unique="name")),
         inputs=reader.names("inputs"),
         cleaners=reader.names("cleaners"),
-        settings=tuple(_setting(part) for part in reader.parts("settings", unique="key")),
+        settings=tuple(read_setting(part) for part in reader.parts("settings", unique="key")),
         warnings=reader.unknown(_KNOWN),
     )
     _check_entry(reader, manifest.entry)
@@ -330,40 +319,3 @@ def _output(part: Reader) -> OutputSpec:
         description=part.text("description"),
         format=part.text("format"),
     )
-
-
-def _setting(part: Reader) -> SettingSpec:
-    spec = SettingSpec(
-        key=part.text("key", pattern=re.compile(r"[a-z][a-z0-9_.]{0,63}"), required=True),
-        type=part.choice("type", SETTING_TYPES, ""),
-        default=part.value("default", None),
-        description=part.text("description"),
-        name=part.text("name"),
-        category=part.text("category"),
-        hidden=part.flag("hidden"),
-        options=part.names("options"),
-    )
-    if spec.type == "select" and not spec.options:
-        part.wrong("options", "a select needs options")
-    if spec.default is not None and spec.type and not fits(spec.type, spec.default, spec.options):
-        part.wrong("default", f"{spec.default!r} is no {spec.type}")
-    return spec
-
-
-def fits(type_: str, value: object, options: tuple[str, ...] = ()) -> bool:
-    """Whether a value suits a setting of this type."""
-    match type_:
-        case "bool":
-            return isinstance(value, bool)
-        case "int":
-            return isinstance(value, int) and not isinstance(value, bool)
-        case "float":
-            return isinstance(value, (int, float)) and not isinstance(value, bool)
-        case "list":
-            return isinstance(value, list)
-        case "duration":
-            return isinstance(value, (int, float, str)) and not isinstance(value, bool)
-        case "select":
-            return isinstance(value, str) and value in options
-        case _:
-            return isinstance(value, str)

@@ -237,3 +237,25 @@ def test_a_schedule_is_no_closer_than_ten_seconds() -> None:
         "schedules[0].every: must be from 10 to 3.16224e+07",
     )
     assert errors_of(schedules=[{"name": "poll"}]) != ()
+
+
+def test_a_setting_may_have_bounds_and_need_a_restart() -> None:
+    entry = {"key": "port", "type": "int", "default": 8080, "minimum": 1, "maximum": 65_535, "restart": True}
+    manifest, errors = parse_manifest({**SMALL, "settings": [entry]})
+    assert errors == ()
+    assert manifest is not None
+    (found,) = manifest.settings
+    assert (found.minimum, found.maximum, found.restart) == (1, 65_535, True)
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"minimum": "low"}, "settings[0].minimum: must be a number"),
+        ({"minimum": 5, "maximum": 1}, "settings[0].maximum: is below the minimum"),
+        ({"restart": "yes"}, "settings[0].restart: "),
+    ],
+)
+def test_bounds_that_are_none_are_named(more: dict[str, object], problem: str) -> None:
+    _, errors = parse_manifest({**SMALL, "settings": [{"key": "x", "type": "int", **more}]})
+    assert errors[0].startswith(problem), errors
