@@ -55,6 +55,13 @@ class Accepted(Answer):
     outcome: dict[str, Any] | None
 
 
+class Interrupted(Accepted):
+    """The same, with the level that counts, and how it comes in."""
+
+    level: int
+    way: Literal["starts", "suspends", "joins", "waits"]
+
+
 class Thread(Answer):
     """A thread in a list."""
 
@@ -108,6 +115,7 @@ class History(Answer):
     more: bool
     ended: list[dict[str, Any]]
     live: dict[str, Any] | None
+    suspended: list[dict[str, Any]]
     queued: list[dict[str, Any]]
     approvals: list[Approval]
     seq: int

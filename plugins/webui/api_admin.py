@@ -46,11 +46,17 @@ class AdminApi:
         given = body.model_dump(exclude_defaults=True)
         return reply(await self._site.call("admin.models_add", **{k: _trimmed(v) for k, v in given.items()}))
 
+    async def models_available(self, body: asked.Place) -> Response:
+        """The models that a server has; it is asked with the key given, or with the one stored for it."""
+        given = {k: _trimmed(v) for k, v in body.model_dump(exclude_defaults=True).items()}
+        return reply(await self._site.call("admin.models_available", **given))
+
     async def model_do(self, name: str, action: str) -> Response:
         """Use, test or remove a source."""
         result = await self._site.call(f"admin.models_{action}", name=name)
         said = self._site.lang().kernel.text
-        return reply({key: said(value) if key in ("error", "hint") else value for key, value in result.items()})
+        told = {key: said(value) if key in ("error", "hint") else value for key, value in result.items()}
+        return reply(told | ({"notes": [said(note) for note in told["notes"]]} if told.get("notes") else {}))
 
     async def keys(self) -> Response:
         """The API keys: names, scopes, when made and last used."""

@@ -88,6 +88,11 @@ ROUTES: tuple[Route, ...] = (
         body="Say", takes="json", statuses={202: "Accepted and durable.", 200: "Said before; this is that input."},
     ),
     Route(
+        "POST", "/chat/interrupt", "interrupt", "chat", "Say something that is taken up before what runs goes on.",
+        "Interrupted", body="Say", takes="json",
+        statuses={202: "Accepted and durable.", 200: "Said before; this is that input."},
+    ),
+    Route(
         "GET", "/chat/events", "events", "chat", "Follow a thread as server-sent events.", query="EventsQuery",
         kinds=("text/event-stream",), statuses={200: "The stream."},
     ),

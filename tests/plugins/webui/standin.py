@@ -15,7 +15,7 @@ from typing import Any
 
 import trio
 
-from homed.errors import Denied, HomedError, NotFound
+from homed.errors import Denied, HomedError, InvalidInput, NotFound
 from plugins.webui.context import Site
 from plugins.webui.guard import Guard
 from plugins.webui.hub import Hub
@@ -256,6 +256,9 @@ class StandIn(Files, Memory, Keys, Packages, Settings, Usage):
         self.nursery.start_soon(self._run, talk, text, input_, blocks)
         return answer
 
+    def io_interrupt(self, **given: Any) -> Any:
+        return {**self.io_inject(**given), "level": 2, "way": "starts"}
+
     async def _run(self, talk: Talk, text: str, input_: str, blocks: list[dict[str, Any]]) -> None:
         turn = f"turn{next(self.ids)}"
         play = Turn(self, talk, text, turn, input_)
@@ -302,6 +305,7 @@ class StandIn(Files, Memory, Keys, Packages, Settings, Usage):
         shown["ended"] = [end for turn, end in talk.ended.items() if turn in turns]
         shown["recalls"] = [recall for recall in talk.recalls if recall["turn"] in turns]
         shown["queued"] = [entry for entry in self.waiting if entry["thread"] == thread]
+        shown["suspended"] = []
         return {**shown, "live": dict(talk.live) if talk.live else None, "approvals": approvals, "seq": self.seq}
 
     def io_thread_rename(self, peer: str, thread: str, title: str) -> Any:

@@ -12,10 +12,12 @@ $("form.source").elements.preset.addEventListener("change", () => { heading.text
 
 function edit(name, button) {
   const form = $("form.source");
-  const { url: base_url, model, path, kind, window: context_window, tools, vision } = button.dataset;
+  const { url: base_url, model, path, kind, tools, vision, audio, adapter, options } = button.dataset;
+  const { window: context_window, priority, once: max_concurrent } = button.dataset;
   form.elements.preset.value = kind === "gguf" ? "gguf" : "";
   preset(form);
-  fill(form, { name, base_url, model, gguf: path, context_window, tools: tools === "yes", vision: vision === "yes" });
+  const fields = { name, base_url, model, gguf: path, adapter, context_window, priority, max_concurrent, options };
+  fill(form, { ...fields, tools: tools === "yes", vision: vision === "yes", audio: audio === "yes" });
   $("details", form).open = true;
   heading.textContent = word("change", { name });
   form.scrollIntoView({ block: "center" });
@@ -29,10 +31,11 @@ async function test(name, card) {
   show(card, await tryOut(name));
 }
 
-function show(card, { ok, text }) {
+function show(card, { ok, text, works = "" }) {
   const shown = $(".result", card);
   shown.className = `result ${ok ? "good" : "bad"}`;
   shown.textContent = text;
+  $(".works", card).textContent = works;
 }
 
 // What saving found out before the page was loaded afresh.
@@ -43,8 +46,8 @@ if (saved) show(saved, tried);
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button[data-do]");
-  if (!button) return;
-  const card = button.closest("[data-name]");
+  const card = button?.closest("[data-name]");
+  if (!card) return;
   const name = card.dataset.name;
   if (button.dataset.do === "edit") return edit(name, button);
   if (button.dataset.ask && !(await ask({ title: button.textContent, lines: [button.dataset.ask], yes: button.textContent }))) return;
