@@ -34,8 +34,15 @@ class ChatApi:
 
     async def say(self, body: asked.Say) -> Response:
         """Say something.  The same ``client_msg_id`` again gets the first one's input."""
+        return await self._say("io.inject", body)
+
+    async def interrupt(self, body: asked.Say) -> Response:
+        """Say something that does not wait its turn: level 2, a person's message."""
+        return await self._say("io.interrupt", body)
+
+    async def _say(self, method: str, body: asked.Say) -> Response:
         result = await self._site.call(
-            "io.inject",
+            method,
             text=body.text,
             thread=body.thread or None,
             client_msg_id=body.client_msg_id,

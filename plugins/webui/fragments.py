@@ -21,8 +21,8 @@ from .words import Words
 SHOWN = 20_000
 """Characters of a tool's arguments or result that the page shows; the rest is in the event."""
 
-TIMER = "timer:"
-"""How the peer of a message begins that a timer sent."""
+LABELS = {"timer:": "item.reminder", "kernel:": "item.kernel"}
+"""How the peer of a message begins that no person sent, and what stands over it."""
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """Media types that are shown as pictures; anything else is a file to download."""
 MODELS = "Models page"
@@ -166,14 +166,20 @@ class Fragments:
         self._module: Any = templates.get_template("items.html").make_module({"t": words})
 
     def said(self, text: str, at: float = 0.0, peer: str = "", blocks: Sequence[Data] = (), event: str = "") -> str:
-        """What a person said, kept as they wrote it, with the files they sent; a timer's word is a reminder.
+        """What a person said, kept as they wrote it, with the files they sent; over a timer's word, or the kernel's,
+        stands whose it is.
 
         ``event`` is the id under which all of it can be read, as ``text`` may be its head and tail.
         """
         files = [{"id": "", "name": "", "media_type": "", "bytes": 0, **block} for block in blocks]
         pictures = [one for one in files if one["media_type"] in IMAGES]
         others = [one for one in files if one["media_type"] not in IMAGES]
-        return str(self._module.said(text, at, peer.startswith(TIMER), pictures, others, event))
+        label = next((name for start, name in LABELS.items() if peer.startswith(start)), "")
+        return str(self._module.said(text, at, label, pictures, others, event))
+
+    def paused(self) -> str:
+        """That a turn stands still."""
+        return str(self._module.paused())
 
     def recall(self, counts: Recalled, late: Sequence[str]) -> str:
         """What came back from memory, and which sources were too late."""

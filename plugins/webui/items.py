@@ -9,8 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .fragments import Fragments, Recalled
-from .pieces import APPROVAL, END, NOTE, REASONING, RECALLED, SAID, TEXT, TOOL, Item, order
-from .reading import Data, integer, mappings, number, string, strings
+from .pieces import APPROVAL, END, INSERTED, NOTE, PAUSED, REASONING, RECALLED, SAID, TEXT, TOOL, Item, order
+from .reading import Data, integer, mapping, mappings, number, string, strings
+
+
+def inserted(input_: str, step: int) -> tuple[str, str]:
+    """Key and place of a message that was put into a turn before a step."""
+    return f"said-{input_}", order(step, INSERTED)
 
 
 @dataclass(slots=True)
@@ -35,13 +40,22 @@ class Items:
         """The turn is over: nothing of it is made again."""
         self._turns.pop(turn, None)
 
-    def said(self, said: Data, at: object) -> Item:
-        """What somebody said, with the files that came along (``blocks``, or in the event's ``data``)."""
-        data = said.get("data")
-        blocks = said.get("blocks") or (data.get("blocks") if isinstance(data, dict) else None)
+    def said(self, said: Data, at: object, step: int | None = None) -> Item:
+        """What somebody said, with the files that came along (``blocks``, or in the event's ``data``).
+
+        ``step``: it was put into a turn that ran, before that step.
+        """
+        data = mapping(said.get("data"))
+        blocks, mark = said.get("blocks") or data.get("blocks"), string(said, "mark") or string(data, "mark")
         text, peer = string(said, "text"), string(said, "peer")
-        html = self._fragments.said(text, number(at), peer, mappings(blocks), string(said, "id"))
-        return Item("said", SAID, html)
+        html = self._fragments.said(text, number(at), "kernel:" if mark else peer, mappings(blocks), string(said, "id"))
+        if step is None:
+            return Item("said", SAID, html)
+        return Item(*inserted(string(data, "input"), step), html)
+
+    def paused(self) -> Item:
+        """The turn stands still for something more urgent."""
+        return Item("paused", PAUSED, self._fragments.paused())
 
     def recall(self, told: Data) -> list[Item]:
         """What came back from memory for this turn; nothing where nothing did and nothing was late."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 SAID = "0000.0"
 RECALLED = "0000.0.5"
+PAUSED = "9998.9"
 END = "9999.9"
-REASONING, TEXT, TOOL, APPROVAL, NOTE = 1, 2, 3, 4, 5
+INSERTED, REASONING, TEXT, TOOL, APPROVAL, NOTE = 0, 1, 2, 3, 4, 5
 """The places within a step."""
 
 
@@ -40,6 +41,7 @@ class Section:
     turn: str
     input: str = ""
     live: bool = False
+    suspended: bool = False
     items: list[Item] = field(default_factory=list)
 
     def ordered(self) -> list[Item]:

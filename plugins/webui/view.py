@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from . import whole
 from .fragments import Fragments
 from .hub import Notice
-from .items import Items
+from .items import Items, inserted
 from .markdown import Growing, Markdown
 from .pieces import TEXT, Item, Op, Section, order
 from .reading import Data, integer, mapping, mappings, string
@@ -86,6 +86,8 @@ class ThreadView:
         live = history.get("live")
         if isinstance(live, Mapping):
             ops.extend(self._resume_live(live))
+        for still in mappings(history.get("suspended")):
+            ops.extend(self._resume_live(still, suspended=True))
         for approval in mappings(history.get("approvals")):
             turn = self._turn(string(approval, "turn"))
             ops.extend(self._put(turn, item) for item in self._items.approval(turn.turn, approval, turn.last))
@@ -103,11 +105,14 @@ class ThreadView:
                     turn.called.add(turn.stored)
         self._inputs.update(string(waiting, "input") for waiting in mappings(history.get("queued")))
 
-    def _resume_live(self, live: Data) -> list[Op]:
+    def _resume_live(self, live: Data, *, suspended: bool = False) -> list[Op]:
         turn = self._turn(string(live, "turn"), string(live, "input"))
         step = self._step(turn, integer(live.get("step")))
         step.text, step.reasoning, step.dirty = string(live, "text"), string(live, "reasoning"), True
-        ops = [Op("turn", {**turn.place, "phase": "start", "state": "running"})]
+        phase = "suspended" if suspended else "start"
+        ops = [Op("turn", {**turn.place, "phase": phase, "state": "running"})]
+        if suspended:
+            ops.append(self._put(turn, self._items.paused()))
         for call in mappings(live.get("calls")):
             ops.append(self._put(turn, self._items.tool(turn.turn, call, turn.last)))
         return [*ops, *self.flush()]
@@ -159,6 +164,8 @@ class ThreadView:
                 if data.get("calls"):
                     turn.called.add(integer(data.get("step")))
                 return self._settle(turn, integer(data.get("step")), string(data, "text"), string(data, "reasoning"))
+            case "agent_output" if data.get("with"):
+                return []  # the same answer, for another channel
             case "agent_output":
                 return self._settle(turn, turn.final, string(data, "text"), None)
             case "tool_call":
@@ -175,6 +182,16 @@ class ThreadView:
         return []
 
     def _turn_ops(self, turn: _Turn, data: Data) -> list[Op]:
+        if data.get("with"):
+            return [Op("threads", {})]  # one that was put in: what it was put into ends by itself
+        match string(data, "phase"):
+            case "joined":
+                return self._joined(turn, string(data, "input"))
+            case "suspended":
+                place = Op("turn", {**turn.place, "phase": "suspended", "state": "running"})
+                return [place, self._put(turn, self._items.paused())]
+            case "resumed":
+                return [Op("turn", {**turn.place, "phase": "resumed", "state": "running"}), *self._anew(turn, data)]
         ops = [Op("turn", {**turn.place, "phase": string(data, "phase"), "state": string(data, "state")})]
         ops.append(Op("threads", {}))
         if string(data, "phase") == "end":
@@ -185,6 +202,26 @@ class ThreadView:
             self.unsaid.add(turn.turn)
         self._inputs.discard(turn.input)
         self._turns.pop(f"input:{turn.input}", None)
+        return ops
+
+    def _joined(self, turn: _Turn, input_: str) -> list[Op]:
+        """A message that waited goes into the turn, before its next step.  Raises Gap if the page does not know it."""
+        if input_ not in self._inputs:
+            raise Gap(f"{input_} was put into a turn, and is not here")
+        self._inputs.discard(input_)
+        self._turns.pop(f"input:{input_}", None)
+        key, place = inserted(input_, turn.final)
+        return [Op("joined", {**turn.place, "joined": input_, "key": key, "order": place})]
+
+    def _anew(self, turn: _Turn, data: Data) -> list[Op]:
+        """The model call that was cut off is sent again: what it had shown is taken back, as its text begins anew."""
+        number = integer(data.get("step"))
+        step = turn.steps.pop(number, None)
+        if step is None:
+            return []
+        ops = [self._text_op(turn, number, 0, [])] if step.growing.shown else []
+        if step.told_reasoning >= 0:
+            ops.append(Op("drop", {**turn.place, "key": f"reason-{number}"}))
         return ops
 
     def _delta(self, notice: Notice) -> None:

@@ -36,6 +36,10 @@ class _Whole:
             section = self._section(string(live, "turn"))
             section.input, section.live = string(live, "input"), True
             section.items.extend(self._live(live))
+        for still in mappings(history.get("suspended")):
+            section = self._section(string(still, "turn"))
+            section.input, section.suspended = string(still, "input"), True
+            section.items.extend([*self._live(still), self._items.paused()])
         for recall in mappings(history.get("recalls")):
             if (recalled := self._made.get(string(recall, "turn"))) is not None:
                 recalled.items.extend(self._items.recall(recall))
@@ -56,7 +60,7 @@ class _Whole:
         kind, text, turn = string(event, "kind"), string(event, "text"), string(event, "turn")
         data, step = mapping(event.get("data")), self._steps.get(turn, 0)
         if kind == "user":
-            return [self._items.said(event, event.get("created_at"))]
+            return [self._items.said(event, event.get("created_at"), step if data.get("inserted") else None)]
         if kind == "note" and data.get("code") == "no_answer":
             return []  # why stands at the turn's end
         if kind == "note":

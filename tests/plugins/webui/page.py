@@ -70,8 +70,15 @@ class Page:
         elif name == "reason":
             self.parts[op["turn"]][op["key"]].more += op["more"]
         elif name == "turn":
-            self._section(op)
-            (self.live.add if op["phase"] == "start" else self.live.discard)(op["turn"])
+            home = self._section(op)
+            (self.live.add if op["phase"] in ("start", "resumed") else self.live.discard)(op["turn"])
+            if op["phase"] != "suspended":
+                home.pop("paused", None)
+        elif name == "drop":
+            self._section(op).pop(op["key"], None)
+        elif name == "joined":
+            said = self.parts.pop(f"input:{op['joined']}")["said"]
+            self._section(op)[op["key"]] = Part(op["order"], html=said.html)
         else:
             self.other.append(name)
 

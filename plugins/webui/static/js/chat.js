@@ -15,10 +15,11 @@ import "./persona.js";
 const talk = $("#talk");
 const box = $("#text");
 const stop = $("#stop");
+const now = $("#now");
 let live = null;
 
 function showBusy() {
-  stop.hidden = !busy();
+  stop.hidden = now.hidden = !busy();
   setBusy(talk.dataset.thread, busy());
 }
 
@@ -51,7 +52,7 @@ function gone() {
   }
   talk.dataset.thread = "";
   for (const section of $$("section.turn", talk)) section.remove();
-  $("#earlier").hidden = $("#about").hidden = $("#line").hidden = $("#box").hidden = $("#hint").hidden = stop.hidden = true;
+  $("#earlier").hidden = $("#about").hidden = $("#line").hidden = $("#box").hidden = $("#hint").hidden = stop.hidden = now.hidden = true;
   $("#gone").hidden = false;
   $("#gone a").focus();
   refreshThreads();
@@ -90,13 +91,14 @@ async function open(thread) {
 }
 
 let sending = null; // {id, text, files}: a message that failed keeps its id, so that sending it again cannot run it twice
-async function say() {
+// ``urgent``: what runs is suspended for it, and goes on afterwards.
+async function say(urgent = false) {
   if ($("#send").disabled) return; // the last one is still on its way: what is typed now is not sent with it
   if (underWay()) return toast(word("attach_wait"));
   const editing = edited;
   if (editing?.classList.contains("live")) await halt();
   const [text, files, from] = [box.value, uploads(), talk.dataset.thread];
-  if (await send(text, files)) {
+  if (await send(text, files, urgent)) {
     clear(files);
     keep(from, "");
     // What was typed meanwhile is the next message's; words written over while an old message was edited come back.
@@ -107,14 +109,14 @@ async function say() {
   box.focus();
 }
 
-async function send(text, files = []) {
+async function send(text, files = [], urgent = false) {
   if (!text.trim() && !files.length) return false;
   if (sending?.text !== text || sending.files.join() !== files.join()) sending = { id: newId(), text, files };
   const button = $("#send");
   button.disabled = true;
   try {
     const more = files.length ? { attachments: files } : {};
-    const { thread } = await post("/chat", { text, thread: talk.dataset.thread, client_msg_id: sending.id, ...more });
+    const { thread } = await post(urgent && busy() ? "/chat/interrupt" : "/chat", { text, thread: talk.dataset.thread, client_msg_id: sending.id, ...more });
     sending = null;
     if (thread !== talk.dataset.thread) {
       history.pushState(null, "", `/t/${encodeURIComponent(thread)}`);
@@ -228,13 +230,14 @@ function grow() {
 
 $("#say").addEventListener("submit", (event) => { event.preventDefault(); say(); });
 stop.addEventListener("click", halt);
+now.addEventListener("click", () => say(true));
 $("#edit-off").addEventListener("click", cancelEdit);
 box.addEventListener("input", grow);
 box.addEventListener("keydown", (event) => {
   if (event.isComposing) return;
   if (event.key === "Enter" && !event.shiftKey) {
     event.preventDefault();
-    say();
+    say(event.ctrlKey || event.metaKey);
   } else if (event.key === "ArrowUp" && !box.value && !attached() && lastSaid()) {
     event.preventDefault();
     edit(lastSaid());

@@ -89,9 +89,26 @@ export const ops = {
     if (op.share) home.lastChild.value = op.share;
     else home.lastChild.removeAttribute("value");
   },
+  drop(op) {
+    $(`[data-key="${op.key}"]`, section(op))?.remove();
+  },
+  // A message that waited is part of a turn that runs.
+  joined(op) {
+    const from = $$("section.turn", talk).find((one) => one.dataset.input === op.joined && !one.dataset.turn);
+    const said = from && $('[data-key="said"]', from);
+    if (!said) return;
+    const home = section(op);
+    said.dataset.key = op.key;
+    said.dataset.order = op.order;
+    home.insertBefore(said, [...home.children].find((one) => one.dataset.order > op.order) ?? null);
+    from.remove();
+  },
   turn(op) {
     const home = section(op);
-    home.classList.toggle("live", op.phase === "start");
+    home.classList.toggle("live", op.phase === "start" || op.phase === "resumed");
+    home.classList.toggle("suspended", op.phase === "suspended");
+    if (op.phase === "suspended") waited(op);
+    else $('[data-key="paused"]', home)?.remove();
     if (op.phase === "end") waited(op);
   },
 };
