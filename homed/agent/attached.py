@@ -9,15 +9,16 @@ import trio
 
 from homed.errors import NotFound
 from homed.memory.records import Event
-from homed.providers.base import Image, Source
+from homed.providers.base import Audio, Image, Source
 
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """What goes with messages, by event id: ``texts`` behind their own text, and ``images``."""
+    """What goes with messages, by event id: ``texts`` behind their own text, ``images`` and ``audio``."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
     images: Mapping[str, tuple[Image, ...]] = field(default_factory=dict)
+    audio: Mapping[str, tuple[Audio, ...]] = field(default_factory=dict)
 
     def on(self, event: Event) -> Event:
         """The event with its files behind its text, for this prompt only."""

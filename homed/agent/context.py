@@ -167,7 +167,7 @@ class Context:
         if view.left:  # for the whole turn, at one place: each call is the model's first
             yield User(fill(self._texts.overflow_small if frame.small else self._texts.overflow, count=str(view.left)))
         own = (notes.said_by(e, view.names) for e in kept if e.turn == turn.id)
-        now = prompt.render(own, attached.images)
+        now = prompt.render(own, attached)
         gone = prompt.not_shown([e for e in turn.events if e.id not in view.sent])
         yield from [*now[:1], User(gone), *now[1:]] if gone else now
 
@@ -183,7 +183,7 @@ class Context:
             named = notes.said_by(event, turn.view.names)
             shown = named if mine else _recalled(named, place, marked=starts)
             speaking = event.thread
-            yield from prompt.render([shown], attached.images)
+            yield from prompt.render([shown], attached)
 
     def _own(self, turn: Turn) -> list[Event]:
         """This turn's events; once it had to make room, those before the last step as head and tail."""

@@ -16,6 +16,7 @@ from homed.agent.attached import Attached
 from homed.agent.filelimits import FileLimits
 from homed.agent.notes import neutral
 from homed.agent.ports import RedactorPort
+from homed.agent.sounds import HEAD, RECORDING_BYTES, RECORDINGS, sound
 from homed.errors import HomedError, NotFound
 from homed.memory import blocks
 from homed.memory.blocks import Block
@@ -23,7 +24,8 @@ from homed.memory.filetypes import IMAGES, JUDGED, decoded, dimensions
 from homed.memory.records import Event
 from homed.memory.shorten import ends
 from homed.memory.tokens import estimate_tokens
-from homed.providers.base import Image, Source
+from homed.providers.adapters import audio_of
+from homed.providers.base import Audio, Image, Source
 from homed.store.files import MediaFiles
 from homed.store.rows import Storage
 
@@ -42,6 +44,7 @@ READ = 1024 * 1024
 """Bytes of a text file that are read; of a longer one the end is not looked at."""
 
 BLIND = "this model cannot see images"
+DEAF = "this model cannot be sent such recordings"
 EARLIER = "shown earlier, not attached again"
 TOO_LARGE = "too large to be shown to a model"
 GONE = "its file is missing or damaged"
@@ -81,7 +84,7 @@ class Media:
         loading = _Loading(self._files, self._redactor, source, self._limits())
         for event in reversed(with_files):
             await loading.event(event, found.get(event.id, []))
-        return Attached(loading.texts, loading.images)
+        return Attached(loading.texts, loading.images, loading.audio)
 
     async def text(self, id_: str, *, scope: str, thread: str) -> str:
         """The text of an attachment as ``load`` shows it, but uncut, for a model that works in ``thread``.
@@ -109,11 +112,14 @@ class _Loading:
         self._images_left = limits.images
         self._texts_left = limits.texts
         self.texts: dict[str, str] = {}
+        self._recordings_left = RECORDINGS
         self.images: dict[str, tuple[Image, ...]] = {}
+        self.audio: dict[str, tuple[Audio, ...]] = {}
 
     async def event(self, event: Event, found: Sequence[Block]) -> None:
         parts: list[str] = []
         pictures: list[Image] = []
+        sounds: list[Audio] = []
         for block in found:
             if event.data.get("withheld"):
                 parts.append(label(block, UNCHECKED))
@@ -121,6 +127,8 @@ class _Loading:
             try:
                 if block.media_type in IMAGES:
                     parts.append(await self._image(block, pictures))
+                elif block.media_type.startswith("audio/"):
+                    parts.append(await self._recording(block, sounds))
                 else:
                     parts.append(await self._other(block))
             except HomedError as error:
@@ -130,6 +138,8 @@ class _Loading:
             self.texts[event.id] = "\n".join(parts)
         if pictures:
             self.images[event.id] = tuple(pictures)
+        if sounds:
+            self.audio[event.id] = tuple(sounds)
 
     async def _image(self, block: Block, pictures: list[Image]) -> str:
         if self._source.vision and self._images_left and block.bytes <= self._limits.image_bytes:
@@ -139,6 +149,16 @@ class _Loading:
             return label(block, size=dimensions(data))
         why = BLIND if not self._source.vision else TOO_LARGE if block.bytes > self._limits.image_bytes else EARLIER
         return label(block, why, size=dimensions(await self._files.read(block.hash, 0, min(JUDGED, block.bytes))))
+
+    async def _recording(self, block: Block, sounds: list[Audio]) -> str:
+        kind = sound(block.media_type, await self._files.read(block.hash, 0, min(HEAD, block.bytes)))
+        if not self._source.audio or kind not in audio_of(self._source.adapter):
+            return label(block, DEAF)
+        if block.bytes > RECORDING_BYTES or not self._recordings_left:
+            return label(block, TOO_LARGE if block.bytes > RECORDING_BYTES else EARLIER)
+        self._recordings_left -= 1
+        sounds.append(Audio(kind, await self._files.read(block.hash)))
+        return label(block)
 
     async def _other(self, block: Block) -> str:
         data = await self._files.read(block.hash, 0, min(READ, block.bytes))
@@ -176,10 +196,11 @@ def text_of(block: Block, data: bytes, redact: Redact) -> str | None:
 def label(block: Block, note: str = "", *, size: tuple[int, int] | None = None) -> str:
     """``[image cat.png, png, 640×480, 120 KB: note]``"""
     picture = block.media_type in IMAGES
+    what = "image" if picture else "recording" if block.media_type.startswith("audio/") else "file"
     kind = block.media_type.removeprefix("image/") if picture else block.media_type
     shape = [f"{size[0]}×{size[1]}"] if size else []
     said = ", ".join([_shown_name(block), kind, *shape, size_text(block.bytes)])
-    return f"[{'image' if picture else 'file'} {said}{f': {note}' if note else ''}]"
+    return f"[{what} {said}{f': {note}' if note else ''}]"
 
 
 def tokens_of(block: Block, head: bytes, shown_chars: int = SHOWN) -> int:

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, tzinfo
 
+from homed.agent.attached import Attached
 from homed.agent.notes import fenced
 from homed.agent.persona import filled
 from homed.agent.results import head_and_tail
 from homed.agent.sealed import unsealed
 from homed.memory.records import Event, EventKind
 from homed.prompts.loader import fill, load
-from homed.providers.base import Assistant, Image, Message, ToolCall, ToolResult, ToolSpec, User
+from homed.providers.base import Assistant, Message, ToolCall, ToolResult, ToolSpec, User
 
 INSERTED = "[interrupt message]"
 PARTIAL = "[This answer was stopped or broke off here.]"
@@ -93,13 +94,13 @@ def as_seen(event: Event, *, result_limit: int) -> Event:
     return event if text is event.text else replace(event, text=text, tokens=0, opaque="")
 
 
-def render(events: Iterable[Event], images: Mapping[str, tuple[Image, ...]] | None = None) -> list[Message]:
+def render(events: Iterable[Event], attached: Attached | None = None) -> list[Message]:
     """Events as messages, in their order; ``pairing.repair`` puts results behind their calls.
 
-    ``images``: event id → the pictures that go with a person's message (``media.load``).
+    ``attached``: the pictures and recordings that go with a person's messages (``media.load``).
     """
-    shown = images or {}
-    return [message for event in events if (message := _message(event, shown.get(event.id, ()))) is not None]
+    shown = attached or Attached()
+    return [message for event in events if (message := _message(event, shown)) is not None]
 
 
 def reworded(event: Event, text: str) -> Event:
@@ -107,9 +108,10 @@ def reworded(event: Event, text: str) -> Event:
     return replace(event, text=text, tokens=0, opaque="")
 
 
-def _message(event: Event, images: tuple[Image, ...]) -> Message | None:
+def _message(event: Event, attached: Attached) -> Message | None:
     if event.kind is EventKind.USER:
-        return User(f"{INSERTED}\n{event.text}" if event.data.get("inserted") else event.text, images)
+        text = f"{INSERTED}\n{event.text}" if event.data.get("inserted") else event.text
+        return User(text, attached.images.get(event.id, ()), attached.audio.get(event.id, ()))
     if event.kind is EventKind.ASSISTANT:
         text = f"{event.text}\n{PARTIAL}".strip() if event.data.get("partial") else event.text
         reasoning = str(event.data.get("reasoning") or "")
