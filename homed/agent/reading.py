@@ -38,8 +38,8 @@ NEWEST = 400
 """Newest events of a window that are chosen from, or all of one that is as full as it may be.  After an upgrade there
 may be any number; what is relevant beyond these is told like what is cold."""
 
-EARLIER = 10
-"""Turns of this conversation whose notes are told again, the newest."""
+EARLIER, AT_ONCE = 10, 5
+"""Turns of this conversation whose notes are told again, the newest at least; and how many go at once."""
 
 LIVE = 3600.0
 """Seconds since its last use that a conversation counts as going on."""
@@ -55,7 +55,8 @@ SOURCES = (WINDOW, RELEVANCE, KNOWN, COLD, NOTED)
 class Wanted:
     """One turn's question to its scope.  ``spoken_for``: tokens of the window's share that its own events take.
     ``explicit``: what was asked for by name lately, and is not told once more.  ``apart``: turns whose events are not
-    among what was before: this one, and those that are suspended for it."""
+    among what was before: this one, and those that are suspended for it.  ``carried``: what this conversation's last
+    turn showed, None where a new choice is wanted."""
 
     scope: str
     thread: str
@@ -72,6 +73,7 @@ class Wanted:
     project: str = ""
     explicit: Explicit = field(default_factory=Explicit)
     apart: frozenset[str] = frozenset()
+    carried: frozenset[str] | None = None
 
 
 @dataclass(slots=True)
@@ -133,7 +135,9 @@ def choose(wanted: Wanted, found: Found) -> Selection:
         protected=protected(wanted.protected, wanted.budget.context, average, top),
         tokens=max(1, wanted.budget.context - wanted.spoken_for),
     )
-    return select(units, found.scores, thread=wanted.thread, active=found.active, limits=found.limits)
+    return select(
+        units, found.scores, thread=wanted.thread, active=found.active, limits=found.limits, carried=wanted.carried
+    )
 
 
 def _marks(event: Event, thread: str) -> int:
@@ -217,7 +221,9 @@ def _noted(tx: Tx, _: Ranker, wanted: Wanted, found: Found) -> None:
     if wanted.small:
         return
     kept = found.selection.kept if found.selection else ()
-    turns = list(dict.fromkeys(event.turn for event in reversed(kept) if event.thread == wanted.thread))[:EARLIER]
+    turns = list(dict.fromkeys(event.turn for event in reversed(kept) if event.thread == wanted.thread))
+    # not one out with each that comes in: what stands before is read anew by the source from where it changes
+    turns = turns[: EARLIER + (max(0, len(turns) - EARLIER) % AT_ONCE)]
     entries = ledger.of_turns(tx, turns, "recall")
     told = {turn: entry.data.get("cold") for turn, entry in entries.items()}
     of_facts = {turn: known.ids_of(entry.data) for turn, entry in entries.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -37,6 +38,10 @@ LEFT_OUT = 20
 """Events that were not shown and are named in the record, the most relevant of them."""
 
 
+CONVERSATIONS = 256
+"""Conversations of which it is known what they showed last: the others have long left every provider's cache."""
+
+
 class Recall:
     """Selects for turns.  What was selected lies in ``turn.view``, and is noted for the ledger."""
 
@@ -44,6 +49,7 @@ class Recall:
         self._ports = ports
         self._scopes = scopes
         self._texts = load_texts()
+        self._shown: OrderedDict[str, frozenset[str]] = OrderedDict()
 
     async def select(self, turn: Turn, budget: Budget, *, small: bool, spoken_for: int) -> None:
         """Choose what of the scope's window this turn shows, and what it is told besides.
@@ -82,7 +88,18 @@ class Recall:
             most=settings.int(MAX_CONTEXT_SIZE), protected=settings.int(PROTECTED_EVENTS),
             gate=settings.float(INJECT_MIN_SCORE), now=self._ports.wall(), spoken_for=spoken_for, small=small,
             peer=given.peer, project=given.project, explicit=self._ports.explicit, apart=turn.apart,
+            carried=self._carried(turn),
         )  # fmt: skip
+
+    def _carried(self, turn: Turn) -> frozenset[str] | None:
+        """What the conversation's last turn showed; nothing once this one must make room."""
+        return None if turn.view.recoveries else self._shown.get(turn.input.thread, frozenset())
+
+    def _remember(self, thread: str, shown: frozenset[str]) -> None:
+        self._shown[thread] = shown
+        self._shown.move_to_end(thread)
+        if len(self._shown) > CONVERSATIONS:
+            self._shown.popitem(last=False)
 
     async def _newest(self, wanted: Wanted, limit: float) -> list[Event]:
         """This conversation's newest events, without any ranking; none when even they do not come."""
@@ -105,6 +122,7 @@ class Recall:
         view.window, view.places, view.names = list(selection.kept), dict(found.places), dict(found.names)
         view.scores = {event.id: selection.scores.get(event.id, 0.0) for event in selection.kept}
         view.cut = frozenset()
+        self._remember(wanted.thread, frozenset(view.scores))
         told = tell(self._texts, wanted, found, peer=turn.input.peer)
         view.snapshot, view.earlier, view.told = told.snapshot, told.earlier, told.tokens
         view.noted, view.doubtful = (*told.hits, *told.again), told.untrusted

@@ -17,6 +17,12 @@ LEAST_SHOWN = 64
 FULL = 2
 """The window is over its high-water mark at so many times the events that it is brought down to."""
 
+SLACK = (3, 4)
+"""Of what may be kept, what a choice made anew takes up."""
+
+FAR = 0.2
+"""By so much must what is left out be more relevant than all that is shown, to be worth reading everything anew."""
+
 Scores = Mapping[int, float]
 """Relevance of an event by its seq, 0..1; what is not in it has 0."""
 
@@ -32,7 +38,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """``kept`` in time order; ``why`` by event id: fits, recent, active or score; ``scores`` by event id.
+    """``kept`` in time order; ``why`` by event id: fits, carried, recent, active or score; ``scores`` by event id.
 
     ``left_out`` are the ids of what this prompt does not show, newest first.
     """
@@ -71,9 +77,19 @@ class _Room:
 
 
 def select(
-    units: Sequence[Unit], scores: Scores, *, thread: str, active: Collection[str] = (), limits: Limits
+    units: Sequence[Unit],
+    scores: Scores,
+    *,
+    thread: str,
+    active: Collection[str] = (),
+    limits: Limits,
+    carried: Collection[str] | None = None,
 ) -> Selection:
     """Choose what fits: the newest of ``thread``, then those of ``active`` threads, then the most relevant.
+
+    ``carried``: the ids that the thread's last turn showed (None: nobody knows).  They stay and what is new is put
+    behind them, as long as that fits and nothing left out is far more relevant: the source has read that beginning,
+    and takes it from its cache.  A choice made anew leaves room to go on so.
 
     All of it when all fits.  A unit is kept whole or not at all.  The newest unit of the thread is always kept; one
     larger than the budget counts with the share that ``window.plan`` will show of it.  Active threads get at most half
@@ -82,6 +98,11 @@ def select(
     count, total = sum(len(unit.events) for unit in units), sum(unit.tokens for unit in units)
     if count <= limits.events and total <= limits.tokens:
         return _selection(units, scores, dict.fromkeys(range(len(units)), "fits"))
+    if carried is not None:
+        going_on = _carried(units, scores, carried, (thread, *active), limits)
+        if going_on is not None:
+            return _selection(units, scores, going_on)
+        limits = _with_slack(limits)
     room = _Room(limits.events, limits.tokens)
     own = [at for at in range(len(units) - 1, -1, -1) if units[at].thread == thread]
     if own:
@@ -100,6 +121,34 @@ def select(
     for at in sorted(range(len(units)), key=lambda at: (-_score(units[at], scores), -units[at].seq)):
         room.take(at, units[at], _cost(units[at], limits), "score")
     return _selection(units, scores, room.kept)
+
+
+def _carried(
+    units: Sequence[Unit], scores: Scores, carried: Collection[str], threads: Sequence[str], limits: Limits
+) -> dict[int, str] | None:
+    """What the last turn of the first thread showed, and what came since in any of them; None where it is time to
+    choose anew."""
+    shown = {at for at, unit in enumerate(units) if unit.holds(carried)}
+    if not shown:
+        return None
+    last = max(units[at].seq for at in shown)
+    kept = shown | {at for at, unit in enumerate(units) if unit.seq > last and unit.thread in threads}
+    newest = next((at for at in range(len(units) - 1, -1, -1) if units[at].thread == threads[0]), None)
+    if newest is not None and newest not in kept:
+        return None
+    count, tokens = sum(len(units[at].events) for at in kept), sum(units[at].tokens for at in kept)
+    if count > limits.events or tokens > limits.tokens:
+        return None
+    best = max((_score(units[at], scores) for at in kept), default=0.0)
+    if any(_score(unit, scores) > best + FAR for at, unit in enumerate(units) if at not in kept):
+        return None
+    return {at: "carried" if at in shown else "recent" for at in kept}
+
+
+def _with_slack(limits: Limits) -> Limits:
+    """Less than may be kept, so that some turns can go on behind it."""
+    events, tokens = (max(1, most * SLACK[0] // SLACK[1]) for most in (limits.events, limits.tokens))
+    return Limits(max(events, min(limits.protected, limits.events)), limits.protected, tokens)
 
 
 def sink_plan(

@@ -94,7 +94,7 @@ async def test_a_turn_asks_for_its_vector_once_however_often_it_selects(tmp_path
     given = Meaning()
     host = FakeHost()
     host.tool("look", page)
-    script = [calls(("look", "{}"), ids=[f"c{number}"]) for number in range(8)]
+    script = [calls(("look", f'{{"at": {number}}}'), ids=[f"c{number}"]) for number in range(8)]
     model = FakeModel(*script, says("done"), context_window=12_000)
     settings = FakeSettings(**{"core.agent.max_tool_turns": 20})
     async with running_agent(tmp_path, Setup(ranker=given.ranker, model=model, host=host, settings=settings)) as agent:

@@ -41,6 +41,60 @@ def cost(unit: Unit, limits: Limits) -> int:
     return unit.tokens if unit.tokens <= limits.tokens else limits.tokens // 4
 
 
+@given(histories(), SCORES, LIMITS, st.sampled_from(THREADS), st.integers(0, 40))
+def test_a_conversation_that_goes_on_begins_as_before_and_keeps_to_its_limits(
+    events: list[Event], scores: dict[int, float], limits: Limits, thread: str, cut: int
+) -> None:
+    """Either what was shown stands at its beginning, or it is chosen anew, with room to go on."""
+    before = select(paired(events[:cut], size), {}, thread=thread, limits=limits, carried=frozenset())
+    units = paired(events, size)
+    after = select(units, scores, thread=thread, limits=limits, carried={event.id for event in before.kept})
+    assert is_paired(list(after.kept))
+    ids = [event.id for event in after.kept]
+    shown = [unit for unit in units if unit.events[0].id in ids]
+    newest = next((unit for unit in reversed(units) if unit.thread == thread), None)
+    others = [unit for unit in shown if unit is not newest]
+    assert sum(cost(unit, limits) for unit in shown) <= limits.tokens
+    assert not others or sum(len(unit.events) for unit in shown) <= limits.events
+    assert newest is None or newest.events[0].id in ids
+    if "carried" in after.why.values():
+        was = [event.id for event in before.kept]
+        assert [id_ for id_ in ids if id_ in was] == ids[: len([id_ for id_ in ids if id_ in was])], (
+            "nothing in between"
+        )
+
+
+def test_it_goes_on_behind_what_was_shown_until_that_is_full_and_then_leaves_room() -> None:
+    limits = Limits(events=12, protected=4, tokens=10_000)
+    carried: set[str] = set()
+    beginnings, anew = [], 0
+    for count in range(20, 60):
+        chosen = select(units_of(line(count)), {}, thread="th", limits=limits, carried=carried)
+        assert len(chosen.kept) <= 12
+        anew += "carried" not in chosen.why.values()
+        beginnings.append(chosen.kept[0].seq)
+        carried = {event.id for event in chosen.kept}
+    assert anew == 10, "each time with room for three more"
+    assert len(set(beginnings)) == anew
+
+
+def test_what_is_far_more_relevant_than_all_that_is_shown_is_worth_reading_anew() -> None:
+    limits = Limits(events=12, protected=4, tokens=10_000)
+    events = line(30)
+    shown = select(units_of(events[:20]), {20: 0.3}, thread="th", limits=limits, carried=frozenset())
+    carried = {event.id for event in shown.kept}
+    near = select(units_of(events[:21]), {1: 0.45, 20: 0.3}, thread="th", limits=limits, carried=carried)
+    assert 1 not in seqs(near)
+    far = select(units_of(events[:21]), {1: 0.6, 20: 0.3}, thread="th", limits=limits, carried=carried)
+    assert 1 in seqs(far)
+
+
+def test_without_knowing_what_was_shown_all_the_room_is_used() -> None:
+    limits = Limits(events=12, protected=4, tokens=10_000)
+    assert len(select(units_of(line(30)), {}, thread="th", limits=limits).kept) == 12
+    assert len(select(units_of(line(30)), {}, thread="th", limits=limits, carried=frozenset()).kept) == 9
+
+
 @pytest.mark.parametrize("tokens", [1, 10, 100, 255, 400])
 def test_what_is_larger_than_everything_is_not_free_because_little_is_left(tokens: int) -> None:
     units = units_of(line(30, tokens=5_000))
