@@ -44,7 +44,8 @@ def hearing() -> FakeModel:
 async def upload(agent: Agent, data: bytes, name: str) -> str:
     id_ = ""
     for at in range(0, len(data), PIECE):
-        piece = Piece(data[at : at + PIECE], id_, name, "audio/wav", last=at + PIECE >= len(data))
+        last = at + PIECE >= len(data)
+        piece = Piece(data=data[at : at + PIECE], upload=id_, name=name, media_type="audio/wav", last=last)
         id_, _ = await agent.uploads.receive(OWNER, piece)
     return id_
 
