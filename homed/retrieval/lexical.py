@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from homed.retrieval import ngrams
 from homed.retrieval.terms import prefix
 from homed.retrieval.terms import term as stored
-from homed.retrieval.words import cleaned, is_exact, is_pair, query_terms, says_little
+from homed.retrieval.words import cleaned, is_character, is_exact, is_pair, query_terms, says_little
 from homed.store.rows import Tx, dumps
 
 MOST_TERMS = 64
@@ -46,6 +46,11 @@ VOCABULARY = 20_000
 
 PLAIN_TOKENS = 128
 """Tokens up to which an event is not long: a paragraph or two."""
+
+
+CHARACTER = 0.25
+"""What a single character of Chinese counts: it is one of the two or more of most words that it stands in, and one that
+seems to stand alone may be cut out of a word (吉 of 吉他, since 他 says nothing)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +129,8 @@ def _term(scope: str, word: str, events: int, documents: int, likeness: float) -
     weight = likeness * math.log(1 + (max(documents, YOUNG) - events + 0.5) / (events + 0.5))
     if not events and is_pair(word):
         weight *= 0.0 if says_little(word) else 0.5
+    if is_character(word):
+        weight *= CHARACTER
     exact = is_exact(word) and events * events <= max(documents, 4)
     return _Term(stored(scope, word), weight, events, exact, is_pair(word))
 

@@ -49,6 +49,17 @@ _SINGLE_LETTER = re.compile(r"(?:^|[^A-Za-z0-9])[A-Za-z]$")
 _MARKS = re.compile(r"[\u0300-\u036f]")
 _EXACT = re.compile(r"[0-9_./:@#]")
 
+_REQUEST = re.compile(
+    r"^\s{0,8}(?:请|麻烦|能不能|可以|可否|你能|能){0,3}(?:帮忙|帮我|给我|替我|跟我|为我){0,2}"
+    r"(?:(?:介绍|解释|讲解|推荐|说明|描述)(?:一下|下|一些|几个|几种)|(?:讲讲|说说|谈谈|聊聊)|(?:讲|说|算|查|找|看|想|写|画|编)(?:一下|个|一个|一首|一篇"
+    r"|一段|首|篇|段)|(?:介绍|解释|讲解|推荐|说明|描述)(?=\S{3}))"
+    r"|^\s{0,8}(?:please,?\s|(?:can|could|would)\s+you\s){0,2}\s{0,4}(?:tell\s+me\s+(?:more\s+)?about|explain(?:\s+to\s+me)?|describe|write\s+(?:me\s+)?an?"
+    r"|give\s+me\s+(?:an?\s)?|recommend(?:\s+me)?|show\s+me\s+how\s+to)\b(?=\s)"
+    r"|^\s{0,8}(?:пожалуйста,?\s){0,1}(?:расскажи(?:\s+мне)?(?:\s+про|\s+об?)?|объясни(?:\s+мне)?|опиши|напиши(?:\s+мне)?|посоветуй)\b(?=\s)",
+    re.IGNORECASE,
+)
+"""How an answer is asked for at the beginning of a question: no word of what it is about."""
+
 # Every blank below is bounded and stays in its line: an open one makes the search quadratic, and nothing interrupts it.
 _TIME = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d{2}:?\d{2}|[AP]M))?"
 _DATE = r"\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}日?"
@@ -74,9 +85,13 @@ def tokens(text: str) -> list[str]:
 def query_terms(text: str) -> list[str]:
     """The terms to look for, each once: as ``tokens``, but of a run of Chinese only its pairs.
 
-    A single character is looked for where it stands alone or between words that say nothing (云, 我的云).
+    A single character is looked for where it stands alone or between words that say nothing (云, 我的云).  What only
+    asks for an answer (帮我介绍一下, tell me about) is left out where something else is asked for.
     """
-    return list(dict.fromkeys(Words(singles=False).tokens(text)))
+    making = Words(singles=False)
+    asked = list(dict.fromkeys(making.tokens(text)))
+    rest = _REQUEST.sub("", text)
+    return (asked if rest == text else list(dict.fromkeys(making.tokens(rest)))) or asked
 
 
 def cleaned(text: str) -> str:
@@ -88,6 +103,11 @@ def cleaned(text: str) -> str:
         text = f"{text[:HEAD]}\n{text[-TAIL:]}"
     left = _NOISE.sub(" ", text).strip()
     return left or text
+
+
+def is_character(term: str) -> bool:
+    """True for one character of a script without spaces: it stands in many words."""
+    return len(term) == 1 and _RUN.fullmatch(term) is not None
 
 
 def is_pair(term: str) -> bool:

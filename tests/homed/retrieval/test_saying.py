@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from homed.retrieval.saying import asking, speaker
@@ -25,6 +27,42 @@ def test_the_share_that_asks(text: str, share: float) -> None:
 def test_of_a_text_that_tells_and_asks_the_longer_part_weighs_more() -> None:
     assert asking("I moved to a new flat near the river last week. You?") < 0.2
     assert asking("Hm. And what did the doctor say about your knee?") > 0.8
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Anton Petrov won a prize for fencing, can you believe it?", "Boris: By the way, I moved to Bern, right?",
+        "We all leave at nine, don't we?",
+        "Guess who got hired by Castell? Rebecca Stone.", "By the way, guess what I bought?",
+        "王小明去了杭州，对不对？", "昨天李华拿了一等奖，你敢信吗？", "你猜谁来了？是张伟。", "知道吗？我搬到成都了。",
+        "Я переехал в Берн, представляешь?", "Угадай, кто приехал? Ида.",
+    ],
+)  # fmt: skip
+def test_what_states_something_and_has_a_tag_or_only_announces_asks_nothing(text: str) -> None:
+    assert asking(text) == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What did you do, Anna?", "Hey Anna, did you have fun at the parade?", "So, where did you go, Anna?",
+        "If you had a day off, what would you do?", "When you were in Paris, did you like it?", "你昨天去了哪里？",
+        "王明，你吃了吗？", "最近天气怎么样，要不要带伞？", "昨天的会开完了，你去了吗？",
+        "After all this time, did you like it?", "So in the end, who won?",
+        "Как дела, Ида?", "Has it rained, or snowed?",
+        "I was in Bern last week, which of its museums did you say was the one to see?",
+    ],
+)  # fmt: skip
+def test_a_question_with_commas_in_it_asks(text: str) -> None:
+    assert asking(text) == 1.0
+
+
+def test_no_text_keeps_it_busy() -> None:
+    begun = time.perf_counter()
+    for text in ("a, " * 600 + "?", ",?" * 900, "guess " * 300 + "?", "，" * 1900 + "？", "a:" * 900 + "?"):
+        asking(text)
+    assert time.perf_counter() - begun < 1
 
 
 @pytest.mark.parametrize(

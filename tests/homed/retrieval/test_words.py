@@ -158,3 +158,22 @@ def test_no_message_holds_up_the_cleaning(open_: str) -> None:
     began = time.perf_counter()
     cleaned(text)
     assert time.perf_counter() - began < 2.0
+
+
+@pytest.mark.parametrize(
+    ("asked", "plain"),
+    [
+        ("介绍一下印象派绘画", "印象派绘画"), ("请帮我算一下圆周率", "圆周率"),
+        ("tell me about the harbour", "the harbour"),
+        ("Could you explain gravity?", "gravity?"), ("Расскажи мне про Берн", "Берн"),
+    ],
+)  # fmt: skip
+def test_how_an_answer_is_asked_for_is_no_word_of_what_it_is_about(asked: str, plain: str) -> None:
+    assert query_terms(asked) == query_terms(plain)
+
+
+@pytest.mark.parametrize(
+    "asked", ["介绍一下", "帮我", "tell me about", "谁给我介绍的对象？", "When did I write a letter?"]
+)
+def test_what_is_asked_for_stays_where_there_is_nothing_else_or_it_is_the_matter(asked: str) -> None:
+    assert query_terms(asked) == list(dict.fromkeys(Words(singles=False).tokens(asked)))
