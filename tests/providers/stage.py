@@ -44,7 +44,7 @@ from tests.providers.judge import judge
 from tests.providers.reading import Reader, reader
 from tests.providers.wires import LUA, NATIVE, WIRES, Wired
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds that a scenario may take before it counts as hung."""
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})

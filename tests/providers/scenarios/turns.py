@@ -140,11 +140,11 @@ async def turn_that_is_cut(case: Case) -> None:
 @scenario("A1", "A16", "A17", "E5")
 async def turn_that_is_too_long(case: Case) -> None:
     """A window that is smaller than it was said to be: room is made, nothing is lost, and the answer comes."""
-    async with talking(case, tools=looking, **_source(case, 60_000)) as agent:
+    async with talking(case, tools=looking, **_source(case, 24_000)) as agent:
         thread = ""
         for n in range(6):
-            case.fake.call_tool("look", {"at": f"{n} " + "far away " * 600}, then="fine")
-            thread = (await answered(agent, f"{n}: " + "a long story " * 800, thread=thread)).thread
+            case.fake.call_tool("look", {"at": f"{n} " + "far away " * 150}, then="fine", chunk=500)
+            thread = (await answered(agent, f"{n}: " + "a long story " * 200, thread=thread)).thread
         whole = case.fake.chats[-1].prompt
         assert whole is not None
         case.fake.insist(context=whole.tokens * 2 // 3, **({"overflow": "refuse"} if case.wire == "ollama" else {}))
@@ -170,9 +170,11 @@ async def conversation_longer_than_the_window(case: Case) -> None:
     async with talking(case, tools=looking, settings=settings, **_source(case, 12_000)) as agent:
         thread = ""
         for n in range(8):
-            case.fake.call_tools(Call("look", {"at": f"{n}a"}), Call("look", {"at": "b " * 700}), say="So.", think="hm")
+            case.fake.call_tools(
+                Call("look", {"at": f"{n}a"}), Call("look", {"at": "b " * 500}), say="So.", think="hm", chunk=500
+            )
             case.fake.call_tool("look", {"at": f"{n}c"}, then=f"answer {n}")
-            thread = (await answered(agent, f"{n}: " + "a story " * 300, thread=thread)).thread
+            thread = (await answered(agent, f"{n}: " + "a story " * 200, thread=thread)).thread
     assert {chat.status for chat in case.fake.chats} == {200}
     assert len(case.sent.results) == len(case.sent.calls)
 
@@ -314,7 +316,7 @@ async def turns_from_the_cache(case: Case) -> None:
     async with talking(case, tools=looking) as agent:
         thread = ""
         for n in range(8):
-            case.fake.call_tool("look", {"at": f"{n} " + "far " * 100}, then=f"answer {n}")
+            case.fake.call_tool("look", {"at": f"{n} " + "far " * 100}, then=f"answer {n}", chunk=500)
             thread = (await answered(agent, f"{n}: " + "a story " * 100, thread=thread)).thread
     prompts = [chat.prompt for chat in case.fake.chats[2:] if chat.prompt is not None]
     share = sum(prompt.cached for prompt in prompts) / sum(prompt.tokens for prompt in prompts)
