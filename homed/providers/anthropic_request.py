@@ -50,7 +50,7 @@ def build(source: Source, request: ChatRequest) -> dict[str, object]:
     body |= _tools(request)
     if thinking:
         body["thinking"] = thinking
-    elif request.temperature is not None and quirks.text("temperature") == "send":
+    elif request.temperature is not None and quirks.text("temperature") == "send" and _samples(quirks):
         body["temperature"] = min(request.temperature, 1.0)
     if effort := quirks.text("effort"):
         body["output_config"] = {"effort": effort}

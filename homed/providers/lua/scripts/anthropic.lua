@@ -209,7 +209,8 @@ function transform_request(request, source)
   tools_of(request, body)
   if thinking then
     body.thinking = thinking
-  elseif request.temperature and util.option(source, "temperature", "send") == "send" then
+  elseif request.temperature and util.option(source, "temperature", "send") == "send"
+    and util.option(source, "version", "2023-06-01") < "2026-10-21" then  -- later versions of the API have none
     body.temperature = math.min(request.temperature, 1.0)
   end
   local effort = util.option(source, "effort", "")
