@@ -45,7 +45,7 @@ def _clean(schema: object, defined: Mapping[str, object], depth: int) -> Schema:
     whole = _merged(schema, defined, depth)
     if depth >= DEEPEST:
         return {"type": "object"}
-    out: Schema = {key: value for key, value in whole.items() if key in KEPT}
+    out: Schema = {key: value for key, value in whole.items() if key in KEPT and _fits(key, value)}
     kind, nullable = _type(whole)
     branches = [branch for key in ("anyOf", "oneOf") for branch in _list(whole.get(key))]
     kinds = [branch for branch in branches if not _is_null(branch)]
@@ -59,6 +59,12 @@ def _clean(schema: object, defined: Mapping[str, object], depth: int) -> Schema:
     if nullable:
         out["nullable"] = True
     return out
+
+
+def _fits(key: str, value: object) -> bool:
+    if key in ("title", "description", "pattern"):
+        return isinstance(value, str)
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _merged(schema: object, defined: Mapping[str, object], depth: int) -> Schema:

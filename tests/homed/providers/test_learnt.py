@@ -38,7 +38,7 @@ def test_is_remembered_for_the_source_as_it_is_set_up() -> None:
     stored = with_window([], SOURCE, 8192)
     assert window_of(stored, SOURCE) == 8192
     for other in ({"name": "t"}, {"model": "n"}, {"base_url": "http://y/v1"}, {"context_window": 90_000}):
-        assert window_of(stored, replace(SOURCE, **other)) == 0  # type: ignore[arg-type]
+        assert window_of(stored, replace(SOURCE, **other)) == 0
     assert window_of(with_window(stored, SOURCE, 4096), SOURCE) == 4096
 
 
