@@ -61,6 +61,11 @@ def build(source: Source, request: ChatRequest) -> dict[str, object]:
     return {**body, **quirks.table("extra")}
 
 
+def _samples(quirks: Quirks) -> bool:
+    """Whether this version of the API has a temperature at all; versions are dates."""
+    return quirks.text("version") < "2026-10-21"
+
+
 def _thinking(quirks: Quirks) -> dict[str, object]:
     """What is asked for; nothing leaves it to the model."""
     if quirks.text("thinking") == "adaptive":
