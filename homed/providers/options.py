@@ -75,8 +75,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("betas", "text", ("anthropic",), "", "The `anthropic-beta` header, names separated by commas."),
     Option("thinking", "thinking", ("anthropic", "gemini"), "off", "Thinking before the answer: off leaves it to the"
            " model, adaptive lets it think as much as it wants, a number is the most tokens it may think."),
-    Option("effort", "text", ("anthropic", "gemini"), "", "How much work to put in, in the source's words (low, medium, high);"
-           " empty says nothing."),
+    Option("effort", "text", ("anthropic", "gemini"), "", "How much work to put in, in the source's words (low, medium,"
+           " high); empty says nothing."),
     Option("foreign_signature", "text", ("gemini",), "skip_thought_signature_validator", "Stands for the thought"
            " signature of a call that another source made; empty sends none."),
     Option("keep_alive", "text", ("ollama",), "", "How long the model stays loaded, like 30m, or -1 for ever; empty"
