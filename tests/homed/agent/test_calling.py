@@ -20,7 +20,8 @@ from homed.identity.permissions import Decision, Rule
 from homed.identity.tokens import CallIdentity
 from homed.memory import events
 from homed.memory.records import Event, EventKind, Input, InputState
-from homed.providers.base import ChatRequest, ToolResult, Usage
+from homed.providers.base import ChatRequest, ToolResult
+from homed.spend.records import Cost, Price, Tokens
 from tests.kit.builders import GUEST, OWNER, Agent, FakeHost, FakeModel, Setup, calls, message, running_agent, says
 
 CALLS, GUEST_CALLS = 64, 8
@@ -439,7 +440,7 @@ async def test_a_token_knows_the_tools_on_offer_and_what_is_spent_counts_as_the_
 
     async def do(agent: Agent, token: CallIdentity) -> object:
         offered.extend(entry.name for entry in await agent.conversations.calling.offered(token))
-        agent.conversations.calling.spent(token, Usage(100, 20))
+        agent.conversations.calling.spent(token, Tokens(100, 20), Cost(Price.FREE))
         assert agent.conversations.calling.context(token).turn == token.turn
         return "x"
 
