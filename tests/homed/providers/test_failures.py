@@ -89,3 +89,48 @@ def test_a_source_without_a_proper_address_still_has_a_name_in_errors(url: str) 
 def test_a_code_in_a_streamed_error_counts_as_its_status() -> None:
     error = failures.from_report(WHERE, {"error": {"message": "no", "code": 401}})
     assert (error.kind, error.status) == (ErrorKind.CREDENTIAL, 401)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "ours"),
+    [
+        ("overloaded_error", 529, ErrorKind.TRANSIENT),
+        ("rate_limit_error", 429, ErrorKind.TRANSIENT),
+        ("authentication_error", 401, ErrorKind.CREDENTIAL),
+        ("billing_error", 402, ErrorKind.CREDENTIAL),
+        ("invalid_request_error", 400, ErrorKind.BAD_REQUEST),
+        ("request_too_large", 413, ErrorKind.CONTEXT_FULL),
+        ("refusal", 0, ErrorKind.REFUSED),
+        ("unheard_of", 0, ErrorKind.TRANSIENT),
+    ],
+)
+def test_the_name_of_a_streamed_error_counts_as_its_status(kind: str, status: int, ours: ErrorKind) -> None:
+    error = failures.from_report(WHERE, {"type": "error", "error": {"type": kind, "message": "no"}})
+    assert (error.kind, error.status) == (ours, status)
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "kind"),
+    [
+        (400, "API key not valid. Please pass a valid API key.", ErrorKind.CREDENTIAL),
+        (400, "exceeds the maximum number of tokens allowed (1048576)", ErrorKind.CONTEXT_FULL),
+        (400, "exceed context limit: 190000 + 20000 > 200000", ErrorKind.CONTEXT_FULL),
+        (400, "the input length exceeds the context length", ErrorKind.CONTEXT_FULL),
+        (500, "this model is missing data required for image input", ErrorKind.BAD_REQUEST),
+    ],
+)
+def test_the_words_of_other_wires(status: int, text: str, kind: ErrorKind) -> None:
+    assert classify(status, text) is kind
+
+
+def test_how_long_to_wait_may_stand_in_the_body() -> None:
+    detail = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7.5s"}
+    body = json.dumps({"error": {"code": 429, "message": "slow", "details": [detail]}}).encode()
+    assert failures.from_response(WHERE, 429, body).retry_after == 7.5
+    assert failures.from_response(WHERE, 429, body, retry_after=2.0).retry_after == 2.0
+
+
+def test_a_refusal_that_names_the_window_has_it() -> None:
+    body = b'{"error": {"message": "This model\'s maximum context length is 8192 tokens."}}'
+    assert failures.from_response(WHERE, 400, body).window == 8192
+    assert failures.from_response(WHERE, 429, body).window == 0
