@@ -143,7 +143,8 @@ export function replaceAll(html) {
   toEnd();
 }
 
-export const busy = () => $("section.turn.live", talk) !== null;
+// Also between the one that was suspended and the one that begins.
+export const busy = () => $("section.turn.live, section.turn.suspended", talk) !== null;
 
 // Somebody's own last message, which may be said again in other words.
 export const lastSaid = () => $$("section.turn", talk).reverse().find((one) => $("[data-edit]", one)) ?? null;
