@@ -9,7 +9,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from homed.providers.base import Assistant, Audio, Image, Message, Opaque, Source, System, ToolCall, ToolResult, User
 
@@ -121,16 +120,6 @@ def used_tools(messages: Iterable[Message]) -> list[str]:
     """The names of the tools that a history calls, as servers take them."""
     calls = (call for message in messages if isinstance(message, Assistant) for call in message.calls)
     return list(dict.fromkeys(tool_name(call.name) for call in calls))
-
-
-def without_images(messages: Sequence[Message], note: str) -> tuple[Message, ...]:
-    """The same for a model that turned out to be blind (or deaf): its messages say what is missing."""
-    return tuple(
-        replace(message, text=f"{message.text}\n{note}".strip(), images=(), audio=())
-        if isinstance(message, User) and (message.images or message.audio)
-        else message
-        for message in messages
-    )
 
 
 def in_words(messages: Sequence[Message], chosen: Callable[[str], bool]) -> tuple[Message, ...]:
