@@ -179,7 +179,7 @@ def dense_ports(house: House, embedder: CurrentEmbedder) -> DensePorts:
     return DensePorts(
         store=house.store, folder=paths.vectors, family=paths.family, environment=child_environment(),
         embedder=embedder, bus=house.bus, picture=MediaFiles(paths.media).read_picture, clean=clean, wall=house.wall,
-        failpoints=house.failpoints, hold=house.host.wait_started,
+        failpoints=house.failpoints, hold=house.host.wait_started, off=lambda: embedder.standing.state == "off",
     )  # fmt: skip
 
 

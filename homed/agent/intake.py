@@ -117,6 +117,7 @@ class Intake:
 
     async def _accept(self, who: Identity, new: NewInput, attachments: tuple[str, ...]) -> Receipt:
         at, most = self._ports.wall(), self._ports.settings.int(FILES_A_MESSAGE)
+        self._ports.ranker.warm()  # while this is stored: the turn's recall has a deadline
 
         def write(tx: Tx) -> Receipt:
             thread = _thread(tx, who, new, at)

@@ -50,6 +50,12 @@ class Asker:
         self._timeouts = 0
         self._not_before = float("-inf")
 
+    def warm(self) -> None:
+        """See ``Ranker.warm``.  Only an embedder with a process of its own has something to load."""
+        warm = getattr(self._embedder(), "warm", None)
+        if warm is not None:
+            warm()
+
     async def ask(self, text: str, *, within: float = LONGEST) -> Question:
         """The question with its vector, if that can be had within so many seconds (never more than ``LONGEST``).
 

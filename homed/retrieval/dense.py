@@ -45,7 +45,8 @@ class UpPort(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DensePorts:
     """What it needs.  ``folder``: of the indexes; ``family``: what the marks of all our processes begin with;
-    ``environment``: of the process that builds an index; ``hold``: returns when the start has time for this.
+    ``environment``: of the process that builds an index; ``hold``: returns when the start has time for this; ``off``:
+    whether there is to be no embedder, so that nothing is made or looked for; asked again when ``embedder`` changes.
 
     ``picture`` and ``clean``: see `homed.retrieval.vectors.refill.RefillPorts`.
     """
@@ -61,6 +62,7 @@ class DensePorts:
     wall: WallClock = system_wall_clock
     failpoints: Failpoints = field(default_factory=NoFailpoints)
     hold: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
+    off: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class DenseIndex:
         self._parts: _Parts | None = None
         self._up = trio.Event()
         self._needed = trio.Event()
+        self._forced = trio.Event()
 
     def nearest(
         self, tx: Tx, *, scope: str, vector: Matrix, space: str, kinds: Collection[str], limit: int
@@ -133,6 +136,7 @@ class DenseIndex:
 
     async def _ready(self) -> _Parts:
         self._needed.set()
+        self._forced.set()
         await self._up.wait()
         assert self._parts is not None
         return self._parts
@@ -141,16 +145,19 @@ class DenseIndex:
         """Load everything beside the rest, once there is something to look for, then keep and fill until cancelled."""
         await self._ports.hold()
         empty = not await self._anything()
-        if empty:  # it is searched without what takes 15 MB
+        early = empty or self._ports.off()
+        if early:  # it is searched without what takes 15 MB
             self._say_up(facilities)
+        if empty:
             await self._needed.wait()
+        await self._wait_on()
         # numpy takes 0.1 s, which the loop cannot do without
         await trio.to_thread.run_sync(importlib.import_module, "homed.retrieval.vectors.keeper")
         parts = _made(self._ports)
         await parts.keeper.take_over()  # until then a search would have to read every row
         self._parts = parts
         self._up.set()
-        if not empty:
+        if not early:
             self._say_up(facilities)
         self._ports.bus.add(parts.refill)
         try:
@@ -159,6 +166,18 @@ class DenseIndex:
                 nursery.start_soon(parts.refill.keep)
         finally:
             self._ports.bus.remove(parts.refill)
+
+    async def _wait_on(self) -> None:
+        """Return once there is, or may come, an embedder, or somebody wants what is stored to be gone."""
+        while self._ports.off() and not self._forced.is_set():
+            async with trio.open_nursery() as nursery:
+
+                async def first(wait: Callable[[], Awaitable[None]]) -> None:
+                    await wait()
+                    nursery.cancel_scope.cancel()
+
+                nursery.start_soon(first, self._ports.embedder.wait_changed)
+                nursery.start_soon(first, self._forced.wait)
 
     @staticmethod
     def _say_up(facilities: UpPort | None) -> None:

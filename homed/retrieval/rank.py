@@ -89,6 +89,10 @@ class Ranker:
             return Question(text)
         return await self._asker.ask(text, within=within)
 
+    def warm(self) -> None:
+        """Somebody is about to ask: have the embedder in memory.  Never waits."""
+        self._asker.warm()
+
     def question(self, text: str) -> Question:
         """``text`` as a question of words alone."""
         return Question(text)

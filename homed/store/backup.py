@@ -34,7 +34,7 @@ from homed.store.copying import opened
 from homed.store.db import Store
 from homed.store.executors import Executor, ThreadExecutor
 from homed.store.files import MediaFiles
-from homed.wire.durable import sync_folder
+from homed.wire.durable import sync_file, sync_folder
 from homed.wire.version import CORE
 
 FORMAT, VERSION = "homed backup", 1
@@ -330,15 +330,6 @@ def _settle(making: Path, path: Path) -> None:
         sync_folder(folder)
     making.rename(path)
     sync_folder(path.parent)
-
-
-def sync_file(file: Path) -> None:
-    """Put a file's bytes on the disk."""
-    fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from homed.store import migrations, problems
 from homed.store.connection import APPLICATION_ID, open_damaged
 from homed.store.damage import SUFFIXES, Damage, claim_folder
 from homed.store.salvage import Saved, mend, salvage
-from homed.wire.durable import sync_folder
+from homed.wire.durable import sync_file, sync_folder
 
 _log = logging.getLogger(__name__)
 
@@ -122,7 +121,7 @@ def _rebuild(path: Path, new: Path) -> tuple[list[Saved], dict[str, int]]:
         fresh.execute("COMMIT")
         migrations.migrate(fresh, new)
         _verify(fresh, path)
-    _sync(new)
+    sync_file(new)
     return tables, mended
 
 
@@ -169,17 +168,9 @@ def announce_swap(path: Path, into: Path) -> None:
     note = Path(f"{path}{_NOTE}")
     making = note.with_suffix(".swap-new")
     making.write_text(json.dumps({"into": str(into.relative_to(path.parent))}), "utf-8")
-    _sync(making)
+    sync_file(making)
     making.replace(note)
     sync_folder(path.parent)
-
-
-def _sync(file: Path) -> None:
-    fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _discard(new: Path) -> None:

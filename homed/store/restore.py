@@ -31,13 +31,12 @@ from homed.store.backup import (
     no_backup,
     other_schema,
     place,
-    sync_file,
 )
 from homed.store.connection import APPLICATION_ID, open_damaged
 from homed.store.copying import opened
 from homed.store.layout import difference, layout, of_version
 from homed.store.repair import INVARIANTS, announce_swap, finish_swap, new_file
-from homed.wire.durable import sync_folder
+from homed.wire.durable import sync_file, sync_folder
 
 ASIDE = "replaced"
 """Beside the database: what restores have replaced, a folder each, until a person removes it."""

@@ -25,6 +25,15 @@ def write_whole(path: Path, text: str) -> None:
     sync_folder(path.parent)
 
 
+def sync_file(file: Path | str) -> None:
+    """Put a file's bytes on the disk."""
+    fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def sync_folder(folder: Path | str) -> None:
     """Put the names in a folder on the disk."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -53,7 +53,7 @@ class BadAnswer(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Outlined:
     """What a turn was."""
 
     request: str
@@ -101,7 +101,7 @@ class Answer:
     drops found nothing: that is not an error.
     """
 
-    summary: Summary | None = None
+    summary: Outlined | None = None
     facts: tuple[Stated, ...] = ()
     capsules: tuple[Whole, ...] = ()
     drops: Mapping[str, int] = field(default_factory=dict)
@@ -217,7 +217,7 @@ def _items(found: object, most: int, drops: Counter[str]) -> Sequence[Mapping[st
     return items[:most]
 
 
-def _summary(found: object, drops: Counter[str], mended: Counter[str]) -> Summary | None:
+def _summary(found: object, drops: Counter[str], mended: Counter[str]) -> Outlined | None:
     if found is None:
         return None
     if not isinstance(found, dict):
@@ -228,7 +228,7 @@ def _summary(found: object, drops: Counter[str], mended: Counter[str]) -> Summar
         drops["text"] += 1
         return None
     actions = _text(found, "actions") or "-"
-    return Summary(
+    return Outlined(
         _cut(request, REQUEST, mended), _cut(actions, ACTIONS, mended), _cut(outcome, OUTCOME, mended),
         _importance(found, mended), _tags(found),
     )  # fmt: skip

@@ -97,3 +97,17 @@ async def test_a_vector_of_a_space_that_was_left_meanwhile_is_of_none(autojump_c
 
     embedder = Moving()
     assert (await Asker(lambda: embedder).ask("x")).late == (VECTOR,)
+
+
+async def test_warmed_only_what_can_be() -> None:
+    class Warm(FakeEmbedder):
+        warmed = 0
+
+        def warm(self) -> None:
+            self.warmed += 1
+
+    made = Warm()
+    Asker(lambda: made).warm()
+    Asker(lambda: FakeEmbedder()).warm()
+    Asker(lambda: None).warm()
+    assert made.warmed == 1

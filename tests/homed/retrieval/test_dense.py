@@ -7,10 +7,12 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from homed.errors import NotFound
 from homed.events import Bus
@@ -91,6 +93,30 @@ async def test_before_it_is_up_it_finds_nothing(tmp_path: Path) -> None:
             assert await store.read(
                 lambda tx: dense.cosines(tx, scope="owner", vector=one, space="a", kind="event", items=[1])
             ) == {}  # fmt: skip
+
+
+async def test_switched_off_nothing_of_it_is_loaded_until_it_is_on_or_something_must_go(tmp_path: Path) -> None:
+    for ending in ("on", "forget"):
+        off, chosen, told = {"off": True}, Chosen(), Told()
+        async with open_store(tmp_path / f"{ending}.db") as store:
+            ports = DensePorts(
+                store=store, folder=tmp_path / ending, family="t3st", environment={}, embedder=chosen, bus=Bus(),
+                picture=no_picture, clean=uncleaned, off=partial(off.__getitem__, "off"),
+            )  # fmt: skip
+            await store.write(lambda tx: say(tx, "the heron stands in the reeds"))
+            async with open_dense(ports, told) as dense:
+                dense.wake()
+                await trio.testing.wait_all_tasks_blocked(0.05)
+                assert (dense._parts, told.names) == (None, ["index"])
+                with trio.fail_after(30):
+                    if ending == "on":
+                        off["off"] = False
+                        chosen.use(FakeEmbedder())
+                        await dense.wait_done()
+                    else:
+                        assert await dense.forget_now("owner") == 0
+                assert dense._parts is not None
+                assert told.names == ["index"]
 
 
 @pytest.mark.slow
