@@ -56,7 +56,7 @@ class Wanted:
     """One turn's question to its scope.  ``spoken_for``: tokens of the window's share that its own events take.
     ``explicit``: what was asked for by name lately, and is not told once more.  ``apart``: turns whose events are not
     among what was before: this one, and those that are suspended for it.  ``carried``: what this conversation's last
-    turn showed, None where a new choice is wanted."""
+    turn showed, nothing where a new choice is wanted."""
 
     scope: str
     thread: str
@@ -73,7 +73,7 @@ class Wanted:
     project: str = ""
     explicit: Explicit = field(default_factory=Explicit)
     apart: frozenset[str] = frozenset()
-    carried: frozenset[str] | None = None
+    carried: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)

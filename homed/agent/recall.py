@@ -91,9 +91,9 @@ class Recall:
             carried=self._carried(turn),
         )  # fmt: skip
 
-    def _carried(self, turn: Turn) -> frozenset[str] | None:
+    def _carried(self, turn: Turn) -> frozenset[str]:
         """What the conversation's last turn showed; nothing once this one must make room."""
-        return None if turn.view.recoveries else self._shown.get(turn.input.thread, frozenset())
+        return frozenset() if turn.view.recoveries else self._shown.get(turn.input.thread, frozenset())
 
     def _remember(self, thread: str, shown: frozenset[str]) -> None:
         self._shown[thread] = shown

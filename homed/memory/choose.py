@@ -83,11 +83,11 @@ def select(
     thread: str,
     active: Collection[str] = (),
     limits: Limits,
-    carried: Collection[str] | None = None,
+    carried: Collection[str] = (),
 ) -> Selection:
     """Choose what fits: the newest of ``thread``, then those of ``active`` threads, then the most relevant.
 
-    ``carried``: the ids that the thread's last turn showed (None: nobody knows).  They stay and what is new is put
+    ``carried``: the ids that the thread's last turn showed, if that is known.  They stay and what is new is put
     behind them, as long as that fits and nothing left out is far more relevant: the source has read that beginning,
     and takes it from its cache.  A choice made anew leaves room to go on so.
 
@@ -98,7 +98,7 @@ def select(
     count, total = sum(len(unit.events) for unit in units), sum(unit.tokens for unit in units)
     if count <= limits.events and total <= limits.tokens:
         return _selection(units, scores, dict.fromkeys(range(len(units)), "fits"))
-    if carried is not None:
+    if carried:
         going_on = _carried(units, scores, carried, (thread, *active), limits)
         if going_on is not None:
             return _selection(units, scores, going_on)
@@ -129,7 +129,7 @@ def _carried(
     """What the last turn of the first thread showed, and what came since in any of them; None where it is time to
     choose anew."""
     shown = {at for at, unit in enumerate(units) if unit.holds(carried)}
-    if not shown:
+    if not shown:  # all of it has been sunk or deleted
         return None
     last = max(units[at].seq for at in shown)
     kept = shown | {at for at, unit in enumerate(units) if unit.seq > last and unit.thread in threads}

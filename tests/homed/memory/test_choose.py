@@ -46,7 +46,7 @@ def test_a_conversation_that_goes_on_begins_as_before_and_keeps_to_its_limits(
     events: list[Event], scores: dict[int, float], limits: Limits, thread: str, cut: int
 ) -> None:
     """Either what was shown stands at its beginning, or it is chosen anew, with room to go on."""
-    before = select(paired(events[:cut], size), {}, thread=thread, limits=limits, carried=frozenset())
+    before = select(paired(events[:cut], size), {}, thread=thread, limits=limits)
     units = paired(events, size)
     after = select(units, scores, thread=thread, limits=limits, carried={event.id for event in before.kept})
     assert is_paired(list(after.kept))
@@ -66,7 +66,7 @@ def test_a_conversation_that_goes_on_begins_as_before_and_keeps_to_its_limits(
 
 def test_it_goes_on_behind_what_was_shown_until_that_is_full_and_then_leaves_room() -> None:
     limits = Limits(events=12, protected=4, tokens=10_000)
-    carried: set[str] = set()
+    carried = {"sunk meanwhile"}
     beginnings, anew = [], 0
     for count in range(20, 60):
         chosen = select(units_of(line(count)), {}, thread="th", limits=limits, carried=carried)
@@ -81,7 +81,7 @@ def test_it_goes_on_behind_what_was_shown_until_that_is_full_and_then_leaves_roo
 def test_what_is_far_more_relevant_than_all_that_is_shown_is_worth_reading_anew() -> None:
     limits = Limits(events=12, protected=4, tokens=10_000)
     events = line(30)
-    shown = select(units_of(events[:20]), {20: 0.3}, thread="th", limits=limits, carried=frozenset())
+    shown = select(units_of(events[:20]), {20: 0.3}, thread="th", limits=limits, carried={"gone"})
     carried = {event.id for event in shown.kept}
     near = select(units_of(events[:21]), {1: 0.45, 20: 0.3}, thread="th", limits=limits, carried=carried)
     assert 1 not in seqs(near)
@@ -92,7 +92,7 @@ def test_what_is_far_more_relevant_than_all_that_is_shown_is_worth_reading_anew(
 def test_without_knowing_what_was_shown_all_the_room_is_used() -> None:
     limits = Limits(events=12, protected=4, tokens=10_000)
     assert len(select(units_of(line(30)), {}, thread="th", limits=limits).kept) == 12
-    assert len(select(units_of(line(30)), {}, thread="th", limits=limits, carried=frozenset()).kept) == 9
+    assert len(select(units_of(line(30)), {}, thread="th", limits=limits, carried={"gone"}).kept) == 9
 
 
 @pytest.mark.parametrize("tokens", [1, 10, 100, 255, 400])
