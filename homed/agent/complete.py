@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import trio
 
-from homed.agent.metering import Meter
+from homed.agent.metering import Meter, Paid
 from homed.agent.model import Said
 from homed.agent.ports import RedactorPort, SourcesPort
 from homed.errors import HomedError, TimedOut, Unavailable
@@ -18,7 +18,7 @@ from homed.providers.chain import Chain, Course
 from homed.providers.fallback import RECOVERIES, Again, Failed, Next
 from homed.providers.pairing import check, repair
 from homed.spend.ports import NoSpend, SpendPort
-from homed.spend.records import Cost, Kind, Purpose, Tokens
+from homed.spend.records import Kind, Purpose
 
 MOST_TOKENS = 4096
 """Tokens of an answer at the most."""
@@ -50,10 +50,6 @@ class Completion:
     usage: Usage
     source: str
     model: str
-
-
-Paid = Callable[[Tokens, Cost], None]
-"""Hears of what a call took, once it is written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +127,7 @@ class Completions:
 
     async def _once(self, provider: Provider, ask: _Ask) -> Said:
         most, size = ask.question.max_tokens * MOST_CHARACTERS, 0
-        async with self._meter.call(ask.purpose, provider.source, ask.request, ask.paid) as bill:
+        async with self._meter.call(ask.purpose, provider.source, ask.request, paid=ask.paid) as bill:
             try:
                 async with provider.stream(ask.request) as parts:
                     async for part in parts:

@@ -6,13 +6,14 @@ and the notices it causes happen under the turn's gate, so that a history read u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import trio
 
 from homed import events as notices
+from homed.agent.frame import progress
 from homed.agent.ports import AgentPorts
 from homed.agent.turn import Ending, Turn
 from homed.agent.views import ending_view
@@ -20,6 +21,7 @@ from homed.errors import StorageError
 from homed.memory import blocks, events, inputs, ledger, threads
 from homed.memory.records import Event, EventKind, Input, NewEvent, Outcome, is_inner
 from homed.retrieval import index
+from homed.spend.ports import Settlement
 from homed.store.rows import Tx
 
 T = TypeVar("T")
@@ -60,6 +62,9 @@ class Journal:
             return
         given = turn.input
         self._ports.bus.post(type_, thread=given.thread, turn=turn.id, scope=given.scope, data=data)
+        if turn.frame is not None and (shown := progress(turn.frame, type_, data)) is not None:
+            front = turn.frame.front
+            self._ports.bus.post(notices.CHILD, thread=front.thread, turn=front.turn, scope=front.scope, data=shown)
 
     def reach(self, name: str) -> None:
         """Pass a failpoint."""
@@ -69,16 +74,21 @@ class Journal:
         """Write, then run ``after`` (sync, no failing), both under the gate.  Raises StorageError past the limit."""
         with trio.move_on_after(COMMIT_LIMIT, shield=True):
             async with turn.gate:
-                result = await self._ports.store.write(lambda tx: self._indexed(turn, tx, fn))
+                owed = tuple(turn.owed)
+                result = await self._ports.store.write(lambda tx: self._indexed(turn, tx, fn, owed))
                 turn.ledger.clear()
+                del turn.owed[: len(owed)]
                 after(result)
                 self._ports.stored()
                 return result
         raise StorageError("The database did not answer in time.", hint="Is the disk full or hanging?")
 
-    def _indexed(self, turn: Turn, tx: Tx, fn: Callable[[Tx], T]) -> T:
-        """What is stored can be found at once; and what the turn was shown is recorded with what came of it."""
+    def _indexed(self, turn: Turn, tx: Tx, fn: Callable[[Tx], T], owed: Sequence[Settlement]) -> T:
+        """What is stored can be found at once; and what the turn was shown, and what it cost, is recorded with what
+        came of it."""
         result = fn(tx)
+        for settle in owed:
+            settle(tx)
         at = self._ports.wall()
         for kind, data in turn.ledger:
             ledger.record(tx, turn.input, kind, data, at=at)

@@ -11,7 +11,7 @@ from homed.agent.model import Gatherer, Said
 from homed.agent.weight import Sizes
 from homed.memory.tokens import estimate_tokens
 from homed.providers.base import LOCAL, ChatRequest, ProviderError, Source, ToolCall
-from homed.spend.ports import Holding, SpendPort
+from homed.spend.ports import Holding, Settlement, SpendPort
 from homed.spend.records import Cost, Purpose, Tokens, Whence
 
 ANSWER = 4096
@@ -22,6 +22,10 @@ IMAGE = 1_000
 
 PER_MESSAGE = 4
 """Tokens that a message takes beside its text."""
+
+
+Paid = Callable[[Tokens, Cost], None]
+"""Hears of what a call took."""
 
 
 @dataclass(slots=True)
@@ -56,11 +60,18 @@ class Meter:
 
     @asynccontextmanager
     async def call(
-        self, purpose: Purpose, source: Source, request: ChatRequest, paid: Callable[[Tokens, Cost], None] | None = None
+        self,
+        purpose: Purpose,
+        source: Source,
+        request: ChatRequest,
+        *,
+        paid: Paid | None = None,
+        owed: list[Settlement] | None = None,
     ) -> AsyncIterator[Bill]:
         """The block makes the call and feeds ``bill.gathered``; ``paid`` hears of what it took.
 
-        Raises OverLimit before the block.  However the block ends, what it took is written down before this returns.
+        Raises OverLimit before the block.  However the block ends, what it took is written down before this returns;
+        but for a call that went well where the caller writes what is ``owed`` with what came of it.
         """
         asked = self.request_tokens(request)
         wanted = Tokens(asked, request.max_tokens or ANSWER, estimated=True)
@@ -68,8 +79,10 @@ class Meter:
         bill = Bill(asked)
         try:
             yield bill
-        finally:
-            await _pay(held, bill, paid)
+        except BaseException:  # Cancelled too: nothing may follow that would write it
+            await _pay(held, bill, paid, None)
+            raise
+        await _pay(held, bill, paid, owed)
 
     def request_tokens(self, request: ChatRequest) -> int:
         """Tokens of a request, counted by us."""
@@ -80,12 +93,16 @@ class Meter:
         return total + sum(self._sizes.of(f"{t.name} {t.description} {t.parameters}") for t in request.tools)
 
 
-async def _pay(held: Holding, bill: Bill, paid: Callable[[Tokens, Cost], None] | None) -> None:
+async def _pay(held: Holding, bill: Bill, paid: Paid | None, owed: list[Settlement] | None) -> None:
     tokens = bill.tokens()
     if tokens is None:
         await held.release()
         return
-    cost = await held.settle(tokens)
+    if owed is None:
+        cost = await held.settle(tokens)
+    else:
+        settlement, cost = held.settling(tokens)
+        owed.append(settlement)
     if paid is not None:
         paid(tokens, cost)
 

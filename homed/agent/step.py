@@ -142,7 +142,7 @@ class Step:
 
         while True:
             try:
-                async with self._meter.call(turn.purpose, provider.source, request, paid) as bill:
+                async with self._meter.call(turn.purpose, provider.source, request, paid=paid, owed=turn.owed) as bill:
                     try:
                         return await self._model.ask(turn, provider, request, bill.gathered)
                     except Broken as broken:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import trio
 
+from homed.agent.frame import Frame
 from homed.agent.order import Order
 from homed.agent.place import Alone, Place
 from homed.agent.ports import CallContext, TokensPort
@@ -20,7 +21,9 @@ from homed.agent.view import View
 from homed.clock import new_id
 from homed.identity.roles import Identity, Role, intersection
 from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome, is_draft, is_inner, shows_files
+from homed.memory.temporary import Front
 from homed.providers.base import Provider, Usage
+from homed.spend.ports import Settlement
 from homed.spend.records import Kind, Purpose
 
 
@@ -128,11 +131,12 @@ class Turn:
     made within a tool call, which no prompt shows: ``inner``.  ``ledger`` is what the next commit records of what it
     was shown; ``links`` the tool calls that run in plugins now; ``inside``: how the calls within those that run side by
     side take turns.  ``place``: where it stands in its thread; ``joined``: inputs that were put into it and end with
-    it.  ``panicked``: it ended by an error that nobody foresaw.
+    it.  ``panicked``: it ended by an error that nobody foresaw; ``broke``: the code of the error that it ended by.
+    ``frame``: what binds it, if it is the turn of an agent that an agent made.
 
     ``asks``: the source that answers it, once one was asked, ``stood_in`` for another; ``asked``: tokens of the last
-    request; ``bill_to``: whose calls its model calls are, if not its
-    own (an agent's are those of the turn that made it).
+    model call, ``owed``: what the next commit writes down of what they took; ``bill_to``: whose calls its model calls
+    are, if not its own (an agent's are those of the turn that made it).
 
     ``over``: its outcome is stored and told; what still follows (``after_output``) is nobody's to wait for.
     """
@@ -164,13 +168,16 @@ class Turn:
     spending: Spending = field(default_factory=Spending)
     asks: Provider | None = None
     asked: int = 0
+    owed: list[Settlement] = field(default_factory=list)
     stood_in: bool = False
     bill_to: Purpose | None = None
+    frame: Frame | None = None
     counters: Counters = field(default_factory=Counters)
     unstored: Unstored | None = None
     place: Place = field(default_factory=Alone)
     joined: list[Input] = field(default_factory=list)
     panicked: bool = False
+    broke: str = ""
 
     def stop(self) -> bool:
         """End it now at a person's wish.  False when its outcome is already being stored."""
@@ -225,6 +232,11 @@ class Turn:
             e.data.get("untrusted") and e.data.get("name") != tool for e in self.view.shown
         )
         return self.tainted or told or any(shows_files(e) for e in (*self.view.window, *self.events))
+
+    @property
+    def front(self) -> Front:
+        """Where the person it works for sees it, and is asked."""
+        return self.frame.front if self.frame else Front(self.input.thread, self.id, self.input.scope)
 
     @property
     def purpose(self) -> Purpose:

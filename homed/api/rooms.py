@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from homed.agent.complete import Completion, Paid, Question
+from homed.agent.complete import Completion, Question
 from homed.agent.dispatch import Result
+from homed.agent.metering import Paid
 from homed.agent.ports import CallContext
 from homed.agent.remember import Remembered
 from homed.events import Notice

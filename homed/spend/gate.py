@@ -32,6 +32,7 @@ from homed.errors import ConfigError, TimedOut
 if TYPE_CHECKING:
     from homed.spend.book import Reservation
     from homed.spend.limits import Limits, Refusal
+    from homed.spend.ports import Settlement
     from homed.spend.prices import Prices
     from homed.spend.records import Cost, Purpose, Spent, Tokens, Whence
     from homed.store.rows import Storage, Tx
@@ -136,13 +137,18 @@ class Gate:
         most = self._ports.settings.int(SPEND_TURN_TOKENS)
         return max(0, most - used) if most else None
 
-    async def settle(self, held: Reservation, tokens: Tokens) -> Cost:
-        """Write down what a call took.  ``Held.settle`` is for callers."""
+    def settling(self, held: Reservation, tokens: Tokens) -> tuple[Settlement, Cost]:
+        """What writes down what a call took, and what that costs.  ``Held.settling`` is for callers."""
         from homed.spend import book
         from homed.spend.records import Spent
 
         cost = self.prices().of(held.whence, tokens)
-        await self._write(lambda tx: book.settle(tx, held, Spent(tokens, cost)))
+        return (lambda tx: book.settle(tx, held, Spent(tokens, cost))), cost
+
+    async def settle(self, held: Reservation, tokens: Tokens) -> Cost:
+        """Write down what a call took.  ``Held.settle`` is for callers."""
+        settlement, cost = self.settling(held, tokens)
+        await self._write(settlement)
         return cost
 
     async def release(self, held: Reservation) -> None:
@@ -209,6 +215,10 @@ class Held:
 
     gate: Gate
     reservation: Reservation
+
+    def settling(self, tokens: Tokens) -> tuple[Settlement, Cost]:
+        """It took this: what writes that down in a transaction of the caller's, and what it costs."""
+        return self.gate.settling(self.reservation, tokens)
 
     async def settle(self, tokens: Tokens) -> Cost:
         """It took this; what that costs."""

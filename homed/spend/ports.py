@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import trio
 
 from homed.errors import Unavailable
 from homed.spend.records import Cost, Price, Purpose, Spent, Tokens, Whence
+from homed.store.rows import Tx
 
 
 class OverLimit(Unavailable):
@@ -27,8 +28,16 @@ class OverLimit(Unavailable):
         self.more = more
 
 
+Settlement = Callable[[Tx], object]
+"""Writes down what a call took, in a transaction of somebody else's."""
+
+
 class Holding(Protocol):
-    """A call that may be made, until it is over; neither way out is interrupted."""
+    """A call that may be made, until it is over; no way out is interrupted."""
+
+    def settling(self, tokens: Tokens) -> tuple[Settlement, Cost]:
+        """It took this; whoever asks writes it down with the next thing they do.  Until then it counts as reserved."""
+        ...
 
     async def settle(self, tokens: Tokens) -> Cost:
         """It took this; what that costs."""
@@ -82,6 +91,9 @@ class NoSpend:
 
 
 class _Free:
+    def settling(self, tokens: Tokens) -> tuple[Settlement, Cost]:  # noqa: ARG002
+        return (lambda _: None), Cost(Price.FREE)
+
     async def settle(self, tokens: Tokens) -> Cost:  # noqa: ARG002
         await trio.lowlevel.cancel_shielded_checkpoint()
         return Cost(Price.FREE)

@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from homed.agent.complete import Completion, Paid, Question
+from homed.agent.complete import Completion, Question
 from homed.agent.conversations import Message, Receipt
 from homed.agent.dispatch import Result
+from homed.agent.metering import Paid
 from homed.agent.ports import CallContext
 from homed.agent.remember import Remembered
 from homed.agent.uploads import Piece
@@ -561,7 +562,8 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
             settings=settings, sources=sources, status=FakeStatus(), doctor=FakeDoctor(), archive=conversations,
             memory=FakeMemory(), uploads=uploads, keys=keys, packages=packages,
             calling=calling, remembering=remembering, cold=remembering, completions=completions, people=People(store),
-            rules=rules, publisher=Publisher(bus, Redactor()), jobs=FakeJobs(), keeping=FakeKeeping(), usage=FakeUsage(),
+            rules=rules, publisher=Publisher(bus, Redactor()), jobs=FakeJobs(), keeping=FakeKeeping(),
+            usage=FakeUsage(),
         )  # fmt: skip
         yield House(
             ApiDispatcher(ports), conversations, uploads, keys, host, sources, settings, logins, directory, tokens,
