@@ -45,7 +45,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _add_options(actions: Actions) -> None:
-    add = actions.add("add", _add_source, "add a source, or change the one of that name", "deepseek --api-key K")
+    add = actions.add("add", _add_source, "add a source, or change the one of that name", "deepseek")
     add.set_defaults(misused=add.error)
     add.add_argument("name", metavar="NAME", help="of a well-known one that is all it needs, with a key")
     add.add_argument("--preset", metavar="P", default="", help="a well-known one, under another name")

@@ -231,7 +231,7 @@ class ProviderError(HomedError):
         self.status = status
         self.retry_after = retry_after
         self.partial = partial
-        self.window = window
+        self.window = 0
         self.unsent = unsent
 
     @property

@@ -169,8 +169,9 @@ def _made(
     said = where.clean(said)
     hint = _QUOTA_HINT if kind is ErrorKind.CREDENTIAL and status not in (401, 403) else _HINTS[kind]
     message = f"{where} {what}: {said}" if said else f"{where} {what}."
-    window = learnt.named(whole) if kind is ErrorKind.CONTEXT_FULL else 0
-    return ProviderError(kind, message, hint=hint, status=status, retry_after=retry_after, window=window)
+    error = ProviderError(kind, message, hint=hint, status=status, retry_after=retry_after)
+    error.window = learnt.named(whole) if kind is ErrorKind.CONTEXT_FULL else 0
+    return error
 
 
 def unreadable(where: Where, how: str) -> ProviderError:
