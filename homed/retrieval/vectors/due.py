@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 
@@ -11,6 +12,10 @@ CROSSOVER = 20_000
 LEAST_CHANGED = 2_000
 CHANGED = 0.1
 """What is new or gone since an index was made is looked at exactly; made anew beyond so many, or such a share."""
+
+
+TRIED_AGAIN = 1.5
+"""Trees that did not pay are tried again at so many times the vectors, not each time that an index is made anew."""
 
 
 class Step(Enum):
@@ -30,6 +35,16 @@ class Standing:
     indexed: int = 0
     dead: int = 0
     tail: int = 0
+
+
+def trees(count: int, before: int, width: int) -> bool:
+    """Whether to build trees for an index of ``count``, where the last one had ``before`` vectors and ``width`` (0: no
+    trees paid).  Which count they are tried at follows from the counts alone, so nothing needs to be kept of it."""
+    return not before or width > 0 or _tried(count) > _tried(before)
+
+
+def _tried(count: int) -> int:
+    return int(math.log(max(count, 1)) / math.log(TRIED_AGAIN))
 
 
 def due(now: Standing, crossover: int = CROSSOVER) -> Step:

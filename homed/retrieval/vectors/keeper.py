@@ -208,7 +208,8 @@ class Keeper:
         old, made = self._bases.get(part), None
         try:
             with now.scope:
-                made = await making.make(self._bench, part, fingerprint, lambda m: self._meanwhile(part, m))
+                about = old.about if old is not None else None
+                made = await making.make(self._bench, part, fingerprint, lambda m: self._meanwhile(part, m), about)
                 dead = await self._store.read(lambda tx, made=made: _dead(tx, made))  # type: ignore[misc]
                 made.drop(dead)
                 self._install(part, made)

@@ -16,7 +16,7 @@ import trio
 from homed.errors import Unavailable
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.proc.spawn import Child, Command, spawn
-from homed.retrieval.vectors import indexed, rows
+from homed.retrieval.vectors import due, indexed, rows
 from homed.retrieval.vectors.indexed import About, Draft, Indexed
 from homed.retrieval.vectors.rows import Part
 from homed.store.rows import Storage
@@ -82,8 +82,11 @@ async def _drain(stream: trio.abc.ReceiveStream) -> None:
         _log.debug("the process that builds the index says: %s", bytes(some[:500]))
 
 
-async def make(bench: Bench, part: Part, fingerprint: str, ready: Callable[[Indexed], None]) -> Indexed:
-    """A new index of the part's rows, on the disk and open.  ``ready``: told of its matrix before there are trees.
+async def make(
+    bench: Bench, part: Part, fingerprint: str, ready: Callable[[Indexed], None], before: About | None = None
+) -> Indexed:
+    """A new index of the part's rows, on the disk and open.  ``ready``: told of its matrix before there are trees;
+    ``before``: what is known of the one that it takes the place of.
 
     Raises OSError for what the disk refuses, HomedError where the rows cannot be read or the trees not be built.
     Cancelled or failed: nothing of it is left.
@@ -96,9 +99,17 @@ async def make(bench: Bench, part: Part, fingerprint: str, ready: Callable[[Inde
         count = await trio.to_thread.run_sync(draft.close)
         about = About(key, part.dims, count, draft.mark, 0)
         ready(await trio.to_thread.run_sync(lambda: Indexed(part, about, new, tree=False)))
-        made = await bench.trees(new, part.dims, count)
+        if due.trees(count, before.count if before else 0, before.width if before else 0):
+            made = await bench.trees(new, part.dims, count)
+        else:
+            made = await trio.to_thread.run_sync(_without_trees, new)
         about = About(key, part.dims, count, draft.mark, **made)  # type: ignore[arg-type]
         return await trio.to_thread.run_sync(_finished, bench, part, about, new)
+
+
+def _without_trees(folder: Path) -> Mapping[str, object]:
+    """What ``child.build`` returns where no trees pay."""
+    return {"width": 0, "recall": 1.0, "sums": {name: indexed.checksum(folder / name) for name in ("vectors", "ids")}}
 
 
 async def _drafted(store: Storage, part: Part, folder: Path) -> Draft:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
-from homed.retrieval.vectors.due import CROSSOVER, Standing, Step, due
+from homed.retrieval.vectors.due import CROSSOVER, Standing, Step, due, trees
 
 
 @pytest.mark.parametrize(
@@ -25,3 +27,11 @@ from homed.retrieval.vectors.due import CROSSOVER, Standing, Step, due
 )
 def test_an_index_is_made_where_it_pays(now: Standing, step: Step) -> None:
     assert due(now) is step
+
+
+def test_trees_that_did_not_pay_are_tried_again_at_half_as_many_vectors_more() -> None:
+    assert trees(25_000, 0, 0), "none was made yet"
+    assert trees(27_000, 25_000, 9_000), "the last one's paid"
+    tried = [count for count in range(21_000, 60_000, 2_000) if trees(count, count - 2_000, 0)]
+    assert len(tried) == 3, "not each of the twenty times"
+    assert all(later >= 1.3 * earlier for earlier, later in pairwise(tried))

@@ -326,6 +326,25 @@ async def test_what_is_no_index_is_removed_at_the_start(tmp_path: Path) -> None:
         assert list(house.folder.iterdir()) == []
 
 
+async def test_trees_that_did_not_pay_are_not_built_each_time_that_an_index_is(tmp_path: Path) -> None:
+    built: list[int] = []
+
+    async def trees(folder: Path, dims: int, count: int) -> Mapping[str, object]:
+        built.append(count)
+        return await in_thread(folder, dims, count)
+
+    async with opened(tmp_path, trees=trees) as house:
+        await house.put(np.repeat(clustered(1, 1), 8000, axis=0))
+        await house.keeper.look()
+        for number, tried in enumerate(([8000], [8000, 12200]), 1):
+            await house.put(np.repeat(clustered(1, 1), 2100, axis=0), first=number * 10_000)
+            await house.keeper.look()
+            assert built == tried
+            assert house.keeper._bases[PART].about.width == 0
+        assert house.keeper._bases[PART].about.count == 12200
+        assert await agrees(house)
+
+
 async def test_vectors_without_order_are_looked_at_one_by_one(tmp_path: Path) -> None:
     """Where no search is wide enough but one that looks at all, there are no trees."""
     async with opened(tmp_path) as house:
