@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from . import frames
 from .frames import Data, files_of, label_of, mapping, mappings, number, text
-from .model import Answer, Asked, Following, Item, Note, Recall, Running, Said, Thought, Tool
+from .model import Answer, Asked, Following, Item, Note, Paused, Recall, Running, Said, Thought, Tool
 from .pages import page
 
 HELD = 4096
@@ -51,7 +51,7 @@ def synchronised(follow: Following, history: Data, peer: str) -> tuple[Following
 def older(follow: Following, history: Data, peer: str) -> Following:
     """Put an older page before what is there."""
     events = mappings(history.get("events"))
-    found = page({**history, "live": None, "queued": (), "approvals": ()}, peer)
+    found = page({**history, "live": None, "suspended": (), "queued": (), "approvals": ()}, peer)
     known = {item.key for item in follow.items}
     fresh = tuple(item for item in found if item.key not in known)
     oldest = number(events[0], "seq") if events else follow.oldest
@@ -131,18 +131,36 @@ def _told(follow: Following, kind: str, data: Data, turn: str) -> Following:
 
 
 def _turn(follow: Following, data: Data, turn: str) -> tuple[Following, bool]:
-    key = f"u:{text(data, 'input')}"
+    key, phase = f"u:{text(data, 'input')}", text(data, "phase")
     said = find(follow.items, key)
-    if text(data, "phase") == "end":
-        items = tuple(_cancelled(item, turn) for item in follow.items)
+    if data.get("with"):
+        return follow, False  # one that was put into the turn, which ends by itself
+    if phase in ("suspended", "resumed"):
+        return _paused(follow, data, turn, phase == "suspended"), False
+    if phase == "end":
+        items = tuple(_cancelled(item, turn) for item in _without(follow.items, f"s:{turn}"))
         items = put(items, frames.end(turn, data))
         running = None if follow.running and follow.running.turn == turn else follow.running
         return replace(follow, items=items, running=running), False
     items = follow.items
     if isinstance(said, Said) and said.queued:  # its turn begins: it stands behind what was before
         items = put(tuple(item for item in items if item.key != key), replace(said, queued=False))
-    running = Running(turn, text(data, "input"))
+    running = follow.running if phase == "joined" else Running(turn, text(data, "input"))
     return replace(follow, items=items, running=running), said is None and not follow.fetching
+
+
+def _paused(follow: Following, data: Data, turn: str, suspended: bool) -> Following:
+    """What a suspended turn has said stays; it is taken back when the turn goes on, for then it is said anew."""
+    if suspended:
+        running = None if follow.running and follow.running.turn == turn else follow.running
+        return replace(follow, items=put(follow.items, Paused(f"s:{turn}", turn)), running=running)
+    step = number(data, "step")
+    items = _without(follow.items, f"s:{turn}", f"a:{turn}:{step}", f"h:{turn}:{step}")
+    return replace(follow, items=items, running=Running(turn, text(data, "input")))
+
+
+def _without(items: tuple[Item, ...], *keys: str) -> tuple[Item, ...]:
+    return tuple(item for item in items if item.key not in keys)
 
 
 def _cancelled(item: Item, turn: str) -> Item:

@@ -15,8 +15,8 @@ Event = KeyPressEvent
 class Hands(Protocol):
     """What keys do to the screen."""
 
-    def send(self) -> None:
-        """Send what was typed."""
+    def send(self, *, urgent: bool = False) -> None:
+        """Send what was typed; ``urgent``: to be taken up before what runs goes on."""
 
     def press(self, name: str) -> None:
         """A key that is not typing, for the state."""
@@ -60,6 +60,10 @@ def _typing(keys: KeyBindings, hands: Hands) -> None:
     @keys.add("enter")
     def _send(_event: Event) -> None:
         hands.send()
+
+    @keys.add("escape", "i")
+    def _now(_event: Event) -> None:
+        hands.send(urgent=True)
 
     @keys.add("escape", "enter")
     @keys.add("c-j")

@@ -71,10 +71,12 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A message or a command was sent off; ``id`` for the message it may become."""
+    """A message or a command was sent off; ``id`` for the message it may become.  ``urgent``: it is to be taken up
+    before what runs goes on."""
 
     text: str
     id: str
+    urgent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,14 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Paused:
+    """A turn stands still for something more urgent."""
+
+    key: str
+    turn: str
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """How a turn ended: answered, stopped, failed, refused or reported."""
 
@@ -117,7 +125,7 @@ class Note:
     after: str = ""
 
 
-Item = Said | Answer | Thought | Tool | Recall | Asked | End | Note
+Item = Said | Answer | Thought | Tool | Recall | Asked | Paused | End | Note
 FOLDED = (Tool, Thought, Recall)
 """What a key opens and shuts."""
 
@@ -138,7 +146,8 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message that homed has not confirmed yet; ``id`` makes sending it again the same message."""
+    """A message that homed has not confirmed yet; ``id`` makes sending it again the same message.  ``urgent``: what
+    runs stands still for it."""
 
     id: str
     text: str
@@ -147,6 +156,7 @@ class Outgoing:
     uploads: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     sent: bool = False
+    urgent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

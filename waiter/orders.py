@@ -72,6 +72,11 @@ def _stop(state: State, _rest: str, words: Words) -> Step:
     return stop(state)
 
 
+def _interrupt(state: State, rest: str, words: Words) -> Step:
+    """With words it is sent (`update`); without it says how."""
+    return told(state, words("usage", name="interrupt", usage="TEXT")) if not rest else (state, ())
+
+
 def stop(state: State) -> Step:
     """Stop the turn under way: from now on nothing more of it is shown."""
     running = state.follow.running
@@ -238,7 +243,8 @@ def _quit(state: State, _rest: str, _words: Words) -> Step:
 
 
 HANDLERS: dict[str, Handler] = {
-    "help": _help, "stop": _stop, "new": _new, "threads": _threads, "open": _open, "rename": _rename,
+    "help": _help, "stop": _stop, "interrupt": _interrupt, "new": _new, "threads": _threads, "open": _open,
+    "rename": _rename,
     "delete": _delete, "export": _export, "attach": _attach, "memory": _memory, "models": _models,
     "plugins": _plugins, "settings": _settings, "persona": _persona, "status": _status, "connect": _connect,
     "remote": _remote, "local": _local, "theme": _theme, "quit": _quit,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from . import frames
 from .frames import Data, files_of, label_of, mapping, mappings, number, text
-from .model import Answer, Item, Note, Said, Thought, Tool
+from .model import Answer, Item, Note, Paused, Said, Thought, Tool
 
 
 def page(history: Data, peer: str) -> list[Item]:
@@ -27,6 +27,9 @@ def page(history: Data, peer: str) -> list[Item]:
             items[f"r:{turn}"] = frames.recall(turn, recalls[turn])
         if turn in ended and last[turn] == at:
             items[f"e:{turn}"] = frames.end(turn, ended[turn])
+    for still in mappings(history.get("suspended")):
+        for item in (*_live(still), Paused(f"s:{text(still, 'turn')}", text(still, "turn"))):
+            items.setdefault(item.key, item)
     for item in _live(live):
         items.setdefault(item.key, item)
     for waiting in mappings(history.get("queued")):

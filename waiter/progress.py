@@ -80,6 +80,8 @@ class Progress:
         kind = notice.get("type")
         if kind == "turn" and data.get("phase") == "start" and data.get("input") == self.input:
             self.turn = str(notice.get("turn", ""))
+        if kind == "turn" and data.get("phase") == "joined" and data.get("input") == self.input:
+            self.turn = str(notice.get("turn", ""))
         if kind == "approval":
             return [approval(data)]
         if not self.turn or notice.get("turn") != self.turn:
@@ -116,6 +118,12 @@ class Progress:
             yield from self._delta(data.get("step"), 0, data.get("text"))
         elif kind == "tool_call":
             yield from self._tool(data)
+        elif kind == "turn" and data.get("phase") == "suspended":
+            yield Note("Suspended: something more urgent goes first.")
+        elif kind == "turn" and data.get("phase") == "resumed":
+            # the model call that was cut off is sent again: its text is another one, from its beginning
+            self._step, self._shown = self._step - 1, ""
+            yield Note("It goes on; the answer begins anew.")
         elif kind == "system" and isinstance(data.get("message"), str):
             yield Note(data["message"])
 

@@ -146,13 +146,13 @@ class Screen:
 
     # -- hands -------------------------------------------------------------------------------------------------------
 
-    def send(self) -> None:
+    def send(self, *, urgent: bool = False) -> None:
         """Send what was typed; a key is not remembered."""
         text = self.buffer.text
         if not self.state.key_for:
             self.buffer.append_to_history()
         self.buffer.reset()
-        self.dispatch(Typed(text, f"waiter_{secrets.token_hex(12)}"))
+        self.dispatch(Typed(text, f"waiter_{secrets.token_hex(12)}", urgent))
 
     def press(self, name: str) -> None:
         """A key that is not typing."""

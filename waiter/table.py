@@ -25,6 +25,7 @@ PERSONAS = ("steady", "friend", "brief", "tutor", "butler")
 ENTRIES = (
     Entry("help", lines=True),
     Entry("stop", lines=True),
+    Entry("interrupt", "TEXT"),
     Entry("new", lines=True),
     Entry("threads", "[TEXT]", lines=True),
     Entry("open", "NUMBER", ("thread",), lines=True),

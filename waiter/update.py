@@ -185,11 +185,15 @@ def _typed(state: State, message: Typed, words: Words) -> Step:
     if not message.text.strip():
         return state, ()
     state = replace(state, place=None, chosen="")
+    said, urgent = table.message(message.text), message.urgent
     if table.is_command(message.text):
-        return orders.run(state, message.text, words)
+        name, rest = table.split(message.text)
+        if name != "interrupt" or not rest:
+            return orders.run(state, message.text, words)
+        said, urgent = rest, True
     out = Outgoing(
-        message.id, table.message(message.text), state.conversation, state.thread,
-        tuple(one.upload for one in state.attached), tuple(one.name for one in state.attached),
+        message.id, said, state.conversation, state.thread,
+        tuple(one.upload for one in state.attached), tuple(one.name for one in state.attached), urgent=urgent,
     )  # fmt: skip
     return _send(replace(state, outbox=(*state.outbox, out), attached=()))
 
@@ -208,7 +212,8 @@ def _send(state: State) -> Step:
     if first.uploads:
         params["attachments"] = list(first.uploads)
     state = replace(state, outbox=(replace(first, sent=True, thread=thread), *rest))
-    return state, (Call(Tag("chat", first.id, first.conversation), "chat", params),)
+    method = "interrupt" if first.urgent else "chat"
+    return state, (Call(Tag("chat", first.id, first.conversation), method, params),)
 
 
 def _receipt(state: State, tag: Tag, result: Data) -> Step:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from .cells import Cells, Fragment, Glyphs, clean, cut, hard, width, wrap
 from .keyed import question
 from .markdown import Markdown, coloured
-from .model import Answer, Asked, End, Item, Note, Outgoing, Place, Recall, Said, State, Thought, Tool
+from .model import Answer, Asked, End, Item, Note, Outgoing, Paused, Place, Recall, Said, State, Thought, Tool
 from .terminal import as_json
 from .words import Words
 
@@ -128,6 +128,8 @@ class Painter:
                 return self._recall(thing, cells, opened=opened, chosen=chosen)
             case Asked():
                 return self._asked(thing, cells)
+            case Paused():
+                return [(("class:dim", cut(f"‖ {self.words('suspended')}", cells)),)]
             case End():
                 return self._end(thing, cells)
             case Note():

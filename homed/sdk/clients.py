@@ -22,6 +22,7 @@ from homed.wire.version import CORE, PROTOCOL
 
 SHORT = {
     "chat": "io.inject",
+    "interrupt": "io.interrupt",
     "wait": "io.wait",
     "stop": "io.stop",
     "threads": "io.threads",

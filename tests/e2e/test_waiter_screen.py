@@ -80,6 +80,27 @@ def test_a_conversation_with_a_tool_an_approval_and_a_stop(daemon: Daemon, model
         shown.expect("It is called: Over and done", "this machine · Over and done")
 
 
+def test_alt_i_takes_up_a_message_now_and_the_answer_goes_on_afterwards(daemon: Daemon, model: FakeOpenAI) -> None:
+    model.when("tell a story", [{"say": "It was a dark night", "hang": "mid"}, {"say": "It was a bright day."}])
+    model.when("when is lunch", {"say": "At noon, if it is ready.", "chunk": 2, "delay": 0.4})
+    model.when("and dinner", [{"say": "in the evening", "hang": "mid"}, {"say": "At eight."}])
+    with screen(daemon) as shown:
+        shown.expect("● this machine", "fake-1")
+        ask(shown, "tell a story")
+        shown.expect("It was", "writing")
+        shown.type("when is lunch?")
+        shown.keys("M-i")
+        shown.expect("It was", "‖ suspended: something more urgent goes first", "› when is lunch?")
+        shown.expect("At noon, if it is ready.", "It was a bright day.")
+        assert "suspended" not in shown.screen
+        assert shown.screen.count("It was") == 1
+        ask(shown, "and dinner?")
+        shown.expect("in the")
+        ask(shown, "/interrupt when is lunch again?")
+        shown.expect("‖ suspended", "› when is lunch again?")
+        shown.expect("At eight.")
+
+
 def test_kill_9_and_a_restart_in_mid_answer_lose_and_repeat_nothing(daemon: Daemon, model: FakeOpenAI) -> None:
     model.when("long story", [{"say": "once " * 400, "chunk": 5, "delay": 0.1}, {"say": "The whole story."}])
     with screen(daemon) as shown:

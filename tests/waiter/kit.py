@@ -19,6 +19,7 @@ class Truth:
     ended: list[dict[str, Any]] = field(default_factory=list)
     queued: list[dict[str, Any]] = field(default_factory=list)
     live: dict[str, Any] | None = None
+    suspended: list[dict[str, Any]] = field(default_factory=list)
     histories: list[dict[str, Any]] = field(default_factory=list)
     turns: int = 0
 
@@ -31,7 +32,7 @@ class Truth:
             {
                 "thread": {"id": self.thread, "title": "a title"}, "events": list(self.events), "more": False,
                 "ended": list(self.ended), "live": live, "queued": [dict(q) for q in self.queued], "approvals": [],
-                "recalls": [], "seq": len(self.notices),
+                "suspended": [dict(one) for one in self.suspended], "recalls": [], "seq": len(self.notices),
             }
         )  # fmt: skip
 
@@ -104,6 +105,33 @@ class Truth:
         self.tell("tool_call", turn, step=step, **{**call, "status": "ok", "result": result, "ms": 3})
         self.live["step"] = step + 1
         self._snapshot_again()
+
+    def suspend(self, by: str) -> None:
+        """The turn stands still for another input."""
+        assert self.live is not None
+        live, self.live = self.live, None
+        self.suspended.append(live)
+        self.tell("turn", live["turn"], phase="suspended", input=live["input"], by=by)
+
+    def resume(self) -> None:
+        """The last one that stands still goes on: its step begins anew."""
+        self.live = {**self.suspended.pop(), "text": "", "reasoning": ""}
+        live = self.live
+        self.tell("turn", live["turn"], phase="resumed", input=live["input"], step=live["step"])
+
+    def join(self, input_: str) -> None:
+        """A message that waits is put into the turn."""
+        assert self.live is not None
+        waiting = next(q for q in self.queued if q["input"] == input_)
+        self.queued.remove(waiting)
+        self.store(self.live["turn"], "user", waiting["text"], input=input_, inserted=True)
+        self.tell("turn", self.live["turn"], phase="joined", input=input_)
+
+    def end_joined(self, input_: str) -> None:
+        """Its end, which comes before that of the turn."""
+        assert self.live is not None
+        more = {"with": self.live["input"], "usage": {}, "error": "", "hint": "", "ms": 1}
+        self.tell("turn", self.live["turn"], phase="end", input=input_, state="answered", **more)
 
     def finish(self, state: str = "answered") -> None:
         """The turn ends."""

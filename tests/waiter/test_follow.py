@@ -91,6 +91,43 @@ def test_a_second_message_waits_and_then_stands_behind_the_first_answer() -> Non
     assert [item.key for item in follow.items] == ["u:in1", "a:tu1:0", "e:tu1", "u:in2"]
 
 
+def test_a_suspended_turn_keeps_what_it_said_and_says_it_anew_when_it_goes_on() -> None:
+    truth = Truth()
+    truth.begin(truth.accept("a story"))
+    truth.say("It was")
+    now = truth.accept("lunch?")
+    truth.suspend(now)
+    follow = fed(truth)
+    assert [item.key for item in follow.items] == ["u:in1", "a:tu1:0", "s:tu1", "u:in2"]
+    assert follow.running is None
+    assert bare(whole(truth)) == bare(follow.items)
+    truth.begin(now)
+    truth.say("at noon")
+    truth.finish()
+    truth.resume()
+    follow = fed(truth)
+    assert [item.key for item in follow.items] == ["u:in1", "u:in2", "a:tu2:0", "e:tu2"]
+    assert follow.running is not None
+    assert follow.running.turn == "tu1"
+    truth.say("It is night")
+    truth.finish()
+    assert bare(fed(truth).items)[-2:] == [("a:tu1:0", "It is night"), ("e:tu1", "answered")]
+
+
+def test_what_is_put_into_a_turn_ends_with_it_and_does_not_end_it() -> None:
+    truth = Truth()
+    truth.begin(truth.accept("look"))
+    truth.call("seen")
+    joins = truth.accept("there too")
+    truth.join(joins)
+    truth.say("both")
+    truth.end_joined(joins)
+    follow = fed(truth)
+    assert follow.running is not None
+    assert ("u:in2", "there too", False) in bare(follow.items)
+    assert not any(isinstance(item, End) for item in follow.items)
+
+
 def test_a_stopped_turn_shows_nothing_more_but_its_end() -> None:
     truth = Truth()
     truth.begin(truth.accept("x"))
@@ -218,6 +255,15 @@ def courses(draw: st.DrawFn) -> Truth:
         again = draw(st.booleans())
         while waiting and again:
             truth.begin(waiting.pop(0))
+            interrupted = draw(st.booleans())
+            if interrupted:
+                truth.say("I was")
+                now = truth.accept("now")
+                truth.suspend(now)
+                truth.begin(now)
+                truth.say("at once")
+                truth.finish()
+                truth.resume()
             for _ in range(draw(st.integers(0, 2))):
                 pieces: list[str] = draw(st.lists(st.text("xyz \n界", min_size=1, max_size=4), max_size=4))
                 for piece in pieces:
@@ -226,6 +272,10 @@ def courses(draw: st.DrawFn) -> Truth:
                     truth.think("hm ")
                 if draw(st.booleans()):
                     truth.call("result")
+                if draw(st.booleans()):
+                    joins = truth.accept("and this")
+                    truth.join(joins)
+                    truth.end_joined(joins)
             truth.say("end.")
             truth.finish(draw(st.sampled_from(["answered", "stopped"])))
             again = draw(st.booleans())

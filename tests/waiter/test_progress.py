@@ -56,6 +56,24 @@ def test_another_final_text_follows_whole_and_is_announced() -> None:
     assert say == Say("mail [email]", fresh=True)
 
 
+def test_a_suspended_turn_says_so_and_begins_its_step_anew() -> None:
+    progress = begun()
+    progress.feed(notice("content_delta", step=0, at=0, text="It was "))
+    (note,) = progress.feed(notice("turn", phase="suspended", input="in", by="in2"))
+    assert isinstance(note, Note)
+    assert progress.feed(notice("content_delta", turn="tu2", step=0, at=0, text="at noon")) == []
+    (note,) = progress.feed(notice("turn", phase="resumed", input="in", step=0))
+    assert isinstance(note, Note)
+    assert progress.feed(notice("content_delta", step=0, at=0, text="It is")) == [Say("It is", fresh=True)]
+    assert progress.finish("It is night") == [Say(" night")]
+
+
+def test_one_that_was_put_into_a_turn_follows_that_turn() -> None:
+    progress = Progress("th", "in2")
+    progress.feed(notice("turn", phase="joined", input="in2"))
+    assert progress.feed(notice("content_delta", step=1, at=0, text="both")) == [Say("both")]
+
+
 def test_a_new_step_is_a_new_passage() -> None:
     progress = begun()
     progress.feed(notice("content_delta", step=0, at=0, text="Let me look."))

@@ -461,3 +461,16 @@ def test_theme_notes_and_leaving() -> None:
     play(Told("done", "error"), Typed("/theme light", "m"), Typed("  \n", "m"))
     assert (play.state.theme, play.notes[0]) == ("light", "done")
     assert play(Typed("/quit", "m")) == [Leave()]
+
+
+def test_what_is_to_be_taken_up_now_is_sent_as_such() -> None:
+    play = talking()
+    play(Typed("/interrupt when is lunch?", "m8"), Typed("and dinner", "m9", urgent=True))
+    assert [call["text"] for call in play.calls("interrupt")] == ["when is lunch?"]
+    play(Replied(Tag("chat", "m8"), receipt("in8", level=2, way="suspends")))
+    assert [(call["text"], call["client_msg_id"]) for call in play.calls("interrupt")] == [
+        ("when is lunch?", "m8"), ("and dinner", "m9"),
+    ]  # fmt: skip
+    assert len(play.calls("chat")) == 1
+    play(Typed("/interrupt", "m10"))
+    assert "/interrupt TEXT" in play.notes[-1]
