@@ -16,6 +16,7 @@ from homed.memory.tokens import estimate_tokens
 from homed.retrieval import met, saying
 from homed.retrieval.asking import Question
 from homed.retrieval.rank import Ranker
+from homed.retrieval.stable import Wanted
 from homed.store.rows import Tx, dumps
 
 FACTS = 8
@@ -90,6 +91,10 @@ class About:
     without: frozenset[str] = field(default_factory=frozenset)
     project: str = ""
 
+    def wanted(self, records: Iterable[str]) -> Wanted:
+        """These records, for the ranker."""
+        return Wanted(self.scope, frozenset(records), self.now, self.project)
+
     def within(self, record: Record) -> bool:
         """Whether it may be told there: everywhere, or in its own project."""
         return record.reach == "user" or (record.project == self.project != "")
@@ -97,10 +102,7 @@ class About:
 
 def look(tx: Tx, ranker: Ranker, about: About) -> Known:
     """The best of what is known."""
-    hits = ranker.records(
-        tx, scope=about.scope, query=about.question, limit=2 * FACTS, records=KINDS, now=about.now,
-        project=about.project,
-    )  # fmt: skip
+    hits = ranker.records(tx, wanted=about.wanted(KINDS), query=about.question, limit=2 * FACTS)
     scores = {hit.id: hit.score for hit in hits if hit.score >= about.gate}
     named = [one for one in met.entities(tx, ranker, about.scope, about.question) if one not in about.without]
     reached = graph.recall(tx, scope=about.scope, names=named) if named else graph.Reached()
@@ -123,7 +125,7 @@ def by_ids(tx: Tx, scope: str, ids: Iterable[str]) -> dict[str, Fact]:
 def _summaries(tx: Tx, ranker: Ranker, about: About, told: Sequence[str]) -> list[Fact]:
     """Those of turns that none of the facts that are told comes from.  What only asked the same counts half."""
     most = LOOKED * SUMMARIES + len(told)
-    hits = ranker.records(tx, scope=about.scope, query=about.question, limit=most, records=("summary",), now=about.now)
+    hits = ranker.records(tx, wanted=about.wanted(["summary"]), query=about.question, limit=most)
     near = {hit.id: hit.score for hit in hits if hit.score >= about.gate}
     asks = {one.id: saying.asking(one.text) for one in _records(tx, about.scope, near)}
     near = {id_: score * (1 - asks.get(id_, 0.0) / 2) for id_, score in near.items()}

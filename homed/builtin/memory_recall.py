@@ -16,6 +16,7 @@ from homed.memory.entities import Entity
 from homed.memory.stable import Record
 from homed.retrieval import met
 from homed.retrieval.asking import Question
+from homed.retrieval.stable import Wanted
 from homed.store.rows import Tx, dumps
 
 LIMIT, MOST = 8, 20
@@ -84,10 +85,8 @@ def _wanted(args: Mapping[str, object]) -> _Asked:
 def _look(tx: Tx, ports: MemoryPorts, context: CallContext, question: Question, wanted: _Asked) -> _Found:
     """Of the scope only, before any ranking: what is about the question, then what the graph says of whom it names."""
     project = inputs.project_of(tx, context.turn)
-    hits = ports.ranker.records(
-        tx, scope=context.scope, query=question, limit=wanted.limit, records=wanted.records, now=ports.wall(),
-        project=project,
-    )  # fmt: skip
+    asked_for = Wanted(context.scope, wanted.records, ports.wall(), project)
+    hits = ports.ranker.records(tx, wanted=asked_for, query=question, limit=wanted.limit)
     scores = {hit.id: hit.score for hit in hits}
     named = met.entities(tx, ports.ranker, context.scope, question)
     depth = wanted.depth

@@ -126,22 +126,11 @@ class Ranker:
             found |= self._scores(tx, scope, question, pool)[0]
         return found
 
-    def records(
-        self,
-        tx: Tx,
-        *,
-        scope: str,
-        query: str | Question,
-        limit: int,
-        now: float,
-        records: Collection[str] = stable.KINDS,
-        project: str = "",
-    ) -> list[Hit]:
-        """The summaries, facts and capsules of one scope that hold and that ``query`` is about, best first.
+    def records(self, tx: Tx, *, wanted: stable.Wanted, query: str | Question, limit: int) -> list[Hit]:
+        """The records that are wanted, hold, and that ``query`` is about, best first.  Scores as of ``search``.
 
-        Those of a project only where it is asked for.  Scores as of ``search``.
+        Those of a project only where it is asked for.
         """
-        wanted = stable.Wanted(scope, frozenset(records), now, project)
         found = stable.records(tx, self._dense, _question(query), wanted, limit=limit, fusion=self._fusion())
         return [Hit(one.seq, one.id, one.score, one.parts) for one in found]
 

@@ -38,8 +38,9 @@ def put(tx: Tx, text: str, **more: object) -> int:
 
 
 def found(tx: Tx, query: str | Question, ranker: Ranker | None = None, **more: object) -> list[Hit]:
-    asked = {"scope": "owner", "limit": 9, "now": NOW} | more
-    return (ranker or words_only()).records(tx, query=query, **asked)  # type: ignore[arg-type]
+    asked: dict[str, Any] = {"scope": "owner", "limit": 9, "now": NOW, "records": stable.KINDS} | more
+    wanted = stable.Wanted(asked["scope"], frozenset(asked["records"]), asked["now"], asked.get("project", ""))
+    return (ranker or words_only()).records(tx, wanted=wanted, query=query, limit=asked["limit"])
 
 
 def known(tx: Tx, word: str, scope: str = "owner") -> int:
