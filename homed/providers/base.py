@@ -223,8 +223,6 @@ class ProviderError(HomedError):
         status: int = 0,
         retry_after: float | None = None,
         partial: bool = False,
-        window: int = 0,
-        unsent: bool = False,
     ) -> None:
         super().__init__(message, hint=hint, detail={"kind": kind.value, "status": status})
         self.kind = kind
@@ -232,7 +230,7 @@ class ProviderError(HomedError):
         self.retry_after = retry_after
         self.partial = partial
         self.window = 0
-        self.unsent = unsent
+        self.unsent = False
 
     @property
     def unbilled(self) -> bool:

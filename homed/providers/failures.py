@@ -196,25 +196,30 @@ def broken_off(where: Where, how: str = "") -> ProviderError:
 def unreachable(where: Where, how: str) -> ProviderError:
     """No connection could be made."""
     hint = "Is it running, is the base URL right, and is this machine online?"
-    return ProviderError(ErrorKind.TRANSIENT, f"{where} cannot be reached: {where.clean(how)}.", hint=hint, unsent=True)
+    return _unsent(ProviderError(ErrorKind.TRANSIENT, f"{where} cannot be reached: {where.clean(how)}.", hint=hint))
 
 
 def too_slow(where: Where, what: str, limit: float, setting: str, *, unsent: bool = False) -> ProviderError:
     """A limit of time passed; ``setting`` is the key that holds it.  ``unsent``: before anything was sent."""
     hint = f"Try again, or allow more time with `{setting}`."
     message = f"{where} {what} within {limit:g} s; the request was closed."
-    return ProviderError(ErrorKind.TRANSIENT, message, hint=hint, unsent=unsent)
+    error = ProviderError(ErrorKind.TRANSIENT, message, hint=hint)
+    return _unsent(error) if unsent else error
 
 
 def no_key(where: Where, problem: str) -> ProviderError:
     """The key is of no use as it is."""
     hint = _HINTS[ErrorKind.CREDENTIAL]
-    return ProviderError(ErrorKind.CREDENTIAL, f"{where} was not asked: {problem}.", hint=hint, unsent=True)
+    return _unsent(ProviderError(ErrorKind.CREDENTIAL, f"{where} was not asked: {problem}.", hint=hint))
 
 
 def bad_address(where: Where, how: str) -> ProviderError:
     """The base URL cannot be used."""
-    return ProviderError(
-        ErrorKind.BAD_REQUEST, f"The address of {where} is of no use: {where.clean(how)}.",
-        hint="Give the source a base URL like https://api.example.com/v1.", unsent=True,
-    )  # fmt: skip
+    message = f"The address of {where} is of no use: {where.clean(how)}."
+    hint = "Give the source a base URL like https://api.example.com/v1."
+    return _unsent(ProviderError(ErrorKind.BAD_REQUEST, message, hint=hint))
+
+
+def _unsent(error: ProviderError) -> ProviderError:
+    error.unsent = True
+    return error
