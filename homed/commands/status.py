@@ -18,8 +18,9 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="is it running, and how is it",
         description="Say whether homed runs, with which model, and how its plugins are.  Exits 1 when it does not run.",
-        epilog="Examples:\n  homed status\n  homed status --json | jq .plugins",
+        epilog="Examples:\n  homed status\n  homed status --threads\n  homed status --json | jq .plugins",
     )
+    parser.add_argument("--threads", action="store_true", help="what runs, is suspended and waits in conversations")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(handler=run)
 
@@ -27,6 +28,8 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the status; without a reachable daemon, what the lock file knows."""
     try:
+        if args.threads:
+            return _threads(ask(args, "admin.threads"), json=args.json)
         answer = ask(args, "admin.status")
     except Unavailable as error:
         return _unreachable(args, error)
@@ -70,9 +73,34 @@ def _show(answer: dict[str, Any]) -> None:
         print(f"storage  {storage['reason']}\n         {storage['hint']}")
     elif storage["journal"] != "wal":
         print(f"storage  a {storage['file_system']} file system: slower, with a rollback journal")
-    print(f"threads  {threads['busy']} busy, {threads['queued']} waiting")
+    print(f"threads  {threads['busy']} busy, {threads['suspended']} suspended, {threads['queued']} waiting")
     print()
     table(
         [(p["name"], p["state"], p["pid"] or "", p["reason"]) for p in answer["plugins"]],
         ("plugin", "state", "pid", "reason"),
     )
+
+
+def _threads(found: dict[str, Any], *, json: bool) -> int:
+    """What works now: a line a turn, the one that runs first, then those it stands on; and what waits, by level."""
+    if json:
+        as_json(found)
+        return 0
+    rows = []
+    for thread in found["threads"]:
+        frames = [*([thread["running"]] if thread["running"] else []), *reversed(thread["suspended"])]
+        for at, frame in enumerate(frames):
+            state = frame["phase"] if at == 0 and thread["running"] else "suspended"
+            level = (
+                str(frame["level"]) if frame["counts"] == frame["level"] else f"{frame['level']} (as {frame['counts']})"
+            )
+            rows.append((thread["thread"] if at == 0 else "", state, level, frame["turn"], frame["mark"]))
+        waiting = ", ".join(f"{count} of level {level}" for level, count in thread["queued"].items() if count)
+        if waiting:
+            rows.append(("" if frames else thread["thread"], "waiting", waiting, "", ""))
+    if rows:
+        table(rows, ("thread", "state", "level", "turn", "raised by"))
+    else:
+        print("Nothing runs.")
+    print("\nSince the start: " + ", ".join(f"{count} {name}" for name, count in found["counters"].items()))
+    return 0

@@ -111,14 +111,17 @@ def test_within_a_turn_of_the_owners_it_reaches_the_owners_memory_and_taints_not
     thread = held["thread"]
     with pytest.raises(Denied, match="reaches the conversation of its call"):
         helper.call("io.interrupt", call=token, text="now", thread="th_other")
-    with pytest.raises(Unavailable, match="cannot suspend one for another yet") as busy:
-        helper.call("io.interrupt", call=token, text="now", thread=thread, level=4)
-    assert busy.value.detail == {"busy": True, "level": 3}
+    now = helper.call("io.interrupt", call=token, text="right now", thread=thread, level=4)
+    assert (now["level"], now["way"]) == (3, "suspends"), "once the tool that runs is done"
     helper.do("release")
     done = home.ask("wait", input=held["input"])
     assert done["state"] == "answered"
     assert done["outcome"]["usage"]["prompt"] >= used["prompt"]
-    assert [event["text"] for event in home.history(thread) if event["kind"] == "user"] == ["hold on"]
+    events = home.history(thread)
+    assert [event["text"] for event in events if event["kind"] == "user"] == ["hold on", "right now"]
+    finals = [event["text"] for event in events if event["kind"] == "assistant" and event["data"].get("final")]
+    assert finals == ["You said: right now", "done"]
+    assert home.ask("admin.threads")["counters"]["deferred"] >= 1
     with pytest.raises(Denied):
         helper.call("memory.search", call=token, query="vault")
 

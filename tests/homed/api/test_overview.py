@@ -16,7 +16,7 @@ from tests.homed.api.fakes import FakeHost, FakeSources
 class Counts:
     @property
     def counts(self) -> Mapping[str, int]:
-        return {"busy": 1, "queued": 2}
+        return {"busy": 1, "queued": 2, "suspended": 3}
 
 
 async def test_status_tells_of_every_room_and_what_to_do_without_a_model(tmp_path: Path) -> None:
@@ -40,6 +40,6 @@ async def test_status_tells_of_every_room_and_what_to_do_without_a_model(tmp_pat
     }  # fmt: skip
     assert (status["version"], status["pid"], status["data_dir"]) == (CORE, os.getpid(), str(tmp_path))
     assert (status["started_at"], status["safe"]) == (5.0, False)
-    assert status["threads"] == {"busy": 1, "queued": 2}
+    assert status["threads"] == {"busy": 1, "queued": 2, "suspended": 3}
     assert status["counts"] == {"events": 0, "threads": 0, "inputs": 0}
     assert [plugin["name"] for plugin in status["plugins"]] == ["shell"]  # type: ignore[attr-defined]
