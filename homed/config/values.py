@@ -18,6 +18,7 @@ MAX_LIST = 256_000
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_LONGEST_DURATION = 64
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 
@@ -142,6 +143,8 @@ def _duration(definition: Definition, value: object, place: str) -> object:
     wanted = 'must be a duration: seconds, or a text like "90s", "5m", "1h30m"'
     if isinstance(value, str):
         text = value.strip().lower()
+        if len(text) > _LONGEST_DURATION:  # looked through again from each of its digits
+            _refuse(definition, place, wanted)
         parts = _DURATION.findall(text)
         if parts and "".join(number + unit for number, unit in parts) == text:
             value = sum(float(number) * _UNITS[unit] for number, unit in parts)
