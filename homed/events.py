@@ -39,12 +39,13 @@ REASONING = "reasoning"
 MEMORY = "memory"
 TERMINAL_OUTPUT = "terminal_output"
 SKILL_DETECTED = "skill_detected"
+CHILD = "child"
 
 TYPES = frozenset(
     {
         RAW_INPUT, TURN, CONTENT_DELTA, REASONING_DELTA, TOOL_CALL, APPROVAL, AGENT_OUTPUT, AGENT_LLM_CHAIN,
         AGENT_ERROR, STAGE, PROGRESS, THREAD, PLUGIN_STATE, SYSTEM, RECALL, REASONING, MEMORY,
-        TERMINAL_OUTPUT, SKILL_DETECTED,
+        TERMINAL_OUTPUT, SKILL_DETECTED, CHILD,
     }
 )  # fmt: skip
 """Every notice type; `docs/wire.md` says what ``data`` holds for each."""
@@ -54,8 +55,8 @@ PUBLISHED = frozenset({TERMINAL_OUTPUT, SKILL_DETECTED})
 
 PLAIN_KEYS = frozenset(
     {
-        "approval", "at", "by", "call", "channel", "chars", "class", "client_msg_id", "code", "cold", "created",
-        "deleted", "done", "drops", "ended", "errors", "events", "expires_at", "input", "job", "kept", "kind", "late",
+        "approval", "at", "by", "call", "channel", "chars", "child", "class", "client_msg_id", "code", "cold", "created",
+        "deleted", "done", "drops", "ended", "errors", "events", "expires_at", "in", "input", "job", "kept", "kind", "late",
         "level", "made", "more", "ms", "peer", "phase", "plugin", "seen", "shown", "skill", "stage", "state", "status",
         "step", "terminal", "tool", "total", "usage", "what", "with", "within",
     }

@@ -38,8 +38,9 @@ class Asked:
     def view(self, room: int = ARGS_BYTES) -> dict[str, object]:
         """As in ``io.approvals``, the arguments in no more than ``room`` bytes."""
         return {
-            "approval": self.id, "thread": self.turn.input.thread, "turn": self.turn.id, "tool": self.entry.name,
-            "plugin": self.entry.plugin, "class": self.entry.tool_class, "args": fitted(dict(self.args), room),
+            "approval": self.id, "thread": self.turn.front.thread, "turn": self.turn.front.turn,
+            "tool": self.entry.name, "plugin": self.entry.plugin, "class": self.entry.tool_class,
+            "args": fitted(dict(self.args), room),
             "reason": self.reason, "expires_at": self.expires_at,
         }  # fmt: skip
 
@@ -58,6 +59,8 @@ class Approvals:
         """
         if not turn.input.can_ask:
             return f"{reason} Nobody can be asked in this channel, so it was not run."
+        if turn.frame is not None:
+            reason = f"{reason} The agent {turn.frame.name} asks for it."
         limit = self._ports.settings.float(APPROVAL_TIMEOUT)
         asked = Asked(new_id("ap"), turn, entry, args, reason, self._ports.wall() + limit)
         self._open[asked.id] = asked
@@ -79,7 +82,7 @@ class Approvals:
         """The open questions this peer may see, oldest first."""
         visible = visible_scopes(who)
         found = [
-            a for a in self._open.values() if a.turn.input.scope in visible and thread in ("", a.turn.input.thread)
+            a for a in self._open.values() if a.turn.front.scope in visible and thread in ("", a.turn.front.thread)
         ]
         return [a.view(ARGS_BYTES // len(found)) for a in found]
 
@@ -90,7 +93,7 @@ class Approvals:
         Raises NotFound for one that is over or not this peer's to see, Denied for who may not decide it.
         """
         asked = self._open.get(approval)
-        if asked is None or asked.answered.is_set() or asked.turn.input.scope not in visible_scopes(who):
+        if asked is None or asked.answered.is_set() or asked.turn.front.scope not in visible_scopes(who):
             raise NotFound("There is no such open question.", hint="It may have been answered, or have expired.")
         needs_owner = asked.entry.confirm or asked.entry.tool_class == DANGEROUS
         if who.role is Role.GUEST or (needs_owner and who.role is not Role.OWNER):
@@ -99,12 +102,12 @@ class Approvals:
         asked.answered.set()
         if allow and remember == "thread" and who.role is Role.OWNER and not asked.entry.confirm:
             # for that role alone: in a group, a yes to the owner's own call is none to the others'
-            role, thread = asked.turn.who.role.value, asked.turn.input.thread
+            role, thread = asked.turn.who.role.value, asked.turn.front.thread
             await self._ports.rules.add(Rule(Decision.ALLOW, tool=asked.entry.name, thread=thread, role=role))
 
     def _tell(self, asked: Asked, status: str) -> None:
-        given = asked.turn.input
+        front = asked.turn.front
         data = asked.view() | {"status": status}
         for name in ("thread", "turn"):
             data.pop(name)
-        self._ports.bus.post(notices.APPROVAL, thread=given.thread, turn=asked.turn.id, scope=given.scope, data=data)
+        self._ports.bus.post(notices.APPROVAL, thread=front.thread, turn=front.turn, scope=front.scope, data=data)

@@ -18,6 +18,7 @@ from homed.errors import InvalidInput, NotFound, StorageError
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import blocks, events, inputs, threads
 from homed.memory.records import Event, Input, Thread, is_draft
+from homed.memory.temporary import seen
 from homed.retrieval.terms import term
 from homed.retrieval.words import Words
 from homed.store.rows import Reader, Tx
@@ -114,7 +115,7 @@ class Archive:
             row = tx.one(f"SELECT {events.COLUMNS} FROM events WHERE id = ?", (id_,))
             found = events.from_row(row) if row else None
             thread = threads.get(tx, found.thread) if found else None
-            if not found or not thread or thread.scope not in visible_scopes(who) or is_draft(found):
+            if not found or not thread or not seen(tx, thread.scope, visible_scopes(who)) or is_draft(found):
                 raise NotFound("There is no such event.")
             return found, blocks.of_events(tx, [id_]).get(id_, [])
 
@@ -165,7 +166,7 @@ def by_words(tx: Tx, scopes: Collection[str], query: str) -> set[str]:
 def visible(tx: Tx, who: Identity, thread: str) -> Thread:
     """The thread, if this peer may see it; else NotFound."""
     found = threads.get(tx, thread)
-    if found is None or found.scope not in visible_scopes(who):
+    if found is None or not seen(tx, found.scope, visible_scopes(who)):
         raise NotFound("There is no such conversation.")
     return found
 

@@ -56,9 +56,14 @@ class Catalogue:
     def verdict(self, turn: Turn, entry: ToolEntry, rules: Sequence[Rule], *, within: bool = False) -> Verdict:
         """The permission policy's word on this tool in this turn, the strictest of those for all whom it answers (E18).
 
+        For an agent that a turn made what holds in that turn's conversation, and no more than it was given.
         ``within``: a plugin calls it, not the model.
         """
+        frame, thread = turn.frame, turn.front.thread
+        if frame is not None and not frame.may(entry.name):
+            return Verdict(Decision.DENY, f"{entry.name} was not given to this agent.")
         tainted, own = turn.tainted_for(entry.name), entry.name in self._builtins and not within
+        answered = [(given.channel, given.peer) for given in (turn.input, *turn.joined)]
         requests = (
             Request(
                 tool=entry.name,
@@ -68,13 +73,13 @@ class Catalogue:
                 packaged=entry.trust is Trust.PACKAGED,
                 confirm=entry.confirm,
                 role=turn.who.role,
-                channel=given.channel,
-                peer=given.peer,
-                thread=given.thread,
+                channel=channel,
+                peer=peer,
+                thread=thread,
                 tainted=tainted,
                 own=own,
             )
-            for given in (turn.input, *turn.joined)
+            for channel, peer in dict.fromkeys((*answered, *(frame.behalf if frame else ())))
         )
         return strictest(decide(request, rules) for request in requests)
 

@@ -24,7 +24,7 @@ from homed.memory.budget import UNKNOWN_WINDOW, Budget, budget
 from homed.memory.records import Event, EventKind
 from homed.memory.shorten import shorten, shown_tokens
 from homed.memory.speakers import is_group
-from homed.prompts.loader import fill
+from homed.prompts.loader import fill, load
 from homed.providers import pairing
 from homed.providers.base import ChatRequest, Message, Provider, System, ToolSpec, User
 
@@ -89,6 +89,8 @@ class Context:
         )
         if is_group(turn.input.scope):
             system = f"{system}\n\n{self._texts.group}"
+        if turn.frame is not None:
+            system = f"{system}\n\n{fill(load('child'), name=turn.frame.name, brief=turn.frame.brief)}"
         if (language := settings.str(LANGUAGE)) != AUTO:
             system = f"{system}\n\n{fill(self._texts.language, language=language)}"
         fixed = self._sizes.of(system) + sum(self._sizes.of(prompt.spec_text(spec)) for spec in specs)

@@ -20,9 +20,10 @@ from homed.agent.indexing import keep_index
 from homed.agent.intake import KERNEL, Intake, Signal
 from homed.agent.intake import Message as Message
 from homed.agent.intake import Receipt as Receipt
-from homed.agent.lanes import Lanes
+from homed.agent.lanes import Lane, Lanes
 from homed.agent.levels import HIGHEST, clamped
 from homed.agent.loop import Loop
+from homed.agent.offspring import Offspring
 from homed.agent.pausing import who_of
 from homed.agent.ports import AgentPorts
 from homed.agent.recovery import recover, settle
@@ -34,7 +35,9 @@ from homed.errors import HomedError, InvalidInput, NotFound, Unavailable
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import inputs
 from homed.memory.records import Input, Thread
+from homed.memory.temporary import seen
 from homed.prompts.loader import fill, load
+from homed.store.rows import Tx
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +66,7 @@ class Conversations:
         self._lanes = Lanes(self._make, self._work, self._dropped, self.wake)
         self._background = Background(self._lanes)
         self._deletion = Deletion(ports, self._lanes, self, uploads.collect)
+        self.children = Offspring(ports, self)
         self.archive = Archive(ports, self._lanes, self._loop.approvals)
         self.sinking = self._loop.sinking
         self.calling = Calling(self._lanes, self._loop.dispatch, self._loop.catalogue)
@@ -82,6 +86,7 @@ class Conversations:
             await self._uploads.prepare()
             await settle(self._ports)
             self._lanes.open(nursery)
+            await self.children.begin()
             resumed, reported = await recover(self._ports)
             self._lanes.restore(resumed)
             for input_ in reported:
@@ -89,6 +94,7 @@ class Conversations:
             nursery.start_soon(self._deletion.run)
             self._ready.set()
             nursery.start_soon(keep_index, self._ports.store)
+            nursery.start_soon(self.children.settle)
             await trio.sleep_forever()
 
     def close_intake(self) -> None:
@@ -116,6 +122,7 @@ class Conversations:
         accepted at all, or accepted and done.
         """
         await self._intake()
+        message = self.children.route(who, message)
         with self._lanes.place(message.thread):
             receipt = await self._entry.message(who, message)
             self._take(receipt)
@@ -132,6 +139,7 @@ class Conversations:
         """
         counts = clamped(level, critical=critical)
         await self._intake()
+        message = self.children.route(who, message)
         with self._lanes.place(message.thread, interrupt=True):
             self._background.admit(who, message, counts)
             receipt = await self._entry.message(who, message, counts)
@@ -175,7 +183,9 @@ class Conversations:
         return way
 
     def _make(self, input_: Input, gate: trio.Lock) -> Turn:
-        return Turn(input_.turn or new_id("turn"), input_, who_of(input_), gate=gate)
+        turn = Turn(input_.turn or new_id("turn"), input_, who_of(input_), gate=gate)
+        self.children.bind(turn)
+        return turn
 
     async def _work(self, turn: Turn) -> None:
         try:
@@ -184,7 +194,7 @@ class Conversations:
                 # before after_output: who waits for the answer does not wait for its statistics
                 for input_ in (turn.input, *turn.joined):
                     self.wake(input_.id, replace(input_, state=ending.outcome.state, outcome=ending.outcome))
-                await self._panic(turn)
+                await (self.children.ended(turn, ending) if turn.frame else self._panic(turn))
                 await self._loop.afterwards(turn, ending)
         except Exception as error:
             # the store failed under the turn: its input stays unfinished, until it is sent again or the next start
@@ -231,8 +241,8 @@ class Conversations:
         """
         for last in (False, True):
             with self._looked_at(input_id) as ended:
-                found = await self._ports.store.read(lambda tx: inputs.get(tx, input_id))
-                if found is None or found.scope not in visible_scopes(who):
+                found = await self._ports.store.read(lambda tx: _input(tx, who, input_id))
+                if found is None:
                     raise NotFound(f"There is no input {input_id}.")
                 if found.state.terminal:
                     return found
@@ -266,11 +276,12 @@ class Conversations:
         """Stop the turn that runs in a thread, at once, or the named one, also if it stands still.  False if it does
         not run.  Raises NotFound."""
         await self._see(who, thread)
+        below = await self.children.stop(thread, turn)
         lane = self._lanes.get(thread)
         if lane is None:
-            return False
+            return below
         found = [t for t in lane.turns.values() if t.id == turn and not t.over] if turn else [lane.running]
-        return any(t is not None and t.stop() for t in found)
+        return any(t is not None and t.stop() for t in found) or below
 
     def dump(self) -> dict[str, object]:
         """What runs, is suspended and waits in every thread, by ids and levels; as ``admin.threads``."""
@@ -279,11 +290,27 @@ class Conversations:
     async def delete(self, who: Identity, thread: str) -> dict[str, object]:
         """Stop what runs in a thread and remove it whole; as ``io.thread_delete``.  See ``Deletion.delete``."""
         await self._intake()
-        return await self._deletion.delete(who, thread)
+        await self._see(who, thread)
+        return await self._delete(who, thread)
 
     async def forget(self, thread: str) -> None:
         """Remove any thread, as ``delete`` does: for ``homed.jobs.forget``."""
-        await self._deletion.delete(None, thread)
+        await self._delete(None, thread)
+
+    async def _delete(self, who: Identity | None, thread: str) -> dict[str, object]:
+        await self.children.leave(thread)
+        done = await self._deletion.delete(who, thread)
+        self.children.gone(thread)
+        return done
+
+    def lane(self, thread: str) -> Lane | None:
+        """What works in a thread, if something does."""
+        return self._lanes.get(thread)
+
+    def turn_of(self, thread: str, turn: str) -> Turn | None:
+        """A turn that is under way."""
+        lane = self._lanes.get(thread)
+        return next((one for one in lane.turns.values() if one.id == turn), None) if lane else None
 
     # -- questions -------------------------------------------------------------------------------------------------
 
@@ -299,3 +326,8 @@ class Conversations:
 
     async def _see(self, who: Identity, thread: str) -> Thread:
         return await self._ports.store.read(lambda tx: visible(tx, who, thread))
+
+
+def _input(tx: Tx, who: Identity, id_: str) -> Input | None:
+    found = inputs.get(tx, id_)
+    return found if found is not None and seen(tx, found.scope, visible_scopes(who)) else None

@@ -8,7 +8,7 @@ import trio
 
 from homed import events as notices
 from homed.agent.archive import visible
-from homed.agent.levels import CRITICAL, QUEUED
+from homed.agent.levels import CRITICAL, PLUGINS, QUEUED
 from homed.agent.ports import AgentPorts
 from homed.agent.views import blocks_view
 from homed.config.definitions import FILES_A_MESSAGE, MAX_MESSAGE
@@ -17,6 +17,7 @@ from homed.identity.roles import Identity, in_group
 from homed.memory import blocks, inputs, threads
 from homed.memory.blocks import Block
 from homed.memory.records import Input, NewInput, Thread
+from homed.memory.temporary import is_temporary
 from homed.store.rows import Tx
 
 ACCEPT_LIMIT = 10.0
@@ -150,7 +151,8 @@ class Intake:
 
 
 def _in(new: NewInput, thread: Thread) -> NewInput:
-    return replace(new, thread=thread.id, scope=thread.scope, channel=new.channel or thread.channel)
+    level = min(new.level, PLUGINS) if is_temporary(thread.scope) else new.level  # within an agent nothing is critical
+    return replace(new, thread=thread.id, scope=thread.scope, channel=new.channel or thread.channel, level=level)
 
 
 def _thread(tx: Tx, who: Identity, new: NewInput, at: float) -> Thread:

@@ -17,7 +17,7 @@ from homed.agent.guard import Guard
 from homed.agent.hearing import WITHHELD, Hearing, responded
 from homed.agent.journal import Journal
 from homed.agent.model import Said
-from homed.agent.outputs import Outputs
+from homed.agent.outputs import Outputs, only_sent
 from homed.agent.pausing import Pausing
 from homed.agent.ports import AgentPorts
 from homed.agent.prompt import load_texts
@@ -95,6 +95,7 @@ class Loop:
                 log.exception("turn %s failed", turn.id)
                 turn.panicked = True
                 known = HomedError("Something in homed itself went wrong.", hint="The log has the details.")
+            turn.broke = known.code
             ending = failed_ending(turn, known.message, known.hint)
         if not turn.heard:  # it stands in the history all the same, but not what was to be checked first
             await self._journal.heard(turn, self._hearing.unchecked(turn))
@@ -147,7 +148,7 @@ class Loop:
 
     async def _converse(self, turn: Turn) -> None:
         """Model and tools in turns, until the model answers in text."""
-        limit = self._ports.settings.int(MAX_TOOL_TURNS)
+        limit = turn.frame.rounds if turn.frame else self._ports.settings.int(MAX_TOOL_TURNS)
         note = ""
         while True:
             if not note and turn.rounds >= limit:
@@ -201,7 +202,9 @@ class Loop:
         redact = self._ports.redactor
         hidden = turn.withheld and not calls  # the final text has its last check still before it
         text, reasoning = staged.text("llm_text"), "" if hidden else staged.text("reasoning")
-        if not text.strip() and not calls:
+        if not text.strip() and not calls and only_sent(turn.events):
+            text = self._texts.output_sent  # what there was to say went out through a channel
+        elif not text.strip() and not calls:
             why = "its limit of tokens was reached" if said.reason == "length" else "no text and no tool call came"
             raise Ended(failed_ending(turn, f"The model gave no answer: {why}.", "Ask again, or choose another model."))
         shown = [

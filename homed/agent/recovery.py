@@ -48,23 +48,23 @@ async def recover(ports: AgentPorts) -> tuple[Sequence[Input], Sequence[Input]]:
     resumed = [input_ for input_ in left if input_.attempts < ATTEMPTS]
     reported = [input_ for input_ in left if input_.attempts >= ATTEMPTS]
     for input_ in reported:
-        await _report(ports, input_)
+        await report_ended(ports, input_, GIVEN_UP.format(attempts=input_.attempts), HINT)
     return resumed, reported
 
 
-async def _report(ports: AgentPorts, input_: Input) -> None:
+async def report_ended(ports: AgentPorts, input_: Input, error: str, hint: str) -> None:
+    """Give an input the outcome ``reported``: why it is not done, and what to do."""
     at = ports.wall()
-    error = GIVEN_UP.format(attempts=input_.attempts)
 
     def write(tx: Tx) -> None:
         open_calls = [interrupted(call) for call in events.dangling_calls(tx, input_.turn)]
         said = events.of_turn(tx, input_.turn)
         private = any(event.kind is EventKind.USER and event.no_memory for event in said)
         note = NewEvent(EventKind.NOTE, error, {"code": "no_answer"})
-        outcome = Outcome(InputState.REPORTED, "", error, HINT)
+        outcome = Outcome(InputState.REPORTED, "", error, hint)
         inputs.finish(tx, input_.id, outcome, [*open_calls, note], at=at, no_memory=private)
         index.catch_up(tx)
 
     await ports.store.write(write)
-    data = {"input": input_.id, "error": error, "hint": HINT}
+    data = {"input": input_.id, "error": error, "hint": hint}
     ports.bus.post(notices.AGENT_ERROR, thread=input_.thread, turn=input_.turn, scope=input_.scope, data=data)

@@ -83,3 +83,114 @@ ALTER TABLE inputs ADD COLUMN project TEXT NOT NULL DEFAULT '';
 -- ---- what a source wants back byte for byte with its message (homed/agent/sealed.py): for its own prompts alone. -----
 
 ALTER TABLE events ADD COLUMN opaque TEXT NOT NULL DEFAULT '';
+
+-- ---- agents that agents make (homed/memory/children.py), each with a conversation, a window and a memory of its own. -
+
+CREATE TABLE children (
+    id           TEXT PRIMARY KEY NOT NULL,
+    kind         TEXT NOT NULL CHECK (kind IN ('once', 'resident')),
+    name         TEXT NOT NULL,
+    brief        TEXT NOT NULL,                          -- what it is for, as whoever made it says
+    scope        TEXT NOT NULL UNIQUE,
+    thread       TEXT NOT NULL UNIQUE,                   -- its own conversation, of its own scope
+    parent       TEXT NOT NULL,                          -- the conversation it was made in
+    parent_scope TEXT NOT NULL,
+    root_scope   TEXT NOT NULL,                          -- of the person at the top
+    depth        INTEGER NOT NULL,                       -- 1: made in a person's conversation
+    peer         TEXT NOT NULL,                          -- on whose behalf it works, and what they may
+    role         TEXT NOT NULL,
+    channel      TEXT NOT NULL,
+    untrusted    INTEGER NOT NULL CHECK (untrusted IN (0, 1)),  -- words of strangers were in view when it was made
+    no_memory    INTEGER NOT NULL CHECK (no_memory IN (0, 1)),
+    can_ask      INTEGER NOT NULL CHECK (can_ask IN (0, 1)),
+    rounds       INTEGER NOT NULL,                       -- of tool calls in one of its turns
+    may          TEXT NOT NULL,                          -- JSON: {tools, outputs: null or names; inputs; behalf}
+    created_at   REAL NOT NULL
+) STRICT;
+CREATE INDEX children_of ON children (parent);
+
+-- What it was given to do, by whom.  ``told``: what came of it reached whoever gave it.
+CREATE TABLE child_tasks (
+    id          TEXT PRIMARY KEY NOT NULL,
+    child       TEXT NOT NULL REFERENCES children (id) ON DELETE CASCADE,
+    thread      TEXT NOT NULL,
+    turn        TEXT NOT NULL,
+    scope       TEXT NOT NULL,
+    front       TEXT NOT NULL,                           -- the conversation where a person sees it, in which turn of
+    front_turn  TEXT NOT NULL,                           -- it, of which scope
+    front_scope TEXT NOT NULL,
+    told        INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1)),
+    created_at  REAL NOT NULL
+) STRICT;
+CREATE INDEX child_tasks_of ON child_tasks (child);
+CREATE INDEX child_tasks_before ON child_tasks (front, front_turn);
+
+-- It goes with its conversation, and its memory with it.
+CREATE TRIGGER children_go AFTER DELETE ON threads BEGIN
+    DELETE FROM children WHERE thread = old.id;
+END;
+CREATE TRIGGER children_forget AFTER DELETE ON children BEGIN
+    DELETE FROM records WHERE scope = old.scope;
+    DELETE FROM entities WHERE scope = old.scope;
+    DELETE FROM tombstones WHERE scope = old.scope;
+    DELETE FROM merges WHERE scope = old.scope;
+    DELETE FROM merged WHERE scope = old.scope;
+END;
+
+-- ---- changes of folders (homed/tracker): what tools changed in people's folders, and what was there before.  ---------
+
+-- One tool call's changes, or one roll back's.  ``open`` while its plugin works on it; ``untracked``: ``note`` says why
+-- nothing could be noted.
+CREATE TABLE tracker_sets (
+    seq      INTEGER PRIMARY KEY AUTOINCREMENT,
+    id       TEXT NOT NULL UNIQUE,
+    at       REAL NOT NULL,
+    ended_at REAL,
+    state    TEXT NOT NULL CHECK (state IN ('open', 'done', 'untracked')),
+    plugin   TEXT NOT NULL,                              -- who made it, and puts it back
+    tool     TEXT NOT NULL DEFAULT '',
+    call     TEXT NOT NULL DEFAULT '',
+    turn     TEXT NOT NULL DEFAULT '',
+    thread   TEXT NOT NULL DEFAULT '',
+    scope    TEXT NOT NULL DEFAULT '',
+    peer     TEXT NOT NULL DEFAULT '',
+    folder   BLOB NOT NULL,                              -- its absolute path, as bytes
+    undoes   TEXT NOT NULL DEFAULT '',                   -- of a roll back: what it puts back
+    forced   INTEGER NOT NULL DEFAULT 0 CHECK (forced IN (0, 1)),
+    cut      INTEGER NOT NULL DEFAULT 0 CHECK (cut IN (0, 1)), -- the plugin ended before it could tell: told later
+    note     TEXT NOT NULL DEFAULT ''
+) STRICT;
+CREATE INDEX tracker_sets_by_turn ON tracker_sets (turn) WHERE turn <> '';
+CREATE INDEX tracker_sets_by_thread ON tracker_sets (thread) WHERE thread <> '';
+CREATE INDEX tracker_sets_open ON tracker_sets (state) WHERE state = 'open';
+
+CREATE TABLE tracker_files (
+    seq         INTEGER NOT NULL,                        -- of the set
+    number      INTEGER NOT NULL,                        -- within it, by path
+    path        BLOB NOT NULL,                           -- below the folder
+    before      TEXT NOT NULL DEFAULT '',                -- JSON: what was there; empty for nothing
+    after       TEXT NOT NULL DEFAULT '',
+    before_hash TEXT NOT NULL DEFAULT '',
+    after_hash  TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (seq, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tracker_files_before ON tracker_files (before_hash) WHERE before_hash <> '';
+CREATE INDEX tracker_files_after ON tracker_files (after_hash) WHERE after_hash <> '';
+
+-- Contents that are kept, in DATA/tracker.
+CREATE TABLE tracker_blobs (
+    hash   TEXT PRIMARY KEY NOT NULL,
+    size   INTEGER NOT NULL,
+    stored INTEGER NOT NULL                              -- bytes on disk
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER tracker_files_go AFTER DELETE ON tracker_sets BEGIN
+    DELETE FROM tracker_files WHERE seq = old.seq;
+END;
+-- What a call did goes with the record of the call, and with the conversation; the files themselves stay as they are.
+CREATE TRIGGER tracker_forgets_calls AFTER DELETE ON events WHEN old.kind = 'tool' BEGIN
+    DELETE FROM tracker_sets WHERE turn = old.turn AND turn <> '' AND call = coalesce(old.data ->> 'call_id', '');
+END;
+CREATE TRIGGER tracker_forgets_threads AFTER DELETE ON threads BEGIN
+    DELETE FROM tracker_sets WHERE thread = old.id AND thread <> '';
+END;
