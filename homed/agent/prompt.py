@@ -42,6 +42,7 @@ class Texts:
     overflow_small: str
     language: str
     group: str
+    output_sent: str
 
     def for_small(self) -> Texts:
         """The same with the short instructions, for a model that is offered no tools."""

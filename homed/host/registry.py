@@ -52,13 +52,14 @@ class StageEntry:
 
 @dataclass(frozen=True, slots=True)
 class OutputEntry:
-    """A way out to people."""
+    """A way out to people.  ``limit``: characters of one message, 0 for any."""
 
     name: str
     plugin: str
     caps: tuple[str, ...]
     description: str
     format: str
+    limit: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,7 @@ class Registry:
     def outputs(self) -> Mapping[str, OutputEntry]:
         """Every output of a plugin that is ready, by name."""
         return {
-            o.name: OutputEntry(o.name, c.manifest.name, o.caps, o.description, o.format)
+            o.name: OutputEntry(o.name, c.manifest.name, o.caps, o.description, o.format, o.limit)
             for c in self._claims.values()
             if c.ready
             for o in c.manifest.outputs

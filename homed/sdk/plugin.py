@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, TypedDict, TypeVar, Unpack
 
 from homed.errors import HomedError
+from homed.wire.carried import BITS
 from homed.wire.manifest import NAME, ON_FAILURE, STAGE_SCOPES, STAGES, TOOL_CLASSES, OutputSpec, StageSpec
 
 if TYPE_CHECKING:
@@ -175,13 +176,20 @@ class Plugin:
         return declare
 
     def output(
-        self, name: str, *, caps: tuple[str, ...] = ("text",), description: str = "", format: str = ""
+        self, name: str, *, caps: tuple[str, ...] = ("text",), description: str = "", format: str = "", limit: int = 0
     ) -> Callable[[OutputF], OutputF]:
         """Declare a way out: ``send(ctx, content)`` returns ``"ok"``, ``"queued"`` or ``"unconfirmed"``, or a mapping
-        with ``status`` and ``id``."""
+        with ``status`` and ``id``.
+
+        ``caps``: of text, file, image, audio and structured what it carries; what it does not is refused before it
+        comes here.  ``content`` is a string of at most ``limit`` characters (0: any), or, of the other kinds, an object
+        with its ``type``; media name a ``block``, whose bytes ``ctx.io.block`` has.
+        """
 
         def declare(function: OutputF) -> OutputF:
-            self._add(self.outputs, name, Output(OutputSpec(name, caps, description, format), function))
+            if unknown := [cap for cap in caps if cap not in BITS]:
+                raise ValueError(f"{unknown[0]!r} is none of {', '.join(BITS)}")
+            self._add(self.outputs, name, Output(OutputSpec(name, caps, description, format, limit), function))
             return function
 
         return declare

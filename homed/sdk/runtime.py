@@ -63,6 +63,7 @@ class Runtime:
             methods.OUTPUT_INVOKE: self._output,
             methods.CLEANER_INVOKE: self._clean,
             methods.SCHEDULE_INVOKE: self._schedule,
+            methods.TRACKER_RESTORE: self._restore,
         }
 
     def connect(self, connection: Connection) -> None:
@@ -186,6 +187,11 @@ class Runtime:
             raise NotFound(f"The plugin {self._plugin.name} does nothing at {name!r}.")
         await self._invoke(function, self._ready(), Due(name, float(params["due"]), int(params.get("missed", 0))))
         return {}
+
+    async def _restore(self, params: Mapping[str, Any]) -> object:
+        from homed.sdk.tracking.restore import restore  # few plugins change files
+
+        return await self._invoke(restore, self._ready(), params)
 
     async def _stage(self, params: Mapping[str, Any]) -> object:
         stage = self._plugin.stages.get(_name(params, "stage"))
@@ -328,7 +334,14 @@ def registrations(plugin: Plugin) -> dict[str, Any]:
         "tools": list(plugin.tools),
         "stages": [{"stage": s.stage, "scope": s.scope, "order": s.order, "on_failure": s.on_failure} for s in stages],
         "outputs": [
-            {"name": o.name, "caps": list(o.caps), "description": o.description, "format": o.format} for o in outputs
+            {
+                "name": o.name,
+                "caps": list(o.caps),
+                "description": o.description,
+                "format": o.format,
+                "limit": o.limit,
+            }
+            for o in outputs
         ],
         "inputs": list(plugin.inputs),
         "cleaners": list(plugin.cleaners),

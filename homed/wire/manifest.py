@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from homed.errors import ConfigError
+from homed.wire.carried import BITS
 from homed.wire.facilities import FACILITIES
 from homed.wire.fields import Reader
 from homed.wire.methods import CAPABILITIES, CORE
@@ -59,6 +60,7 @@ _MOST_IDLE = 7 * 86_400.0
 MOST_OFTEN, MOST_SELDOM = 10.0, 366 * 86_400.0
 """Seconds between two calls of a schedule."""
 _MAX_IN_FLIGHT = 64
+_LONGEST_MESSAGE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +92,14 @@ class StageSpec:
 
 @dataclass(frozen=True, slots=True)
 class OutputSpec:
-    """A way out to people: ``caps`` says what it carries (text, image, …), ``format`` how text should be written."""
+    """A way out to people: ``caps`` says what it carries (``wire.carried``), ``format`` how text should be written,
+    ``limit`` how many characters one message may have (0: any): longer ones come in pieces."""
 
     name: str
     caps: tuple[str, ...] = ("text",)
     description: str = ""
     format: str = ""
+    limit: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +319,8 @@ def _stage(part: Reader) -> StageSpec:
 def _output(part: Reader) -> OutputSpec:
     return OutputSpec(
         name=part.text("name", pattern=NAME, required=True),
-        caps=part.names("caps") or ("text",),
+        caps=_among(part, "caps", frozenset(BITS)) or ("text",),
         description=part.text("description"),
         format=part.text("format"),
+        limit=int(part.number("limit", 0, low=0, high=_LONGEST_MESSAGE, whole=True)),
     )

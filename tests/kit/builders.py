@@ -226,9 +226,11 @@ class FakeHost:
         self.registry.stage_entries.append(replace(entry, **changed))
         self._stages[plugin, stage] = run
 
-    def output(self, name: str, run: Handler, *, plugin: str = "chat") -> None:
+    def output(
+        self, name: str, run: Handler, *, plugin: str = "chat", caps: tuple[str, ...] = ("text",), limit: int = 0
+    ) -> None:
         """Register an output; ``run`` gets ``{"content": …}`` and returns the status."""
-        self.registry.output_entries[name] = OutputEntry(name, plugin, ("text",), "A chat.", "")
+        self.registry.output_entries[name] = OutputEntry(name, plugin, caps, "A chat.", "", limit)
         self._outputs[name] = run
 
     def statuses(self) -> Sequence[PluginStatus]:

@@ -269,7 +269,7 @@ async def test_what_is_registered_is_what_was_declared() -> None:
         assert kernel.registered == {
             "tools": ["t"],
             "stages": [{"stage": "on_input", "scope": "global", "order": 2, "on_failure": "closed"}],
-            "outputs": [{"name": "out", "caps": ["text"], "description": "Out.", "format": ""}],
+            "outputs": [{"name": "out", "caps": ["text"], "description": "Out.", "format": "", "limit": 0}],
             "inputs": ["in"],
             "cleaners": [],
             "schedules": ["poll"],
