@@ -97,7 +97,9 @@ def _terms(word: str) -> frozenset[str]:
 
 
 def _of_a_person(event: Event) -> bool:
-    return event.kind is EventKind.USER and not event.data.get("untrusted") and not event.data.get("withheld")
+    """Not what a plugin, another agent or the kernel itself says in a person's place."""
+    doubtful = event.data.get("untrusted") or event.data.get("withheld") or event.data.get("mark")
+    return event.kind is EventKind.USER and not doubtful
 
 
 def _of_strangers(event: Event) -> bool:

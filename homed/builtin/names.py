@@ -11,5 +11,8 @@ MEMORY = (
 )  # fmt: skip
 """Those over memory."""
 
-RESERVED = Reserved(frozenset({"result_read", "get_plugin_tools", *MEMORY}), (OUTPUT_PREFIX,))
+AGENTS = ("spawn_child", "child_result", "resident_agents")
+"""Those by which an agent makes agents."""
+
+RESERVED = Reserved(frozenset({"result_read", "get_plugin_tools", *MEMORY, *AGENTS}), (OUTPUT_PREFIX,))
 """The names of the tools here and of those that outputs are: no plugin's tool may have one of them."""
