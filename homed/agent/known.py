@@ -117,6 +117,16 @@ def look(tx: Tx, ranker: Ranker, about: About) -> Known:
     return Known((*facts, *turns), names, len(held) + len(turns), below)
 
 
+def together(parts: Sequence[Known]) -> Known:
+    """What several scopes know as one; a fact's score means the same in each."""
+    facts = sorted((fact for part in parts for fact in part.facts), key=lambda fact: -fact.score)
+    names = tuple(dict.fromkeys(name for part in parts for name in part.names))
+    left = len(facts) - FACTS
+    return Known(
+        tuple(facts[:FACTS]), names, sum(part.count for part in parts), sum(part.below for part in parts) + max(0, left)
+    )
+
+
 def by_ids(tx: Tx, scope: str, ids: Iterable[str]) -> dict[str, Fact]:
     """These records, so far as they still hold."""
     return {record.id: _fact(tx, record) for record in _records(tx, scope, ids)}

@@ -20,6 +20,7 @@ from homed.memory import ledger, scope_window, speakers
 from homed.memory.budget import Budget, protected, top_k
 from homed.memory.choose import FULL
 from homed.memory.records import Event, EventKind, shows_files
+from homed.memory.temporary import reads
 from homed.memory.window import Limits, Selection, paired, select
 from homed.retrieval.asking import Question
 from homed.retrieval.rank import Ranker
@@ -56,7 +57,8 @@ class Wanted:
     """One turn's question to its scope.  ``spoken_for``: tokens of the window's share that its own events take.
     ``explicit``: what was asked for by name lately, and is not told once more.  ``apart``: turns whose events are not
     among what was before: this one, and those that are suspended for it.  ``carried``: what this conversation's last
-    turn showed, nothing where a new choice is wanted."""
+    turn showed, nothing where a new choice is wanted.  ``beyond``: scopes of which it is told as well, and whose window
+    is not its own (of an agent that an agent made); ``read`` finds them."""
 
     scope: str
     thread: str
@@ -74,6 +76,12 @@ class Wanted:
     explicit: Explicit = field(default_factory=Explicit)
     apart: frozenset[str] = frozenset()
     carried: frozenset[str] = frozenset()
+    beyond: tuple[str, ...] = ()
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """All scopes it is told of, its own first."""
+        return (self.scope, *self.beyond)
 
 
 @dataclass(slots=True)
@@ -106,6 +114,7 @@ class Found:
 
 def read(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
     """Read everything into ``found``, the most important first.  Raises nothing; interrupted, the rest is missing."""
+    wanted = replace(wanted, beyond=_beyond(tx, wanted))
     parts: tuple[Callable[[Tx, Ranker, Wanted, Found], None], ...] = (_window, _relevance, _known, _cold, _noted)
     for name, part in zip(SOURCES, parts, strict=True):
         try:
@@ -115,6 +124,15 @@ def read(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
             log.info("turn %s goes on without %s: %s", wanted.turn, name, error.message)
         except Exception:
             log.exception("turn %s goes on without %s", wanted.turn, name)
+
+
+def _beyond(tx: Tx, wanted: Wanted) -> tuple[str, ...]:
+    """The other scopes that it may read; none when that cannot be known."""
+    try:
+        return reads(tx, wanted.scope)[1:]
+    except StorageError as error:
+        log.info("turn %s is told of its own scope alone: %s", wanted.turn, error.message)
+        return ()
 
 
 def choose(wanted: Wanted, found: Found) -> Selection:
@@ -191,9 +209,11 @@ def _known(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
     kept = found.selection.kept if found.selection else ()
     turns = {event.turn for event in kept if event.thread == wanted.thread}
     without = wanted.explicit.seen(wanted.scope, turns)
-    found.known = known.look(
-        tx, ranker, About(wanted.scope, wanted.query, wanted.gate, wanted.now, without, wanted.project)
-    )
+    parts = [
+        known.look(tx, ranker, About(scope, wanted.query, wanted.gate, wanted.now, without, wanted.project))
+        for scope in wanted.reads
+    ]
+    found.known = parts[0] if len(parts) == 1 else known.together(parts)
 
 
 def _cold(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
@@ -201,10 +221,16 @@ def _cold(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
     # the cold layer, and what of the window is not in view: for a small model all other conversations, for others what
     # had no room
     most = 2 * NOTES + len(kept)
-    every = ranker.search(tx, scope=wanted.scope, layer=("cold", "context"), query=wanted.query, limit=most)
+    every = [
+        hit
+        for scope in wanted.reads
+        for hit in ranker.search(tx, scope=scope, layer=("cold", "context"), query=wanted.query, limit=most)
+    ]
+    if wanted.beyond:
+        every.sort(key=lambda hit: -hit.score)
     hits = [hit for hit in every if hit.id not in kept][: 2 * NOTES]
     near = [hit for hit in hits if hit.score >= wanted.gate]
-    texts = by_ids(tx, wanted.scope, [hit.id for hit in near])
+    texts = _texts(tx, wanted, [hit.id for hit in near])
     told = [
         (event, hit.score)
         for hit in near
@@ -227,9 +253,10 @@ def _noted(tx: Tx, _: Ranker, wanted: Wanted, found: Found) -> None:
     entries = ledger.of_turns(tx, turns, "recall")
     told = {turn: entry.data.get("cold") for turn, entry in entries.items()}
     of_facts = {turn: known.ids_of(entry.data) for turn, entry in entries.items()}
-    held = known.by_ids(tx, wanted.scope, {id_ for ids in of_facts.values() for id_ in ids})
+    told_facts = {id_ for ids in of_facts.values() for id_ in ids}
+    held = {id_: fact for scope in wanted.reads for id_, fact in known.by_ids(tx, scope, told_facts).items()}
     ids = {str(id_) for listed in told.values() if isinstance(listed, list) for id_ in listed}
-    texts = by_ids(tx, wanted.scope, ids - {event.id for event in kept})
+    texts = _texts(tx, wanted, ids - {event.id for event in kept})
     for turn, listed in told.items():
         again = [texts[id_] for id_ in listed if id_ in texts] if isinstance(listed, list) else []
         facts = [held[id_] for id_ in of_facts[turn] if id_ in held]
@@ -238,10 +265,16 @@ def _noted(tx: Tx, _: Ranker, wanted: Wanted, found: Found) -> None:
     _place(tx, wanted, found, [event for events in found.earlier.values() for event in events])
 
 
+def _texts(tx: Tx, wanted: Wanted, ids: Collection[str]) -> dict[str, Event]:
+    """``by_ids`` of every scope that is read."""
+    return {id_: event for scope in wanted.reads for id_, event in by_ids(tx, scope, ids).items()}
+
+
 def _place(tx: Tx, wanted: Wanted, found: Found, events: Sequence[Event]) -> None:
     """Where these were said, and by whom."""
     found.places |= places_of(tx, events)
-    found.names |= speakers.names(tx, wanted.scope, [wanted.peer, *(event.peer for event in events)])
+    for scope in wanted.reads:
+        found.names |= speakers.names(tx, scope, [wanted.peer, *(event.peer for event in events)])
 
 
 def _needless(events: Sequence[Event], scores: Mapping[int, float], gate: float) -> bool:
