@@ -22,6 +22,7 @@ from homed.identity.permissions import WRITE
 from homed.memory import cold, inputs, ledger, speakers
 from homed.memory.records import Event
 from homed.memory.shorten import ends
+from homed.memory.temporary import reads
 from homed.retrieval.asking import Question
 from homed.retrieval.passage import piece
 from homed.retrieval.rank import Ranker
@@ -120,21 +121,32 @@ def named(tool: BuiltinTool, name: str) -> BuiltinTool:
 
 
 def _search(tx: Tx, ranker: Ranker, context: CallContext, query: Question, top: int) -> _Found:
-    """The best of the scope, whatever the layer; the scope comes before any ranking."""
+    """The best of the scopes that may be read, whatever the layer; the scope comes before any ranking."""
     more = 2 * top + len(context.in_view)
-    found = ranker.search(tx, scope=context.scope, layer=("cold", "context"), query=query, limit=more)
+    scopes = reads(tx, context.scope)
+    found = [
+        hit
+        for scope in scopes
+        for hit in ranker.search(tx, scope=scope, layer=("cold", "context"), query=query, limit=more)
+    ]
+    if len(scopes) > 1:
+        found.sort(key=lambda hit: -hit.score)
     seen = [hit.id for hit in found if hit.id in context.in_view]
-    events = reading.by_ids(tx, context.scope, [hit.id for hit in found])
+    ids = [hit.id for hit in found]
+    events = {id_: event for scope in scopes for id_, event in reading.by_ids(tx, scope, ids).items()}
     new = [(events[hit.id], hit.score) for hit in found if hit.id not in context.in_view and hit.id in events]
     hits = [(event, score) for event, score in new if event.turn != context.turn][:top]
     terms = query_terms(cleaned(query.text))
-    names = speakers.names(tx, context.scope, [event.peer for event, _ in hits])
+    speaking = [event.peer for event, _ in hits]
+    names = {peer: name for scope in scopes for peer, name in speakers.names(tx, scope, speaking).items()}
     return _Found(hits, reading.places_of(tx, [event for event, _ in hits]), seen[:top], terms, names)
 
 
 def _look(tx: Tx, context: CallContext, found: _Found, at: float) -> None:
     """Count the access and record it; only when the turn is answered does anything move."""
-    cold.peek(tx, [event.id for event, _ in found.hits], context.turn, at)
+    # what another scope has is read only: it is not brought back into that one's window
+    mine = [event.id for event, _ in found.hits if event.scope == context.scope]
+    cold.peek(tx, mine, context.turn, at)
     given = inputs.get(tx, str(tx.value("SELECT input FROM turns WHERE id = ?", (context.turn,))))
     if given is not None:
         hits = [{"id": event.id, "score": score, "layer": event.layer} for event, score in found.hits]

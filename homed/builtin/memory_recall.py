@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,6 +14,7 @@ from homed.builtin.ports import MemoryPorts
 from homed.memory import evidence, graph, inputs, speakers, stable
 from homed.memory.entities import Entity
 from homed.memory.stable import Record
+from homed.memory.temporary import reads
 from homed.retrieval import met
 from homed.retrieval.asking import Question
 from homed.retrieval.stable import Wanted
@@ -83,23 +84,40 @@ def _wanted(args: Mapping[str, object]) -> _Asked:
 
 
 def _look(tx: Tx, ports: MemoryPorts, context: CallContext, question: Question, wanted: _Asked) -> _Found:
-    """Of the scope only, before any ranking: what is about the question, then what the graph says of whom it names."""
+    """Of the scopes that may be read only, before any ranking: what is about the question, then what the graph says of
+    whom it names."""
+    parts = [_look_in(tx, ports, scope, context, question, wanted) for scope in reads(tx, context.scope)]
+    return parts[0] if len(parts) == 1 else _together(parts, wanted)
+
+
+def _together(parts: Sequence[_Found], wanted: _Asked) -> _Found:
+    """Of an agent that an agent made: what it kept itself, and what its maker knows."""
+    found = [one for part in parts for one in part.records]
+    found.sort(key=lambda one: -(one[0].updated_at if wanted.recent else one[1]))
+    absent = [word for word in parts[0].absent if all(word in part.absent for part in parts)]
+    names = {peer: name for part in parts for peer, name in part.names.items()}
+    return _Found(found[: wanted.limit], [one for part in parts for one in part.near][:RELATED], absent, names)
+
+
+def _look_in(
+    tx: Tx, ports: MemoryPorts, scope: str, context: CallContext, question: Question, wanted: _Asked
+) -> _Found:
     project = inputs.project_of(tx, context.turn)
-    asked_for = Wanted(context.scope, wanted.records, ports.wall(), project)
+    asked_for = Wanted(scope, wanted.records, ports.wall(), project)
     hits = ports.ranker.records(tx, wanted=asked_for, query=question, limit=wanted.limit)
     scores = {hit.id: hit.score for hit in hits}
-    named = met.entities(tx, ports.ranker, context.scope, question)
+    named = met.entities(tx, ports.ranker, scope, question)
     depth = wanted.depth
-    reached = graph.recall(tx, scope=context.scope, names=named, depth=depth) if named else graph.Reached()
-    held = {record.id: record for record in _records(tx, context.scope, scores)}
+    reached = graph.recall(tx, scope=scope, names=named, depth=depth) if named else graph.Reached()
+    held = {record.id: record for record in _records(tx, scope, scores)}
     found = [held[id_] for id_ in scores if id_ in held]
     if "fact" in wanted.records:
         found += [record for record in reached.facts if record.id not in scores and record.project in ("", project)]
     if wanted.recent:
         found.sort(key=lambda record: -record.updated_at)
     told = [(record, scores.get(record.id, 0.0), evidence.mark(tx, record)) for record in found[: wanted.limit]]
-    absent = ports.ranker.absent(tx, scope=context.scope, query=question.text)
-    names = speakers.names(tx, context.scope, [record.observed for record, _, _ in told])
+    absent = ports.ranker.absent(tx, scope=scope, query=question.text)
+    names = speakers.names(tx, scope, [record.observed for record, _, _ in told])
     return _Found(told, list(reached.vouched[:RELATED]), absent, names)
 
 

@@ -15,6 +15,9 @@ from homed.store.rows import Tx, dumps
 MODEL, RULES, NONE = "model", "rules", "none"
 """Passes: what made records of an event.  none: rules found nothing in it, and a model may still look."""
 
+NOT_TEMPORARY = "substr(h.scope, 1, 5) <> 'temp:'"
+"""What agents say that agents made is theirs alone, and nothing lasting is made of it (`homed.memory.temporary`)."""
+
 OPEN = ("", NONE)
 """What is no hindrance to another pass."""
 
@@ -92,7 +95,7 @@ def cooled(tx: Tx, rule: Rule, after: Place, limit: int) -> tuple[list[str], Pla
         f"SELECT e.turn, e.sunk_at, e.seq FROM events e INDEXED BY events_cooling WHERE {_COOL}"
         " AND (e.sunk_at, e.seq) > (:sunk, :seq)"
         " AND EXISTS (SELECT 1 FROM turns t WHERE t.id = e.turn AND t.ended_at IS NOT NULL)"
-        " AND EXISTS (SELECT 1 FROM threads h WHERE h.id = e.thread AND h.scope <> '')"
+        f" AND EXISTS (SELECT 1 FROM threads h WHERE h.id = e.thread AND h.scope <> '' AND {NOT_TEMPORARY})"
         " ORDER BY e.sunk_at, e.seq LIMIT :limit",
         {**rule.params, "sunk": after.sunk_at, "seq": after.seq, "limit": limit},
     )
@@ -140,7 +143,8 @@ def unread(tx: Tx, after: int, limit: int) -> list[Unread]:
         f"SELECT i.untrusted OR i.mark <> '', {columns} FROM events e INDEXED BY events_uncovered"
         " JOIN turns t ON t.id = e.turn JOIN inputs i ON i.id = t.input"
         " WHERE e.pass = '' AND e.no_memory = 0 AND e.kind = 'user' AND e.seq > ? AND t.ended_at IS NOT NULL"
-        " AND EXISTS (SELECT 1 FROM threads h WHERE h.id = e.thread AND h.scope <> '') ORDER BY e.seq LIMIT ?",
+        f" AND EXISTS (SELECT 1 FROM threads h WHERE h.id = e.thread AND h.scope <> '' AND {NOT_TEMPORARY})"
+        " ORDER BY e.seq LIMIT ?",
         (after, limit),
     )
     return [Unread(table.from_row(row[1:]), bool(row[0])) for row in rows]

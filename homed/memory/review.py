@@ -7,6 +7,7 @@ from collections.abc import Collection
 from homed.memory import stable
 from homed.memory.relations import EMPTY
 from homed.memory.stable import Record
+from homed.memory.temporary import is_temporary
 from homed.store.rows import Tx, dumps
 
 DOUBTFUL = 0.3
@@ -31,8 +32,9 @@ def batch(tx: Tx, scope: str, *, limit: int = BATCH, after: int = 0) -> list[Rec
 
 
 def scopes(tx: Tx) -> list[str]:
-    """Scopes that have facts."""
-    return [str(scope) for (scope,) in tx.all("SELECT DISTINCT scope FROM records WHERE record = 'fact'")]
+    """Scopes that have facts, but for temporary ones: what an agent keeps for itself is not worth a model call."""
+    rows = tx.all("SELECT DISTINCT scope FROM records WHERE record = 'fact'")
+    return [str(scope) for (scope,) in rows if not is_temporary(scope)]
 
 
 def settle(tx: Tx, scope: str, *, keep: Collection[str] = (), discard: Collection[str] = (), at: float) -> int:
