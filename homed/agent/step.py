@@ -155,7 +155,7 @@ class Step:
         """Ask the person whether the day may go on past its limit; raises Ended if not."""
         denial = ""
         if over.ask:
-            reason = f"{over.message} Go on, with as much again ({over.more})?"
+            reason = f"{over.message} Go on, with {over.more} more?"
             denial = await self._ports.approvals.ask(turn, _ASKED, {"more": over.more}, reason)
             if not denial:
                 await self._ports.agent.spend.go_on(over.times)

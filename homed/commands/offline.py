@@ -125,6 +125,6 @@ def _ports(store: Store, settings: Settings, sources: Sources, kept: Keeping) ->
         directory=Directory(store), tokens=absent, logins=Logins(store, settings), conversations=absent, host=absent,
         settings=settings, sources=sources, status=absent, doctor=absent, archive=absent, memory=absent,
         uploads=absent, calling=absent, remembering=absent, cold=absent, completions=absent, publisher=absent,
-        packages=absent, jobs=absent, keeping=kept, usage=spent,
+        packages=absent, jobs=absent, keeping=kept, usage=spent, tracker=absent,
         keys=ApiKeys(store, lambda _: None), people=People(store), rules=Rules(store),
     )  # fmt: skip

@@ -115,7 +115,7 @@ class Gate:
         made = await self._write(reserve)
         self._claimed, self._day = True, day
         if isinstance(made, tuple):
-            raise over(made[0], made[1] + 1, limits, purpose, whence)
+            raise over(made[0], made[1], limits, purpose, whence)
         return Held(self, made)
 
     async def go_on(self, times: int) -> None:

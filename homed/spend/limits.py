@@ -73,13 +73,14 @@ class Wanted:
 class Refusal:
     """The call may not be made.  ``most``: what the limit is for this one, ``used`` what is gone of it.
 
-    ``ask``: a person may be asked whether the day may go on.
+    ``ask``: a person may be asked whether the day may go on; ``needs``: all that would then be gone at the most.
     """
 
     limit: Limit
     used: int
     most: int
     ask: bool = False
+    needs: int = field(default=0, compare=False)
 
 
 def judge(limits: Limits, standing: Standing, wanted: Wanted) -> Refusal | None:
@@ -92,14 +93,14 @@ def judge(limits: Limits, standing: Standing, wanted: Wanted) -> Refusal | None:
     if limits.day_tokens:
         most = _share(limits.day_tokens, limits, standing, wanted.purpose)
         if standing.day_tokens + wanted.tokens > most:
-            return Refusal(Limit.DAY_TOKENS, standing.day_tokens, most, asks)
+            return Refusal(Limit.DAY_TOKENS, standing.day_tokens, most, asks, standing.day_tokens + wanted.tokens)
     if limits.day_nanos:
         money = limits.in_limit(wanted.cost)
         if money is None:  # not nothing: some limit must hold it
             return None if limits.day_tokens else Refusal(Limit.UNPRICED, 0, 0)
         most = _share(limits.day_nanos, limits, standing, wanted.purpose)
         if standing.day_nanos + money > most:
-            return Refusal(Limit.DAY_MONEY, standing.day_nanos, most, asks)
+            return Refusal(Limit.DAY_MONEY, standing.day_nanos, most, asks, standing.day_nanos + money)
     return None
 
 

@@ -15,7 +15,7 @@ from homed.spend.records import Purpose, Whence
 
 
 def over(refusal: Refusal, times: int, limits: Limits, purpose: Purpose, whence: Whence) -> OverLimit:
-    """The error in words for people."""
+    """The error in words for people; the day was let go on ``times`` times already."""
     if refusal.limit is Limit.TURN:
         return OverLimit(
             f"This message has used {refusal.used} tokens; with the next model call it would pass its limit of"
@@ -29,9 +29,11 @@ def over(refusal: Refusal, times: int, limits: Limits, purpose: Purpose, whence:
             limit=refusal.limit.value,
         )
     money = refusal.limit is Limit.DAY_MONEY
-    used, most, whole = (
+    whole = limits.day_nanos if money else limits.day_tokens
+    again = max(times + 1, -(-refusal.needs // max(1, whole)) - 1)  # one yes is enough for this call
+    used, most, more = (
         money_text(amount, limits.currency) if money else f"{amount} tokens"
-        for amount in (refusal.used, refusal.most, limits.day_nanos if money else limits.day_tokens)
+        for amount in (refusal.used, refusal.most, whole * (again - times))
     )
     key = SPEND_DAY_MONEY if money else SPEND_DAY_TOKENS
     if patient(purpose):
@@ -42,5 +44,5 @@ def over(refusal: Refusal, times: int, limits: Limits, purpose: Purpose, whence:
     return OverLimit(
         f"Today's limit is used up: {used} of {most}, and the next model call would pass it.",
         hint=f"It goes on tomorrow, or with a higher {key} (0: no limit).",
-        limit=refusal.limit.value, ask=refusal.ask, times=times, more=whole,
+        limit=refusal.limit.value, ask=refusal.ask, times=again, more=more,
     )  # fmt: skip

@@ -15,7 +15,7 @@ from homed.store.rows import Tx
 class OverLimit(Unavailable):
     """A limit holds the call back.  ``limit`` names it, as ``limits.Limit`` does.
 
-    ``ask``: a person may let the day go on, for the ``times``-th time, by as much again: ``more``, in words.
+    ``ask``: a person may let the day go on, for the ``times``-th time: by ``more``, in words.
     """
 
     def __init__(

@@ -113,7 +113,15 @@ def test_whatever_is_asked_for_the_calls_let_through_never_pass_the_limit(
     ],
 )
 def test_what_is_said_names_the_setting_that_helps(purpose: Purpose, refusal: Refusal) -> None:
-    error = over(refusal, 1, MONEY, purpose, WHENCE)
+    error = over(refusal, 0, MONEY, purpose, WHENCE)
     assert "core.spend." in error.hint
     assert error.code == "unavailable"
     assert error.ask is (refusal.ask and not patient(purpose))
+
+
+def test_one_yes_is_enough_for_the_call_that_asked() -> None:
+    refusal = judge(DAY, Standing(0, 900, 0, 1), Wanted(TURN, 3000, UNKNOWN))
+    assert refusal is not None
+    error = over(refusal, 1, DAY, TURN, WHENCE)
+    assert (error.times, error.more) == (3, "2000 tokens")
+    assert judge(DAY, Standing(0, 900, 0, error.times), Wanted(TURN, 3000, UNKNOWN)) is None
