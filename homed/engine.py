@@ -5,9 +5,9 @@ Below ``wiring``, which enters it and hands its parts on; everything here ends b
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import tzinfo
 
 import trio
@@ -56,6 +56,8 @@ class Engine:
     embedder: CurrentEmbedder
     dense: DenseIndex
     ranker: Ranker
+    beside: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
+    """Each leaves nothing in other files of ours of what was deleted from the database."""
 
     def jobs(self, conversations: Conversations, uploads: Uploads, sources: Sources, completions: Completions) -> Jobs:
         """Scheduled work, which gives way to turns; ``Jobs.run`` does it."""
@@ -119,9 +121,11 @@ class Engine:
         )  # fmt: skip
 
     async def forget_vectors(self) -> None:
-        """Returns once no file beside the database holds a vector any more that was deleted before."""
+        """Returns once no file beside the database holds anything any more that was deleted before."""
         for scope in await self.house.store.read(dropped_scopes):
             await self.dense.forget_now(scope)
+        for erased in self.beside:
+            await erased()
 
     def _eyes(self, uploads: Uploads) -> SeeingPorts:
         house, paths = self.house, self.house.paths

@@ -62,6 +62,7 @@ NAMES = (
     "index.swapped",
     "refill.batch",
     "vectors.stored",
+    "tracker.rollback",
     "distil.asked",
     "distil.writing",
     "distil.done",

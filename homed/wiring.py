@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -27,6 +28,7 @@ from homed.agent.uploads import Uploads
 from homed.api.dispatch import ApiDispatcher
 from homed.api.overview import Overview
 from homed.api.ports import ApiPorts
+from homed.builtin.children import children_tools
 from homed.builtin.coldcontext import ColdQuery
 from homed.builtin.ports import MemoryPorts
 from homed.builtin.tools import builtin_tools
@@ -51,6 +53,10 @@ from homed.settings.registry import Settings
 from homed.spend.gate import Gate, GatePorts
 from homed.spend.ondemand import UsageOnDemand
 from homed.store.files import MediaFiles
+from homed.tracker.ondemand import TrackerOnDemand
+
+if TYPE_CHECKING:
+    from homed.tracker.tracker import TrackerPorts
 
 BEHIND_THE_DOOR = ("blocks", "stages", "outputs", "tools", "window", "cold", "ledger")
 """The facilities that are there once calls are answered, in the order of ``homed.order``."""
@@ -70,6 +76,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         gate = Gate(GatePorts(store, house.settings, lambda: zone_of(house.settings), wall))
         chain = Chain(sources, troubles=sources.troubles, others=lambda: house.settings.bool(LLM_FALLBACK))
         completions = Completions(sources, redactor, spend=gate, chain=chain)
+        tracker = TrackerOnDemand(store, partial(_tracking, house))
         rules, media, uploads = Rules(store, wall), Media(store, files, redactor, partial(file_limits, house.settings)), _uploads(house, files)
         remembered = _remembered(house, engine, lambda: keeping.forgetting)  # there before a tool is called
         conversations = Conversations(
@@ -77,11 +84,16 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
                 store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources, spend=gate,
                 chain=chain, rules=rules, tokens=house.tokens, redactor=redactor, wall=wall,
                 failpoints=house.failpoints,
-                builtins=builtin_tools(store, house.host.registry, wall, house.failpoints, media, remembered),
+                builtins=(
+                    *builtin_tools(store, house.host.registry, wall, house.failpoints, media, remembered),
+                    *children_tools(lambda: conversations, remembered),
+                ),
                 media=media, ranker=engine.ranker, explicit=remembered.explicit, stored=engine.dense.wake,
                 erased=engine.forget_vectors, refresh=house.settings.refresh,
             ), uploads,
         )  # fmt: skip
+        engine.beside.append(tracker.erased)
+        slow.start_soon(tracker.run)
         jobs = engine.jobs(conversations, uploads, sources, completions)
         slow.start_soon(jobs.run)
         keeping = engine.keeping(conversations, uploads)
@@ -96,6 +108,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             cold=ColdQuery(store, wall, house.failpoints, engine.ranker),
             completions=completions, people=People(store), rules=rules,
             publisher=Publisher(house.bus, redactor), jobs=jobs, keeping=keeping,
+            tracker=tracker,
             usage=UsageOnDemand(gate, store, house.settings, lambda: [whence(one) for one in sources.list()]),
         )  # fmt: skip
         with house.door.open_to(ApiDispatcher(api)):
@@ -127,6 +140,15 @@ def _look(house: House, sources: Sources) -> SelfLook:
     return SelfLook(
         paths=house.paths, store=house.store, settings=house.settings, sources=sources, host=house.host,
         redactor=house.redactor,
+    )  # fmt: skip
+
+
+def _tracking(house: House) -> TrackerPorts:
+    from homed.tracker.tracker import TrackerPorts  # loaded when something is tracked
+
+    return TrackerPorts(
+        store=house.store, settings=house.settings, plugins=house.host, data=house.paths.data, wall=house.wall,
+        failpoints=house.failpoints,
     )  # fmt: skip
 
 

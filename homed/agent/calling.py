@@ -102,6 +102,16 @@ class Calling:
         """On whose behalf it works, with what the turn shows the model.  Denied when the turn is over."""
         return self._turn(lent).context
 
+    def within(self, lent: CallIdentity) -> tuple[str, str]:
+        """The tool call that lent it: its tool, and its id.  Denied as ``call`` is."""
+        _, link = self._link(lent)
+        return link.tool, link.call
+
+    def attaching(self, lent: CallIdentity) -> tuple[str, str]:
+        """The turn, and the place in it of the tool call that lent it: for files of its result; Denied as in ``call``."""
+        turn, _ = self._link(lent)
+        return turn.id, lent.within
+
     def took_in(self, lent: CallIdentity, *, untrusted: bool, no_memory: bool = False) -> None:
         """Say that a plugin was given words of strangers, or private ones, within the turn: from here on it counts as
         the turn having them in view, and what the call gives back as theirs."""

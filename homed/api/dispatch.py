@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from homed.api import (
     admin,
+    attach,
     cold,
     config,
     cross,
@@ -28,6 +29,7 @@ from homed.api import (
     social,
     textlog,
     tools,
+    tracker,
     usage,
 )
 from homed.api.method import Call, Method, PeerCall, PeerParams, parse
@@ -50,6 +52,7 @@ METHODS: dict[str, Method] = {
     **peers.METHODS,
     **jobs.METHODS,
     **usage.METHODS,
+    **tracker.METHODS,
     **keeping.METHODS,
     **memory.METHODS,
     **cold.METHODS,
@@ -60,6 +63,7 @@ METHODS: dict[str, Method] = {
     **publish.METHODS,
     **cross.METHODS,
     **tools.METHODS,
+    **attach.METHODS,
     **meta.METHODS,
     **plugin_mgr.METHODS,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the first calls are answered before the rooms below are loa
         RememberingPort,
         RulesPort,
         SourcesPort,
+        TrackerPort,
         UsagePort,
     )
     from homed.api.settings import SettingsPort
@@ -238,6 +239,10 @@ class UploadsPort(Protocol):
         """Take a piece of a file: the upload and its bytes so far."""
         ...
 
+    async def of_call(self, turn: str, call: str, piece: Piece) -> tuple[str, int]:
+        """Take a piece of a file for the result of a tool call."""
+        ...
+
     async def cancel(self, who: Identity, upload: str) -> None:
         """Forget a file that no message has taken."""
         ...
@@ -378,3 +383,4 @@ class ApiPorts(PorchPorts):
     jobs: JobsPort
     keeping: KeepingPort
     usage: UsagePort
+    tracker: Callable[[], TrackerPort]

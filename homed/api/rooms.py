@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from homed.agent.complete import Completion, Question
 from homed.agent.dispatch import Result
@@ -28,6 +28,11 @@ from homed.providers.local.models import Standing
 from homed.spend.records import Cost, Purpose, Tokens
 from homed.store.backup import BackupInfo
 
+if TYPE_CHECKING:  # loaded when something is tracked
+    from homed.tracker.records import Wanted
+    from homed.tracker.tracker import Asked
+    from homed.wire.tracked import Change
+
 
 class CallingPort(Protocol):
     """``homed.agent.calling.Calling``: the turn that lent a call token.  Denied once that turn is over."""
@@ -42,6 +47,14 @@ class CallingPort(Protocol):
 
     def context(self, lent: CallIdentity) -> CallContext:
         """On whose behalf it works."""
+        ...
+
+    def within(self, lent: CallIdentity) -> tuple[str, str]:
+        """The tool call that lent it: its tool, and its id."""
+        ...
+
+    def attaching(self, lent: CallIdentity) -> tuple[str, str]:
+        """The turn, and the place in it of the tool call that lent it."""
         ...
 
     def took_in(self, lent: CallIdentity, *, untrusted: bool, no_memory: bool = False) -> None:
@@ -108,6 +121,54 @@ class RulesPort(Protocol):
 
     async def remove(self, rule_id: str) -> None:
         """Remove one; NotFound."""
+        ...
+
+
+class TrackerPort(Protocol):
+    """``homed.tracker.tracker.Tracker``."""
+
+    async def begin(self, asked: Asked, folder: bytes) -> Mapping[str, object]:
+        """A set for what is about to be changed."""
+        ...
+
+    async def add(self, plugin: str, id_: str, found: Sequence[Change], at: int) -> Sequence[str]:
+        """Entries of an open set; the contents that are missing."""
+        ...
+
+    async def put(self, plugin: str, id_: str, hash_: str, data: bytes, at: int, *, last: bool) -> None:
+        """A piece of a content."""
+        ...
+
+    async def finish(self, plugin: str, id_: str, *, cut: bool, problem: str = "") -> None:
+        """The set is whole."""
+        ...
+
+    async def plan(self, plugin: str, id_: str, after: int) -> Mapping[str, object]:
+        """What a roll back puts back."""
+        ...
+
+    async def give(self, plugin: str, id_: str, hash_: str, offset: int) -> Mapping[str, object]:
+        """A piece of a content for it."""
+        ...
+
+    async def listed(self, wanted: Wanted) -> Mapping[str, object]:
+        """The result of ``admin.tracker_list``."""
+        ...
+
+    async def show(self, id_: str, *, after: int = 0, limit: int = 500) -> Mapping[str, object]:
+        """The result of ``admin.tracker_show``."""
+        ...
+
+    async def diff(self, id_: str, number: int) -> Mapping[str, object]:
+        """The result of ``admin.tracker_diff``."""
+        ...
+
+    async def rollback(self, id_: str, asked: Asked, *, force: bool = False) -> Mapping[str, object]:
+        """Put a set back."""
+        ...
+
+    async def forget(self, id_: str = "", path: str = "") -> Mapping[str, object]:
+        """Forget what is kept."""
         ...
 
 

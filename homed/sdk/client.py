@@ -275,6 +275,20 @@ class Context(Kernel):
         self.timeout = invocation.timeout
         """Seconds after which the kernel stops this call, or None."""
 
+    @asynccontextmanager
+    async def tracked(self, folder: Path | str, paths: Iterable[str | bytes] | None = None) -> AsyncIterator[str]:
+        """Note what the block changes in ``folder``, so that the person sees it and can have it put back.
+
+        ``paths``: only these, below the folder, names joined by ``/``; else everything but what core.tracker.ignore
+        leaves out.  Yields the id of the change, or an empty string where it is not tracked (the setting, a folder that
+        is too large): the block runs all the same.  Cancelled, the change is noted all the same, now or by the next
+        process.
+        """
+        from homed.sdk.tracking.track import tracked  # few plugins change files
+
+        async with tracked(self, self._token, Path(folder), None if paths is None else list(paths)) as set_:
+            yield set_
+
     async def call(
         self, method: str, params: Mapping[str, object] | None = None, *, timeout: float | None = None
     ) -> Any:

@@ -17,6 +17,7 @@ import trio
 from homed.errors import ConfigError, HomedError, InvalidInput, NotFound, ProtocolError, Stopped
 from homed.sdk.areas import Areas, BulkLink, Fields
 from homed.sdk.client import Context, Due, Invocation, Kernel, Notice
+from homed.sdk.files import WithFiles, send
 from homed.sdk.plugin import Plugin
 from homed.sdk.ring import Item, RingFds, RingLink
 from homed.wire import methods
@@ -170,6 +171,8 @@ class Runtime:
                 content = await self._invoke(tool.function, self._context(params), **tool.bind(args))
             elif dynamic is not None:
                 content = await self._invoke(dynamic, self._context(params), name, args)
+            if isinstance(content, WithFiles):
+                return await self._invoke(self._with_files, params, content)
         except Exception as error:
             known = homed_error(error)
             if self._work.cancel_called and isinstance(known, Stopped):
@@ -179,6 +182,11 @@ class Runtime:
             text = f"{type(error).__name__}: {error}" if known is None else str(known)
             return {"content": text, "is_error": True}
         return {"content": "" if content is None else content, "is_error": False}
+
+    async def _with_files(self, params: Mapping[str, Any], result: WithFiles) -> object:
+        call, raw = str(params.get("call", "")), self._areas.arena is not None
+        ids = [await send(self._ready(), call, file, raw=raw) for file in result.files]
+        return {"content": "" if result.content is None else result.content, "is_error": False, "files": ids}
 
     async def _schedule(self, params: Mapping[str, Any]) -> object:
         name = _name(params, "name")

@@ -40,6 +40,7 @@ MemoryStream = trio.StapledStream[trio.testing.MemorySendStream, trio.testing.Me
 _DEFAULTS: dict[str, object] = {
     "core.log": {}, "core.announce": {}, "core.busy": {}, "core.restart": {}, "core.schedule_set": {"at": 0.0},
     "core.schedule_clear": {}, "core.tools_set": {"tools": []}, "events.subscribe": {"seq": 0},
+    "tracker.begin": {"set": ""}, "core.attach": {"file": "blk_test", "bytes": 0},
 }  # fmt: skip
 
 
@@ -53,10 +54,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool answered: text or a JSON value."""
+    """What a tool answered: text or a JSON value; ``files``: the ids of those it sent before (``core.attach``)."""
 
     content: Any
     is_error: bool
+    files: Sequence[str] = ()
 
 
 class Harness:
@@ -91,7 +93,7 @@ class Harness:
         """Call a tool as the kernel does.  Cancelling it sends ``$/cancel`` and waits up to a second."""
         params = {"tool": tool, "args": args, "call": "call_test", "timeout": 60, "context": self.context}
         answer = await self.call(methods.TOOL_INVOKE, params)
-        return Result(answer["content"], answer["is_error"])
+        return Result(answer["content"], answer["is_error"], tuple(answer.get("files", ())))
 
     async def stage(self, stage: str, fields: Mapping[str, object]) -> Mapping[str, Any]:
         """Run the plugin's handler of a stage; returns the changed fields."""

@@ -20,6 +20,7 @@ WHAT: Mapping[str, str] = {
     "plugin_mgr": "Install, change and remove plugins.",
     "settings_cross": "Read and change the settings of homed and of other plugins.",
     "tools": "Call the tools of other plugins within a conversation.",
+    "tracker": "Tell what its tools change in your files, and put it back when you say so.",
     "auth": "Let people in: check passwords, login links and API keys.",
     "admin": "Manage homed as its owner does.",
 }

@@ -16,6 +16,7 @@ STAGE_INVOKE = "stage.invoke"
 OUTPUT_INVOKE = "output.invoke"
 CLEANER_INVOKE = "cleaner.invoke"
 SCHEDULE_INVOKE = "schedule.invoke"
+TRACKER_RESTORE = "tracker.restore"
 CANCEL = "$/cancel"
 EVENT = "event"
 EVENT_LOST = "event.lost"
@@ -24,6 +25,7 @@ SETTINGS_CHANGED = "settings.changed"
 TO_PLUGIN = frozenset(
     {
         HANDSHAKE, INIT, START, STOP, PING, TOOL_INVOKE, STAGE_INVOKE, OUTPUT_INVOKE, CLEANER_INVOKE, SCHEDULE_INVOKE,
+        TRACKER_RESTORE,
     }
 )  # fmt: skip
 
@@ -46,13 +48,16 @@ SOCIAL_WRITE = "social.write"
 PUBLISH = "events.publish"
 SETTINGS_CROSS = "settings_cross"
 TOOLS = "tools"
+TRACKER = "tracker"
 
-PACKAGED_ONLY = frozenset({CRITICAL, CONTENT, PUBLISH, SOCIAL_WRITE, PLUGIN_MGR, SETTINGS_CROSS, TOOLS, AUTH, ADMIN})
+PACKAGED_ONLY = frozenset(
+    {CRITICAL, CONTENT, PUBLISH, SOCIAL_WRITE, PLUGIN_MGR, SETTINGS_CROSS, TOOLS, TRACKER, AUTH, ADMIN}
+)
 """Capabilities that no external plugin is ever granted."""
 
 CAPABILITIES = PACKAGED_ONLY | {CORE, IO, MEMORY, COLD, KNOWLEDGE, TEXTLOG, LLM, SOCIAL_READ, NOTICES}
 
-BINARY: dict[str, str] = {}
+BINARY: dict[str, str] = {"core.attach": "data"}
 """Method a plugin may call → its parameter that may come as bytes, by the arena."""
 
 TO_KERNEL: dict[str, str] = {
@@ -66,6 +71,7 @@ TO_KERNEL: dict[str, str] = {
     "core.restart": CORE,
     "core.busy": CORE,
     "core.tools_set": CORE,
+    "core.attach": CORE,
     "core.schedule_set": CORE,
     "core.schedule_clear": CORE,
     "io.inject": IO,
@@ -110,6 +116,12 @@ TO_KERNEL: dict[str, str] = {
     "settings.change": SETTINGS_CROSS,
     "tools.call": TOOLS,
     "tools.list": TOOLS,
+    "tracker.begin": TRACKER,
+    "tracker.add": TRACKER,
+    "tracker.put": TRACKER,
+    "tracker.finish": TRACKER,
+    "tracker.plan": TRACKER,
+    "tracker.get": TRACKER,
     "auth.state": AUTH,
     "auth.redeem": AUTH,
     "auth.login": AUTH,
@@ -168,6 +180,11 @@ TO_KERNEL: dict[str, str] = {
     "admin.usage": ADMIN,
     "admin.usage_price_set": ADMIN,
     "admin.usage_price_remove": ADMIN,
+    "admin.tracker_list": ADMIN,
+    "admin.tracker_show": ADMIN,
+    "admin.tracker_diff": ADMIN,
+    "admin.tracker_rollback": ADMIN,
+    "admin.tracker_forget": ADMIN,
     "plugin_mgr.list": PLUGIN_MGR,
     "plugin_mgr.review": PLUGIN_MGR,
     "plugin_mgr.install": PLUGIN_MGR,
@@ -180,6 +197,6 @@ TO_KERNEL: dict[str, str] = {
 }
 """Method a plugin may call → capability it needs."""
 
-_OWN = frozenset({CORE, NOTICES, AUTH, ADMIN})
+_OWN = frozenset({CORE, NOTICES, AUTH, ADMIN, TRACKER})
 ON_BEHALF = frozenset(method for method, needed in TO_KERNEL.items() if needed not in _OWN)
 """Methods that a plugin calls back within an invocation, on its behalf: there they carry its call token."""

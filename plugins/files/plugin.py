@@ -58,6 +58,11 @@ def _roots(kernel: sdk.Kernel) -> Roots:
     return roots_of(kernel.settings, Path.home())
 
 
+def _tracked(place: Place) -> list[str]:
+    """The one file that is to be changed, for ``Context.tracked``; a root itself never is."""
+    return ["/".join(place.parts)] if place.parts else []
+
+
 @plugin.on_start
 def start(kernel: sdk.Kernel) -> None:
     """Refuse to start on a setting that names no folders."""
@@ -88,13 +93,18 @@ def files_read(ctx: sdk.Context, path: str, offset: int = 1, limit: int = MAX_LI
 
 
 @plugin.tool(cls="write")
-def files_write(
+async def files_write(
     ctx: sdk.Context, path: str, text: str, mode: Literal["create", "overwrite", "append"] = "create"
 ) -> dict[str, object]:
     """Write a text file (see tools/files_write.md)."""
     if mode not in ("create", "overwrite", "append"):
         raise sdk.ToolError(f"There is no mode {mode!r}.", hint="Use create, overwrite or append.")
     place = _roots(ctx).locate(path)
+    async with ctx.tracked(place.root, _tracked(place)):
+        return await trio.to_thread.run_sync(_written, place, text, mode)
+
+
+def _written(place: Place, text: str, mode: str) -> dict[str, object]:
     old = disk.read_if_there(place) if mode != "create" else None
     content, encoding = _content(text, old, place, append=mode == "append")
     disk.write(place, content, expect=old)
@@ -102,9 +112,14 @@ def files_write(
 
 
 @plugin.tool(cls="write")
-def files_edit(ctx: sdk.Context, path: str, edits: list[EditArgument]) -> dict[str, object]:
+async def files_edit(ctx: sdk.Context, path: str, edits: list[EditArgument]) -> dict[str, object]:
     """Replace exact passages of a text file (see tools/files_edit.md)."""
     place = _roots(ctx).locate(path)
+    async with ctx.tracked(place.root, _tracked(place)):
+        return await trio.to_thread.run_sync(_edited, place, edits)
+
+
+def _edited(place: Place, edits: list[EditArgument]) -> dict[str, object]:
     old = disk.read(place)
     found = _text(old, place)
     wanted = [_edit(found, item) for item in edits]

@@ -46,13 +46,11 @@ async def cmd_run(ctx: sdk.Context, command: str, timeout: float = 60, workdir: 
     if not (math.isfinite(timeout) and timeout > 0):
         raise sdk.ToolError("`timeout` must be a number of seconds above 0.")
     seconds = min(timeout, MAX_SECONDS)
-    done = await sdk.process.run(
-        ["/bin/sh", "-c", command],
-        cwd=start_folder(ctx.settings, Path.home(), workdir),
-        env=scrubbed(os.environ),
-        timeout=seconds,
-        limit=LIMIT,
-    )
+    folder = start_folder(ctx.settings, Path.home(), workdir)
+    async with ctx.tracked(folder):
+        done = await sdk.process.run(
+            ["/bin/sh", "-c", command], cwd=folder, env=scrubbed(os.environ), timeout=seconds, limit=LIMIT
+        )
     return report(done, seconds)
 
 

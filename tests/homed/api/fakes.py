@@ -19,7 +19,7 @@ from homed.api.ports import ApiPorts
 from homed.builtin.entries import entry
 from homed.config.definitions import Definition
 from homed.config.secrets import Secrets
-from homed.errors import NotFound
+from homed.errors import NotFound, Unavailable
 from homed.events import Bus
 from homed.host.discover import Broken, Installed
 from homed.host.packages import Provenance
@@ -52,6 +52,7 @@ from homed.settings.registry import Settings, open_settings
 from homed.spend.records import Cost, Kind, Price, Purpose, Tokens
 from homed.store.backup import BackupInfo
 from homed.store.db import open_store
+from homed.tracker.tracker import Tracker, TrackerPorts
 from homed.wire.manifest import parse_manifest
 from homed.wire.methods import CAPABILITIES
 
@@ -365,6 +366,9 @@ class FakeCalling:
         who = lent.identity
         return CallContext(lent.thread, lent.channel, who.peer, who.role.value, who.scope, lent.turn)
 
+    def within(self, lent: CallIdentity) -> tuple[str, str]:
+        return "files_edit", "call_1"
+
     def took_in(self, lent: CallIdentity, *, untrusted: bool, no_memory: bool = False) -> None:
         self.calls.append(("took_in", lent.turn, untrusted, no_memory))
 
@@ -515,6 +519,16 @@ class FakeDoctor:
         return [bad("disk space", "0 MB free" if deep else "1 MB free", "Free some.")]
 
 
+class NoPlugins:
+    """Nobody who could put a change back."""
+
+    async def wait_ready(self, name: str) -> None:
+        raise Unavailable(f"{name} does not run.")
+
+    async def call(self, plugin: str, method: str, params: Mapping[str, object], *, timeout: float) -> object:
+        raise Unavailable(f"{plugin} does not run.")
+
+
 class FakeStatus:
     async def status(self) -> Mapping[str, object]:
         return {"version": "0"}
@@ -557,13 +571,14 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
         rules, bus = Rules(store), Bus()
         packages = FakePackages(host)
         uploads, keys = FakeUploads(), ApiKeys(store, lambda _: None)
+        tracker = Tracker(TrackerPorts(store=store, settings=settings, plugins=NoPlugins(), data=folder))
         ports = ApiPorts(
             directory=directory, tokens=tokens, logins=logins, conversations=conversations, host=host,
             settings=settings, sources=sources, status=FakeStatus(), doctor=FakeDoctor(), archive=conversations,
             memory=FakeMemory(), uploads=uploads, keys=keys, packages=packages,
             calling=calling, remembering=remembering, cold=remembering, completions=completions, people=People(store),
             rules=rules, publisher=Publisher(bus, Redactor()), jobs=FakeJobs(), keeping=FakeKeeping(),
-            usage=FakeUsage(),
+            usage=FakeUsage(), tracker=lambda: tracker,
         )  # fmt: skip
         yield House(
             ApiDispatcher(ports), conversations, uploads, keys, host, sources, settings, logins, directory, tokens,

@@ -25,8 +25,9 @@ from tests.homed.api.fakes import FakeCaller, House
 
 OF_NO_PERSON = (CORE, NOTICES, AUTH)
 """Capabilities for the plugin's own affairs."""
-NOBODYS = frozenset({"llm.list", "llm.current", "llm.complete"})
-"""Methods of other groups that need nobody: they show nothing of anybody's."""
+_OF_A_SET = frozenset(f"tracker.{name}" for name in ("add", "put", "finish", "plan", "get"))
+NOBODYS = frozenset({"llm.list", "llm.current", "llm.complete"}) | _OF_A_SET
+"""Methods of other groups that need nobody: they show nothing of anybody's but the plugin's own."""
 
 OWNER = Identity("webui:owner", "webui", "", Role.OWNER, "owner")
 GUEST = Identity("qq:1", "qq", "", Role.GUEST, "guest:qq:1")
@@ -228,6 +229,16 @@ ENOUGH: dict[str, dict[str, object]] = {
     "admin.keys_add": {"name": "a", "scopes": ["chat"]},
     "admin.keys_remove": {"name": "a"},
     "admin.peers_role": {"person": "webui:friend", "role": "trusted"},
+    "tracker.begin": {"folder": "L3dvcms="},
+    "tracker.add": {"set": "chg_1", "changes": [], "at": 0},
+    "tracker.put": {"set": "chg_1", "hash": "0" * 64, "data": "", "offset": 0, "last": False},
+    "tracker.finish": {"set": "chg_1"},
+    "tracker.plan": {"set": "back_1"},
+    "tracker.get": {"set": "back_1", "hash": "0" * 64, "offset": 0},
+    "admin.tracker_show": {"set": "chg_1"},
+    "admin.tracker_diff": {"set": "chg_1", "number": 0},
+    "admin.tracker_rollback": {"set": "chg_1"},
+    "admin.tracker_forget": {"set": "chg_1"},
     "admin.rules_remove": {"rule": "rule_1"},
     "admin.memory_preview": {"kind": "event", "target": "ev_1"},
     "admin.memory_forget": {"kind": "event", "target": "ev_1"},
