@@ -169,9 +169,10 @@ async def adapters(call: PeerCall[PeerParams]) -> Mapping[str, object]:
 
 def to_wire(source: Source, sources: SourcesPort) -> dict[str, object]:
     """A model source as ``admin.models_list`` shows it."""
-    current = sources.current()
+    current, standing = sources.current(), sources.standing(source)
     return {
         **_to_wire(source),
+        **({"trouble": standing.note} if standing.state == "failed" else {}),
         **({"path": source.path} if source.path else {}),
         "learnt_window": sources.learnt(source),
         "has_key": sources.has_key(source.name),

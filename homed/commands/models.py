@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from homed.commands.actions import Actions
-from homed.commands.output import as_json, table
+from homed.commands.output import as_json, clean, table
 from homed.commands.place import paths_of
 from homed.commands.reach import ask_or_open
 from homed.providers.local.weights import MODEL, Telling, Weights
@@ -95,6 +95,9 @@ def _list(args: argparse.Namespace) -> int:
     else:
         rows = [("→" if s["current"] else "", s["name"], s["model"], _key(s), _window(s), _place(s)) for s in sources]
         table(rows, ("", "source", "model", "key", "window", "where"))
+        for source in sources:
+            if source.get("trouble"):
+                print(f"{clean(source['name'])} is left alone for a while: {clean(source['trouble'])}")
     return 0
 
 

@@ -128,9 +128,10 @@ class Sources:
         return [*found, EMBEDDED] if built_in and not taken else found
 
     def standing(self, source: Source) -> Standing:
-        """How a source on this machine is doing; empty for others."""
+        """How a source is doing, so far as that is known: one on this machine always is, of others their trouble."""
         if self._local is None or source.adapter != LOCAL:
-            return Standing()
+            trouble = self.troubles.of(source.name)
+            return Standing("failed", trouble.why) if trouble else Standing()
         return self._local.standing(source)
 
     async def follow(self, hold: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint) -> None:
@@ -255,7 +256,10 @@ class Sources:
         self._named(name)
         try:
             provider = self.provider(name)
-            return await try_out(provider, provider.adjustments if isinstance(provider, Guarded) else ())
+            trial = await try_out(provider, provider.adjustments if isinstance(provider, Guarded) else ())
+            if trial.ok:
+                self.troubles.clear(name)
+            return trial
         except HomedError as error:
             return Trial(ok=False, error=error.message, hint=error.hint)
 

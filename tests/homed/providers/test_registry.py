@@ -243,6 +243,25 @@ async def test_what_cannot_work_is_refused_with_a_reason(
     assert settings.values["core.llm.sources"] == []
 
 
+async def test_why_a_source_is_left_alone_is_seen_until_somebody_does_something_about_it(sources: Sources) -> None:
+    await sources.add(A)
+    why = "a (x) answered HTTP 401: bad key"
+    for mend in (lambda: sources.add(A, "another key"), lambda: sources.use("a")):
+        sources.troubles.note("a", why, 900)
+        assert sources.standing(A) == Standing("failed", why)
+        await mend()
+        assert sources.standing(A) == Standing()
+
+
+async def test_with_none_chosen_the_highest_priority_is_in_use(sources: Sources) -> None:
+    await sources.add(A)
+    await sources.add(replace(A, name="b", priority=5))
+    await sources.add(replace(A, name="c", priority=5))
+    current = sources.current()
+    assert current is not None
+    assert current.name == "b"
+
+
 GGUF = struct.pack("<4sIQQ", b"GGUF", 3, 1, 1)
 
 
