@@ -194,3 +194,12 @@ END;
 CREATE TRIGGER tracker_forgets_threads AFTER DELETE ON threads BEGIN
     DELETE FROM tracker_sets WHERE thread = old.id AND thread <> '';
 END;
+
+-- ---- conversations known by what was said in them (homed/memory/chains.py), for programs that send all of it again. --
+
+-- A keyed hash of a conversation's messages up to this one, made by the channel: nobody without its key can try texts.
+CREATE TABLE input_chains (
+    input TEXT PRIMARY KEY NOT NULL REFERENCES inputs (id) ON DELETE CASCADE,
+    chain TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX input_chains_by_chain ON input_chains (chain);
