@@ -28,6 +28,7 @@ from homed.agent.uploads import Uploads
 from homed.api.dispatch import ApiDispatcher
 from homed.api.overview import Overview
 from homed.api.ports import ApiPorts
+from homed.builtin.changes import changes_tools
 from homed.builtin.children import children_tools
 from homed.builtin.coldcontext import ColdQuery
 from homed.builtin.ports import MemoryPorts
@@ -86,7 +87,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
                 failpoints=house.failpoints,
                 builtins=(
                     *builtin_tools(store, house.host.registry, wall, house.failpoints, media, remembered),
-                    *children_tools(lambda: conversations, remembered),
+                    *children_tools(lambda: conversations, remembered), *changes_tools(tracker),
                 ),
                 media=media, ranker=engine.ranker, explicit=remembered.explicit, stored=engine.dense.wake,
                 erased=engine.forget_vectors, refresh=house.settings.refresh,

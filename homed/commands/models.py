@@ -66,9 +66,7 @@ def _add_options(actions: Actions) -> None:
     add.add_argument(
         "--context-window", type=int, metavar="N", help="tokens it can read; left out 32768, of a file 4096"
     )
-    add.add_argument(
-        "--priority", type=int, metavar="N", help="of those that can answer, a higher one is first"
-    )
+    add.add_argument("--priority", type=int, metavar="N", help="of those that can answer, a higher one is first")
     add.add_argument("--max-concurrent", type=int, metavar="N", help="questions at once; left out 8")
     for name, words in (
         ("tools", "whether it is offered tools; very small models do better without"),

@@ -11,7 +11,7 @@ import trio
 
 from homed.agent.metering import whence
 from homed.agent.uploads import Uploads
-from homed.api import admin, config, keeping, keys, models, peers, persona, usage
+from homed.api import admin, config, keeping, keys, models, peers, persona, tracker, usage
 from homed.api.method import PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts
 from homed.clock import system_wall_clock
@@ -42,12 +42,14 @@ from homed.spend.gate import Gate, GatePorts
 from homed.spend.ondemand import UsageOnDemand
 from homed.store.db import Store, open_store
 from homed.store.files import MediaFiles
+from homed.tracker.ondemand import TrackerOnDemand
+from homed.tracker.tracker import TrackerPorts
 from homed.wire.stream import homed_error
 from homed.wiring import local_ports
 
 METHODS = {
     **admin.METHODS, **models.METHODS, **config.METHODS, **persona.METHODS, **keys.METHODS, **peers.METHODS,
-    **keeping.METHODS, **usage.METHODS,
+    **keeping.METHODS, **usage.METHODS, **tracker.METHODS,
 }  # fmt: skip
 
 PEER = "cli:owner"
@@ -83,7 +85,7 @@ async def _answer(paths: Paths, method: str, params: dict[str, object]) -> objec
             settings.define(definitions_of(found.manifest) if isinstance(found, Installed) else ())
         entry = METHODS[method]
         kept = keeping_of(paths, store, Redactor([*secrets.known(), *environment.secrets.values()]))
-        ports = _ports(store, settings, sources, kept)
+        ports = _ports(paths, store, settings, sources, kept)
         who = Identity(PEER, "cli", "", Role.OWNER, scope_of(PEER, Role.OWNER, plugin="cli"))
         checked = cast(PeerParams, parse(method, entry.params, params))
         async with trio.open_nursery() as work:
@@ -107,7 +109,7 @@ def keeping_of(paths: Paths, store: Store, redactor: Redactor) -> Keeping:
             store=store, data=paths.data, collect=Uploads(store, files, redactor).collect,
             delete_thread=partial(delete_quietly, store),
             search=InChild(paths.data, child_environment(), f"{paths.family}:search"),
-            forget_vectors=lambda: trio.to_thread.run_sync(partial(shutil.rmtree, paths.vectors, ignore_errors=True)),
+            forget_vectors=partial(_forget_beside, paths, store),
         )
     )  # fmt: skip
     imports = ImportPorts(store=store, data=paths.data, media=paths.media, redact=redactor.redact)
@@ -117,14 +119,29 @@ def keeping_of(paths: Paths, store: Store, redactor: Redactor) -> Keeping:
     )  # fmt: skip
 
 
-def _ports(store: Store, settings: Settings, sources: Sources, kept: Keeping) -> ApiPorts:
+def tracking_of(paths: Paths, store: Store, settings: Settings) -> TrackerOnDemand:
+    """Changes can be looked at and forgotten; to put one back takes the plugin that made it."""
+    plugins = cast(Any, NotRunning())
+    return TrackerOnDemand(
+        store, lambda: TrackerPorts(store=store, settings=settings, plugins=plugins, data=paths.data)
+    )
+
+
+async def _forget_beside(paths: Paths, store: Store) -> None:
+    """Nothing of what was deleted stays in files beside the database."""
+    await trio.to_thread.run_sync(partial(shutil.rmtree, paths.vectors, ignore_errors=True))
+    await tracking_of(paths, store, cast(Any, NotRunning())).erased()
+
+
+def _ports(paths: Paths, store: Store, settings: Settings, sources: Sources, kept: Keeping) -> ApiPorts:
     absent = cast(Any, NotRunning())
     gate = Gate(GatePorts(store, settings, lambda: zone_of(settings), system_wall_clock))
+    tracking = tracking_of(paths, store, settings)
     spent = UsageOnDemand(gate, store, settings, lambda: [whence(source) for source in sources.list()])
     return ApiPorts(
         directory=Directory(store), tokens=absent, logins=Logins(store, settings), conversations=absent, host=absent,
         settings=settings, sources=sources, status=absent, doctor=absent, archive=absent, memory=absent,
         uploads=absent, calling=absent, remembering=absent, cold=absent, completions=absent, publisher=absent,
-        packages=absent, jobs=absent, keeping=kept, usage=spent, tracker=absent,
+        packages=absent, jobs=absent, keeping=kept, usage=spent, tracker=tracking,
         keys=ApiKeys(store, lambda _: None), people=People(store), rules=Rules(store),
     )  # fmt: skip

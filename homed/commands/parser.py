@@ -20,6 +20,7 @@ from homed.commands import (
     plugin,
     run,
     status,
+    tracker,
     usage,
 )
 from homed.commands.options import Parser, common
@@ -44,7 +45,7 @@ def build() -> Parser:
     parser.set_defaults(handler=run.run, json=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     for module in (
-        run, status, doctor, plan, plugin, config, models, context, memory, memory_files, usage, keys, peers,
+        run, status, doctor, plan, plugin, config, models, context, memory, memory_files, tracker, usage, keys, peers,
         link, bench,
     ):  # fmt: skip
         module.register(commands, common(argparse.SUPPRESS))

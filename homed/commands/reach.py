@@ -25,7 +25,9 @@ _PATIENCE = 120.0
 _LONG_PATIENCE = 12 * 3600.0
 """Seconds: the whole of memory may be read or written."""
 
-_LONG = frozenset(f"admin.{name}" for name in ["memory_forget", "memory_export", "memory_import", "backup"])
+_LONG = frozenset(
+    f"admin.{name}" for name in ["memory_forget", "memory_export", "memory_import", "backup", "tracker_rollback"]
+)
 
 _CHANGES = frozenset(
     f"admin.{name}"

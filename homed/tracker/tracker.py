@@ -377,6 +377,6 @@ def _view(set_: ChangeSet, counts: Mapping[str, int], undone: str) -> dict[str, 
     return {
         "id": set_.id, "seq": set_.seq, "at": set_.at, "ended_at": set_.ended_at, "state": set_.state,
         "plugin": set_.plugin, "tool": set_.tool, "turn": set_.turn, "thread": set_.thread, "peer": set_.peer,
-        "folder": printable(set_.folder), "undoes": set_.undoes, "undone_by": undone, "cut": set_.cut,
-        "note": set_.note, "created": 0, "changed": 0, "deleted": 0, **counts,
+        "scope": set_.scope, "folder": printable(set_.folder), "undoes": set_.undoes, "undone_by": undone,
+        "cut": set_.cut, "note": set_.note, "created": 0, "changed": 0, "deleted": 0, **counts,
     }  # fmt: skip
