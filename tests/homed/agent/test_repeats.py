@@ -123,6 +123,22 @@ async def test_pairs_that_take_turns_end_too_and_the_limit_outlives_a_restart(tm
     assert len(host.invoked()) == 6, "three of each, those before the restart included"
 
 
+async def test_refusals_before_a_restart_count_after_it(tmp_path: Path) -> None:
+    host = looping()
+    model = FakeModel(*same(MOST + ENOUGH - 1), hangs())
+    async with running_agent(tmp_path, Setup(model=model, host=host, settings=SETTINGS)) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("look"))
+        await model.hanging.wait()
+    after = FakeModel(*same(1), says("enough"))
+    async with running_agent(tmp_path, Setup(model=after, host=host, settings=SETTINGS)) as agent:
+        with trio.fail_after(5):
+            done = await agent.conversations.wait(OWNER, receipt.input.id)
+        assert done.outcome is not None
+        assert done.outcome.text == "enough"
+        assert after.requests[-1].tools == ()
+    assert len(host.invoked()) == MOST
+
+
 async def test_work_that_repeats_one_step_among_others_is_left_alone(tmp_path: Path) -> None:
     host = looping()
     script = [

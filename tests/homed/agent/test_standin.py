@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from homed.agent.weight import Sizes
-from homed.memory import events
+from homed.memory import events, ledger
 from homed.memory.records import EventKind, InputState
 from homed.providers.base import ChatRequest, ErrorKind, ProviderError, System, ToolResult
 from tests.kit.builders import OWNER, FakeHost, Setup, calls, fails, hangs, message, running_agent, says
@@ -124,6 +124,11 @@ async def test_a_smaller_stand_in_gets_a_request_of_its_own_size_without_tools_i
         assert [t.name for t in large.tools] == ["look"]
         assert fitting.tools == ()
         assert "q3 lorem" in str(fitting.messages), "what is relevant stays"
+        entries = await agent.store.read(lambda tx: ledger.of_turn(tx, done.turn))
+        chosen = [one.data["window"] for one in entries if one.kind == "select"]
+        assert chosen == [128_000, 4096], "also what it is told is chosen for the room it has"
+        assert not [one for one in entries if one.kind == "guard" and one.data["why"] == "gathered"]
+        assert not [one for one in entries if one.kind == "sink"], "nothing leaves the window for a stand-in"
 
 
 async def test_what_came_before_it_broke_is_kept_and_nobody_is_asked_again(tmp_path: Path) -> None:
