@@ -8,9 +8,8 @@ processes; while they do their own imports the porch, which is all that the page
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,38 +18,20 @@ import trio
 from homed.api.door import Door
 from homed.api.ports import PorchPorts
 from homed.builtin.names import RESERVED
-from homed.clock import WallClock, system_wall_clock
-from homed.config.definitions import LOG_LEVEL, STOP_PATIENCE
-from homed.config.environment import Environment, Override, child_environment, read_environment
-from homed.config.lock import data_lock
-from homed.config.secrets import Secrets
-from homed.events import Bus
-from homed.failpoints import Failpoints, NoFailpoints
-from homed.host.discover import Broken, Installed, discover, packaged_folder
-from homed.host.facilities import Facilities
+from homed.config.definitions import STOP_PATIENCE
+from homed.config.environment import child_environment
+from homed.ground import Ground, lay_ground
+from homed.ground import Options as Options
+from homed.host.discover import Broken, Installed
 from homed.host.host import Host, HostPorts
 from homed.host.limits import host_limits
-from homed.host.shelf import Shelf
 from homed.identity.keys import ApiKeys
 from homed.identity.logins import Logins
 from homed.identity.peers import Directory
 from homed.identity.tokens import CallTokens
-from homed.lifecycle import (
-    House,
-    apply_log,
-    cause_of,
-    follow_settings,
-    greet,
-    report_damage,
-    report_emptied,
-    watch_signals,
-)
-from homed.log import logging_to
-from homed.order import ORDER
-from homed.paths import Paths
+from homed.lifecycle import House, apply_log, cause_of, follow_settings, greet, report_damage, watch_signals
 from homed.proc.reap import become_subreaper
 from homed.proc.spawn import Forker
-from homed.redact import Redactor
 from homed.settings.plugin import define_plugin, definitions_of, settings_of, undefine_plugin
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import Store, open_store
@@ -61,55 +42,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the command line said.  ``say`` prints a line for the person who started it.
-
-    Plugins in Python are forked from ``zygote``; without one each is started afresh.
-    """
-
-    paths: Paths
-    say: Callable[[str], None]
-    listen: str | None = None
-    log_level: str | None = None
-    safe: bool = False
-    wall: WallClock = system_wall_clock
-    failpoints: Failpoints = field(default_factory=NoFailpoints)
-    zygote: Callable[[], AbstractAsyncContextManager[Forker | None]] = nullcontext
-
-    @property
-    def greeting(self) -> str:
-        """Its first words, with what is unusual about this start."""
-        mode = " without plugins (--safe): nothing listens until it is started without" if self.safe else ""
-        return f"homed is up on {self.paths.data}{mode}."
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What stands before the first task runs."""
-
-    options: Options
-    overrides: Mapping[str, Override]
-    secrets: Secrets
-    redactor: Redactor
-    bus: Bus
-    facilities: Facilities
-
-
 def serve(options: Options) -> int:
     """Run the daemon until a signal ends it; 0.  Raises a ``HomedError`` when it cannot start."""
-    options.paths.create()
-    flags = {"plugin.webui.listen": options.listen, LOG_LEVEL: options.log_level}
-    given = {key: value for key, value in flags.items() if value is not None}
-    environment = read_environment(options.paths.config, flags=given)
-    secrets = Secrets(options.paths.secrets, environment.secrets)
-    redactor = Redactor(secrets.known())
     become_subreaper()
-    with data_lock(options.paths), logging_to(options.paths.log, level="info", redact=redactor.redact):
-        report_emptied(options.paths, options.say)
-        facilities, bus = Facilities(ORDER, options.failpoints), Bus(options.wall)
-        ground = Ground(options, _overrides(options, environment), secrets, redactor, bus, facilities)
-        facilities.up("config", "events")
+    with lay_ground(options) as ground:
         try:
             trio.run(run, ground)
         except BaseExceptionGroup as group:
@@ -119,7 +55,7 @@ def serve(options: Options) -> int:
 
 async def run(ground: Ground) -> None:
     """The nursery tree.  Returns after an orderly stop; cancelled, everything below ends in the same order."""
-    options, found, door = ground.options, _plugins(ground.options), Door()
+    options, found, door = ground.options, ground.options.plugins(), Door()
     async with _open_floor(ground) as (store, settings, zygote):
         for plugin in found:
             settings.define(definitions_of(plugin.manifest) if isinstance(plugin, Installed) else ())
@@ -221,17 +157,3 @@ def _load_kernel() -> Callable[[House], AbstractAsyncContextManager[Conversation
     from homed.wiring import open_kernel
 
     return open_kernel
-
-
-def _overrides(options: Options, environment: Environment) -> dict[str, Override]:
-    socket = environment.socket or str(options.paths.socket)
-    where = Override("plugin.cli.socket", socket, "flag", "the data folder")
-    return {**environment.overrides, where.key: where}
-
-
-def _plugins(options: Options) -> Sequence[Installed | Broken]:
-    if options.safe:
-        return []
-    for name in Shelf(options.paths.plugins).recover():
-        _log.warning("the plugin %s was being replaced when homed ended; the old one is back", name)
-    return discover(packaged_folder(), options.paths.plugins)
