@@ -41,6 +41,7 @@ def bindings(hands: Hands) -> KeyBindings:
     """All of them; what is not here is prompt-toolkit's ordinary editing."""
     keys = KeyBindings()
     _typing(keys, hands)
+    _leaving(keys, hands)
     _moving(keys, hands)
     answering = Condition(hands.answering)
     for letters, name in (("yY", "allow"), ("tT", "always"), ("nN", "deny")):
@@ -82,6 +83,8 @@ def _typing(keys: KeyBindings, hands: Hands) -> None:
     def _stop(_event: Event) -> None:
         hands.press("stop")
 
+
+def _leaving(keys: KeyBindings, hands: Hands) -> None:
     @keys.add("c-c")
     @keys.add("<sigint>")
     def _interrupt(_event: Event) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 from collections.abc import Iterator
 
@@ -69,7 +70,7 @@ def helps(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
 
 
 EXAMPLES = [
-    shlex.split(line.strip().split("   ")[0].split(" | ")[0])[1:]
+    shlex.split(re.split(r" {3}| [|>] ", line.strip())[0])[1:]  # without what is said of it, or what takes its output
     for parser in helps(build())
     for line in (parser.epilog or "").splitlines()
     if line.startswith("  homed")
