@@ -96,7 +96,7 @@ class Calling:
     async def offered(self, lent: CallIdentity) -> Sequence[ToolEntry]:
         """The tools that the turn's person may use, or be asked about."""
         turn, _ = self._link(lent)
-        return await self._catalogue.offered(turn)
+        return await self._catalogue.offered(turn, lent=False)  # a plugin can not call those
 
     def context(self, lent: CallIdentity) -> CallContext:
         """On whose behalf it works, with what the turn shows the model.  Denied when the turn is over."""
@@ -108,8 +108,10 @@ class Calling:
         return link.tool, link.call
 
     def attaching(self, lent: CallIdentity) -> tuple[str, str]:
-        """The turn, and the place in it of the tool call that lent it: for files of its result; Denied as in ``call``."""
-        turn, _ = self._link(lent)
+        """The turn, and the place in it of the tool call that lent it: for files of its result.  Denied as ever."""
+        turn = self._turn(lent)
+        if lent.within not in turn.links:
+            raise Denied("Files go with the result of a tool call that runs; this token is not that of one.")
         return turn.id, lent.within
 
     def took_in(self, lent: CallIdentity, *, untrusted: bool, no_memory: bool = False) -> None:

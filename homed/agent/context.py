@@ -123,7 +123,8 @@ class Context:
         """The next model call; a ``note`` stands at its end."""
         attached = await self._ports.media.load([*turn.view.window, *turn.events], provider.source)
         kept = self._kept(turn, frame, attached)
-        messages: list[Message] = [System(frame.system), *self._timeline(turn, frame, kept, attached)]
+        timeline = prompt.given_last(self._timeline(turn, frame, kept, attached))
+        messages: list[Message] = [System(frame.system), *timeline]
         if note:
             messages.append(User(note))
         return ChatRequest(paired(messages), frame.specs)

@@ -15,20 +15,23 @@ from homed import events as notices
 from homed.agent import repeats
 from homed.agent.approvals import Approvals
 from homed.agent.arguments import check
+from homed.agent.borrowed import ANY, Borrowed
 from homed.agent.catalogue import Catalogue
 from homed.agent.fitting import fitted_text
+from homed.agent.handed import NO_FILES, Handed, handed, taken
 from homed.agent.journal import COMMIT_LIMIT, STOPPED, Journal
 from homed.agent.outputs import Outputs
 from homed.agent.ports import AgentPorts, FromOutside
 from homed.agent.results import EMPTY, as_text, error_text, refusal, shown_arguments
 from homed.agent.stages import Stages
 from homed.agent.turn import Link, LiveCall, Turn
-from homed.agent.views import EVENT_BYTES
+from homed.agent.views import EVENT_BYTES, blocks_view
 from homed.config.definitions import GUEST_TOOL_CALLS, MAX_TOOL_CALLS, REPEAT_CALLS, TOOL_TIMEOUT
 from homed.errors import HomedError
 from homed.host.registry import ToolEntry
 from homed.identity.permissions import Decision
 from homed.identity.roles import Role
+from homed.memory.blocks import Block
 from homed.memory.records import EventKind, NewEvent
 from homed.providers.base import ToolCall
 from homed.wire.methods import TOOL_INVOKE
@@ -50,7 +53,7 @@ CUT_SHORT = "interrupted, no result: the call it was made within ended first; it
 class Result:
     """How one call ended.  ``untrusted``: its text is not ours or the person's; ``no_memory``: nor to be remembered.
 
-    ``repeated``: it was not run, for it was the same again.
+    ``repeated``: it was not run, for it was the same again.  ``files``: what the tool gives back beside the text.
     """
 
     status: str
@@ -58,6 +61,7 @@ class Result:
     untrusted: bool = False
     no_memory: bool = False
     repeated: bool = False
+    files: Handed = NO_FILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +102,22 @@ class Dispatch:
         Concurrent only if all are parallel-safe; results are stored as they come and shown to the model in call order.
         Cancelled: finished calls are stored, the others are left open for the turn's end to close.
         """
-        entries = self._catalogue.entries()
+        entries, borrowed = self._catalogue.entries(turn), turn.borrowed
         cases = [self._case(call, entries.get(call.name)) for call in calls]
         turn.live.calls = [case.shown for case in cases]
         ended: list[Result] = []
         together = all(case.entry and case.entry.parallel_safe for case in cases)
-        if together and len(cases) > 1:
+        beside = cases if together else []
+        if borrowed is not None and borrowed.parallel:  # those run elsewhere, whatever runs here meanwhile
+            beside = [case for case in cases if together or borrowed.owns(case.call.name)]
+            borrowed.expect(case.call.id for case in cases if borrowed.owns(case.call.name))
+        if len(cases) > 1 and beside:
             async with trio.open_nursery() as nursery:
-                for case in cases:
+                for case in beside:
                     nursery.start_soon(self._one, turn, case, ended)
+                for case in cases:
+                    if case not in beside:
+                        await self._one(turn, case, ended)
         else:
             for case in cases:
                 await self._one(turn, case, ended)
@@ -147,6 +158,8 @@ class Dispatch:
         except Exception as error:
             log.exception("tool %s failed", name)
             result = Result(ERROR, error_text(name, error))
+        if turn.borrowed is not None:
+            turn.borrowed.settled(case.call.id)
         self._journal.reach("turn.tool_done")
         ended.append(await self._store(turn, case, result))
 
@@ -154,27 +167,31 @@ class Dispatch:
         """Store a result, tell the watchers, and return it as it is stored."""
         entry, shown, above = case.entry, case.shown, case.above
         took = round((trio.current_time() - case.began) * 1000)
-        stored = Result(
-            result.status,
-            self._ports.redactor.redact(result.text) or EMPTY,
-            result.untrusted or bool(entry and entry.untrusted),
-            result.no_memory or bool(entry and entry.no_memory),
+        files, said = await taken(self._ports.store, turn, result.files) if result.files else (result.files, "")
+        stored = replace(
+            result,
+            text=self._ports.redactor.redact("\n".join(filter(None, (result.text, said)))) or EMPTY,
+            untrusted=result.untrusted or bool(entry and entry.untrusted),
+            no_memory=result.no_memory or bool(entry and entry.no_memory),
+            files=files,
         )
         data = {
             "call_id": case.call.id, "name": case.call.name, "status": stored.status, "args": shown.args, "ms": took,
             "untrusted": stored.untrusted, **({"within": above.call, "by": above.plugin} if above else {}),
-            **({repeats.REPEATED: True} if result.repeated else {}),
+            **({repeats.REPEATED: True} if result.repeated else {}), **({"files": len(files.ids)} if files else {}),
         }  # fmt: skip
         if above:
             above.taint(untrusted=stored.untrusted, no_memory=stored.no_memory)
         said_before = stored.status == DENIED and self._again_denied(turn)
 
-        def tell() -> None:
+        def tell(kept: Sequence[Block]) -> None:
+            shown.files = blocks_view(kept)
             shown.status = stored.status
             shown.result = "" if said_before else fitted_text(stored.text, EVENT_BYTES)
             self._tell(turn, case, took)
 
-        await self._journal.add(turn, NewEvent(EventKind.TOOL, stored.text, data, no_memory=stored.no_memory), tell)
+        new = NewEvent(EventKind.TOOL, stored.text, data, no_memory=stored.no_memory)
+        await self._journal.add_result(turn, new, files, tell)
         self._journal.reach("turn.result_stored")
         return stored
 
@@ -193,7 +210,7 @@ class Dispatch:
             return Result(ERROR, refusal("unknown_tool", field=call.name, hint=f"Tools there are: {known}."))
         if case.above:
             self._bound(entry, case.above)
-        checked = check(entry.parameters, call.arguments, call.raw)
+        checked = check(self._schema(turn, entry), call.arguments, call.raw)
         if checked.refusal:
             return Result(ERROR, checked.refusal)
         staged = await self._stages.run(
@@ -206,7 +223,7 @@ class Dispatch:
             return Result(DENIED, f"denied: {staged.closed}, which must check every call, could not ({staged.why}).")
         if staged.response is not None:
             return Result(DENIED, staged.response or "denied by a plugin")
-        arguments = self._rewritten(entry, call, staged.elements("tool_calls"))
+        arguments = self._rewritten(self._schema(turn, entry), call, staged.elements("tool_calls"))
         case.shown.args = self._ports.redactor.redact_json(dict(arguments))
         await self._permit(turn, self._catalogue.as_called(entry, arguments), case)
         result = await self._invoke(turn, case, entry, arguments)
@@ -242,14 +259,14 @@ class Dispatch:
             raise Refused(Result(ERROR, repeats.hint(call.name, count), repeated=True))
 
     def _rewritten(
-        self, entry: ToolEntry, call: ToolCall, left: Sequence[Mapping[str, object]]
+        self, schema: Mapping[str, object], call: ToolCall, left: Sequence[Mapping[str, object]]
     ) -> Mapping[str, object]:
         """The arguments as the handlers left them, checked again; a call they took out is denied."""
         mine = next((element for element in left if element["id"] == call.id), None)
         if mine is None or mine.get("name") != call.name:
             raise Refused(Result(DENIED, "denied: a plugin took this call out."))
         arguments = mine.get("arguments")
-        checked = check(entry.parameters, arguments if isinstance(arguments, dict) else None, str(arguments))
+        checked = check(schema, arguments if isinstance(arguments, dict) else None, str(arguments))
         if checked.refusal:
             raise Refused(Result(ERROR, checked.refusal))
         return checked.arguments
@@ -270,6 +287,8 @@ class Dispatch:
 
     async def _invoke(self, turn: Turn, case: _Case, entry: ToolEntry, arguments: Mapping[str, object]) -> Result:
         turn.tainted = turn.tainted or entry.untrusted
+        if turn.borrowed is not None and turn.borrowed.owns(entry.name):
+            return await self._handed_over(turn, turn.borrowed, case, arguments)
         if builtin := self._catalogue.builtin(entry.name):
             answer = await builtin.run(turn.context, arguments)
             outside = isinstance(answer, FromOutside)
@@ -280,13 +299,27 @@ class Dispatch:
             return Result(OK if done else ERROR, text)
         return await self._in_plugin(turn, case, entry, arguments)
 
+    def _schema(self, turn: Turn, entry: ToolEntry) -> Mapping[str, object]:
+        return ANY if turn.borrowed is not None and turn.borrowed.owns(entry.name) else entry.parameters
+
+    async def _handed_over(
+        self, turn: Turn, borrowed: Borrowed, case: _Case, arguments: Mapping[str, object]
+    ) -> Result:
+        """Have the program that lent the function call it; if nothing comes back, it is gone, and so is who asked."""
+        clean = self._ports.redactor.redact_json(dict(arguments))
+        text = await borrowed.call(case.call.id, case.call.name, clean if isinstance(clean, dict) else {})
+        if text is None:
+            turn.stop()
+            await trio.lowlevel.checkpoint()
+        return Result(OK, text or EMPTY)
+
     async def _in_plugin(self, turn: Turn, case: _Case, entry: ToolEntry, arguments: Mapping[str, object]) -> Result:
         """Call the plugin; what it has called meanwhile ends with its own call, however that ends."""
         timeout, failed = entry.timeout or self._ports.settings.float(TOOL_TIMEOUT), ""
         params = {
             "tool": entry.name, "args": dict(arguments), "timeout": timeout, "context": turn.context.as_params(),
         }  # fmt: skip
-        answer: object = None
+        answer, files = None, NO_FILES
         async with trio.open_nursery() as nursery:
             link = Link(case.call.id, entry.name, entry.plugin, nursery, case.above)
             if entry.parallel_safe:  # it has others beside it, and what it calls must not meet what they call
@@ -296,6 +329,7 @@ class Dispatch:
                     answer = await self._ports.host.call(
                         entry.plugin, TOOL_INVOKE, {**params, "call": token}, timeout=timeout
                     )
+                    files = handed(answer, turn, within)
                 except HomedError as error:  # not through the nursery, which would wrap it
                     failed = error_text(entry.name, error)
                 except Exception as error:
@@ -304,7 +338,8 @@ class Dispatch:
             nursery.cancel_scope.cancel()
         if failed:
             raise Refused(Result(ERROR, failed, link.untrusted, link.no_memory))
-        return replace(_from_plugin(entry.name, answer), untrusted=link.untrusted, no_memory=link.no_memory)
+        result = _from_plugin(entry.name, answer)
+        return replace(result, untrusted=link.untrusted, no_memory=link.no_memory, files=files)
 
     async def _after(self, turn: Turn, call: ToolCall, entry: ToolEntry, result: Result) -> Result:
         element = {
@@ -319,7 +354,7 @@ class Dispatch:
             turn.jump = staged.response
         mine = next((e for e in staged.elements("tool_results") if e["id"] == call.id), None)
         if mine is None:
-            return replace(result, text="[a plugin took this result out]")
+            return replace(result, text="[a plugin took this result out]", files=NO_FILES)
         return replace(result, text=str(mine.get("text", "")) or EMPTY)
 
     def _tell(self, turn: Turn, case: _Case, ms: int) -> None:

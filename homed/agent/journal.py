@@ -14,11 +14,13 @@ import trio
 
 from homed import events as notices
 from homed.agent.frame import progress
+from homed.agent.handed import Handed
 from homed.agent.ports import AgentPorts
 from homed.agent.turn import Ending, Turn
 from homed.agent.views import ending_view
 from homed.errors import StorageError
 from homed.memory import blocks, events, inputs, ledger, threads
+from homed.memory.blocks import Block
 from homed.memory.records import Event, EventKind, Input, NewEvent, Outcome, is_inner
 from homed.retrieval import index
 from homed.spend.ports import Settlement
@@ -189,6 +191,26 @@ class Journal:
 
         return await self.commit(turn, lambda tx: events.append(tx, turn.input, marked, at=at), done)
 
+    async def add_result(
+        self, turn: Turn, new: NewEvent, files: Handed, after: Callable[[Sequence[Block]], None]
+    ) -> Event:
+        """Store the result of a call and the files it gives back in one commit; ``after`` is told what they became."""
+        at = self._ports.wall()
+        marked = replace(new, no_memory=new.no_memory or turn.no_memory)
+
+        def write(tx: Tx) -> tuple[Event, Sequence[Block]]:
+            event = events.append(tx, turn.input, marked, at=at)
+            if not files:
+                return event, ()
+            event = blocks.adopt_attached(tx, event, files.owner, files.ids, at=at)
+            return event, blocks.of_events(tx, [event.id]).get(event.id, ())
+
+        def done(stored: tuple[Event, Sequence[Block]]) -> None:
+            (turn.inner if is_inner(stored[0]) else turn.events).append(stored[0])
+            after(stored[1])
+
+        return (await self.commit(turn, write, done))[0]
+
     async def finish(self, turn: Turn, ending: Ending) -> None:
         """Store the one outcome and what comes with it, then tell; a second outcome is refused by the store."""
         turn.committing = True
@@ -199,6 +221,7 @@ class Journal:
             why = STOPPED if turn.stopping else INTERRUPTED
             left = [interrupted(call, why) for call in events.dangling_calls(tx, turn.id)]
             last = [*left, *ending.events]
+            blocks.drop_of_turn(tx, turn.id)
             stored = inputs.finish(tx, turn.input.id, ending.outcome, last, at=at, no_memory=turn.no_memory)
             return stored, turn.no_memory and _unnamed(tx, turn)
 

@@ -5,7 +5,7 @@ Only the turn's own task changes it, but for ``stop``, which a person's request 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -38,12 +38,14 @@ class LiveCall:
     status: str = "running"
     result: str = ""
     within: str = ""
+    files: Sequence[Mapping[str, object]] = ()
 
     def view(self) -> dict[str, object]:
         """As in ``live.calls`` of `docs/wire.md`."""
         return {
             "call": self.call, "tool": self.tool, "plugin": self.plugin, "args": self.args,
             "status": self.status, "result": self.result, **({"within": self.within} if self.within else {}),
+            **({"blocks": list(self.files)} if self.files else {}),
         }  # fmt: skip
 
 

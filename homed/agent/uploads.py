@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -41,6 +42,12 @@ DROP_LIMIT = 5.0
 
 ALL_OPEN = 64
 """Files that all peers together may be sending at once."""
+
+CALLS_OPEN = 16
+"""Files that all tool calls together may be sending at once: people's have room beside them."""
+
+CALL_IDLE = 60.0
+"""Seconds after which a file that a tool call sends is given up if nothing comes: it waits for no person."""
 
 COLLECTED = 256
 """Loose files removed with one commit."""
@@ -83,6 +90,16 @@ class _Coming:
     bytes: int = 0
     sha: hashlib._Hash = field(default_factory=hashlib.sha256)
     one_piece: trio.Lock = field(default_factory=trio.Lock)
+
+    @property
+    def of_call(self) -> bool:
+        """Whether a tool call sends it."""
+        return blocks.of_call(self.peer)
+
+    @property
+    def idle(self) -> float:
+        """Seconds it may stand still, whatever is set."""
+        return CALL_IDLE if self.of_call else math.inf
 
 
 class Uploads:
@@ -134,14 +151,24 @@ class Uploads:
         ``offset`` is not where the file stands, Unavailable when too much waits.  A piece that fails for its size or
         the disk ends the upload.  Cancelled: the piece is here or not; with ``offset`` it can be sent again.
         """
+        return await self._receive(who.peer, piece)
+
+    async def of_call(self, turn: str, call: str, piece: Piece) -> tuple[str, int]:
+        """The same for a file that a tool call sends, for its result: ``call`` is its place among the turn's links.
+
+        Its result takes it (``blocks.adopt_attached``), or the end of the turn throws it away.
+        """
+        return await self._receive(blocks.owner_of(turn, call), piece)
+
+    async def _receive(self, owner: str, piece: Piece) -> tuple[str, int]:
         if len(piece.data) > PIECE:
             raise InvalidInput(f"The piece is too large: {len(piece.data)} bytes; {PIECE} is the limit.")
         with trio.move_on_after(READY_LIMIT):
             await self._ready.wait()  # what comes before would be taken for what an earlier run left
         if not self._ready.is_set():
             raise Unavailable("homed is still starting and takes no files now.", hint="Try again in a moment.")
-        coming = self._coming.get(piece.upload) if piece.upload else await self._begin(who, piece)
-        if coming is None or coming.peer != who.peer:
+        coming = self._coming.get(piece.upload) if piece.upload else await self._begin(owner, piece)
+        if coming is None or coming.peer != owner:
             raise NotFound("There is no such upload.", hint="Begin again: it may have been given up, or be complete.")
         async with coming.one_piece:
             if coming.id not in self._coming:
@@ -160,39 +187,42 @@ class Uploads:
                 raise
         return coming.id, coming.bytes
 
-    async def _begin(self, who: Identity, piece: Piece) -> _Coming:
-        await self._make_room(who)
+    async def _begin(self, owner: str, piece: Piece) -> _Coming:
+        await self._make_room(owner)
         # The name is somebody's text: what looks like a secret in it is taken out as anywhere else.
         name = clean_name(self._redactor.redact(clean_name(piece.name)))
         caption = self._redactor.redact(piece.caption)[: blocks.CAPTION]
-        coming = _Coming(new_id("blk"), who.peer, name, piece.media_type, caption, trio.current_time())
-        count, size, everybody = await self._store.read(lambda tx: blocks.room(tx, who.peer))
-        mine = [other for other in self._coming.values() if other.peer == who.peer]
+        coming = _Coming(new_id("blk"), owner, name, piece.media_type, caption, trio.current_time())
+        count, size, everybody = await self._store.read(lambda tx: blocks.room(tx, owner))
+        mine = [other for other in self._coming.values() if other.peer == owner]
         size += sum(other.bytes for other in mine)
         everybody += sum(other.bytes for other in self._coming.values())
         limits = self._limits()
-        if len(mine) >= limits.open or len(self._coming) >= ALL_OPEN:
+        calls = sum(1 for other in self._coming.values() if other.of_call)
+        if len(mine) >= limits.open or len(self._coming) >= ALL_OPEN or (coming.of_call and calls >= CALLS_OPEN):
             raise Unavailable("Too many files are being sent at once.", hint="Wait until some are complete.")
+        if coming.of_call and count + len(mine) >= blocks.MOST:
+            raise InvalidInput(f"A result takes {blocks.MOST} files at the most.")
         if limits.waiting.refuses(count + 1, size + 1, everybody + 1):
             raise blocks.full()
         self._coming[coming.id] = coming
         return coming
 
-    async def _make_room(self, who: Identity) -> None:
+    async def _make_room(self, owner: str) -> None:
         """Give up what stands still, and forget this peer's leftovers: nobody waits for the next start."""
-        since = trio.current_time() - self._limits().idle
-        for idle in [coming for coming in self._coming.values() if coming.touched < since]:
+        now, limit = trio.current_time(), self._limits().idle
+        for idle in [c for c in self._coming.values() if now - c.touched > min(limit, c.idle)]:
             if not idle.one_piece.locked():
                 await self._give_up(idle)
-        now = self._wall()
+        at = self._wall()
         old = await self._store.read(
             lambda tx: tx.value(
                 "SELECT 1 FROM uploads WHERE peer = ? AND input = '' AND created_at < ?",
-                (who.peer, now - blocks.LEFTOVER),
+                (owner, at - blocks.LEFTOVER),
             )
         )
         if old:
-            await self._store.write(lambda tx: blocks.drop_leftovers(tx, at=now))
+            await self._store.write(lambda tx: blocks.drop_leftovers(tx, at=at))
             await self.collect()
 
     async def _append(self, coming: _Coming, piece: Piece) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from homed.errors import InvalidInput, NotFound, Unavailable
-from homed.memory.records import Event
+from homed.memory.records import Event, EventKind
 from homed.store.rows import Row, Tx, dumps
 
 PROVIDES = ("blocks",)
@@ -116,6 +116,37 @@ def take(tx: Tx, peer: str, ids: Sequence[str], input_id: str, *, most: int = MO
     return of_input(tx, input_id)
 
 
+def attached(tx: Tx, owner: str, ids: Sequence[str]) -> list[Block]:
+    """Those of these files that have come whole from the tool call ``owner`` (``owner_of``), in this order."""
+    rows = tx.all(f"SELECT {_COLUMNS} FROM uploads WHERE peer = ? AND input = ''", (owner,))
+    found = {block.id: block for block in (Block(*row) for row in rows)}
+    return [found[id_] for id_ in ids if id_ in found]
+
+
+def given(tx: Tx, turn: str) -> int:
+    """Files that the tools of a turn have given it so far."""
+    count = tx.value(
+        "SELECT count(*) FROM blocks b JOIN events e ON e.id = b.event WHERE e.turn = ? AND e.kind = ?",
+        (turn, EventKind.TOOL.value),
+    )
+    return int(count or 0)
+
+
+def owner_of(turn: str, call: str) -> str:
+    """Whose the files are that a tool call sends, until its result takes them: no peer's."""
+    return f"{turn}/{call}"
+
+
+def of_call(owner: str) -> bool:
+    """Whether this is a tool call's, and not a peer's (``CHANNEL:…``)."""
+    return owner.startswith("turn_") and "/" in owner and ":" not in owner
+
+
+def drop_of_turn(tx: Tx, turn: str) -> None:
+    """Forget what the tool calls of a turn sent and no result took."""
+    tx.execute("DELETE FROM uploads WHERE peer > ?1 || '/' AND peer < ?1 || '0'", (turn,))  # '0' follows '/'
+
+
 def of_input(tx: Tx, input_id: str) -> list[Block]:
     """The files that an input brought and that have not become blocks yet."""
     return [
@@ -139,8 +170,16 @@ def adopt(tx: Tx, event: Event, input_id: str, *, at: float) -> Event:
 
     The new owner is set before the old one is cleared, in one transaction: each file always has exactly one (E50).
     """
-    found = of_input(tx, input_id)
-    words = "" if event.data.get("withheld") else _said_of(tx, input_id)
+    return _adopt(tx, event, of_input(tx, input_id), at=at, hidden=bool(event.data.get("withheld")))
+
+
+def adopt_attached(tx: Tx, event: Event, owner: str, ids: Sequence[str], *, at: float) -> Event:
+    """The same of files that a tool call has sent, for the event of its result."""
+    return _adopt(tx, event, attached(tx, owner, ids), at=at)
+
+
+def _adopt(tx: Tx, event: Event, found: Sequence[Block], *, at: float, hidden: bool = False) -> Event:
+    words = "" if hidden else _said_of(tx, found)
     layer = "stable" if event.layer == "archived" else event.layer
     tx.many(
         f"INSERT INTO blocks ({_COLUMNS}, event, place, holder_layer, created_at)"
@@ -150,15 +189,16 @@ def adopt(tx: Tx, event: Event, input_id: str, *, at: float) -> Event:
             for place, b in enumerate(found)
         ],
     )
-    tx.execute("DELETE FROM uploads WHERE input = ?", (input_id,))
+    tx.many("DELETE FROM uploads WHERE id = ?", [(block.id,) for block in found])
     tokens = event.tokens + sum(block.tokens for block in found)
     tx.execute("UPDATE events SET tokens = ?, words = ? WHERE id = ?", (tokens, words, event.id))
     return replace(event, tokens=tokens)
 
 
-def _said_of(tx: Tx, input_id: str) -> str:
-    rows = tx.all("SELECT name, caption FROM uploads WHERE input = ? ORDER BY place", (input_id,))
-    return "\n".join(part for row in rows for part in row if part)
+def _said_of(tx: Tx, found: Sequence[Block]) -> str:
+    query = "SELECT id, caption FROM uploads WHERE id IN (SELECT value FROM json_each(?))"
+    rows: dict[str, str] = dict(tx.all(query, (dumps([block.id for block in found]),)))
+    return "\n".join(part for block in found for part in (block.name, rows[block.id]) if part)
 
 
 def of_events(tx: Tx, ids: Collection[str]) -> Mapping[str, list[Block]]:
@@ -202,6 +242,13 @@ def drop_leftovers(tx: Tx, *, at: float) -> int:
     """Forget uploads that no message took within a day, and those of an input that ended before it became an event."""
     tx.execute("DELETE FROM uploads WHERE input = '' AND created_at < ?", (at - LEFTOVER,))
     count = tx.changes()
+    # what a tool call sent, of a turn that is over: it came while the turn ended
+    tx.execute(
+        "DELETE FROM uploads WHERE input = '' AND uploads.peer GLOB 'turn_*/*' AND instr(uploads.peer, ':') = 0"
+        " AND EXISTS (SELECT 1 FROM inputs i WHERE i.turn <> '' AND i.turn = substr(uploads.peer, 1, instr(uploads.peer, '/') - 1)"
+        " AND i.outcome IS NOT NULL)"
+    )
+    count += tx.changes()
     tx.execute(
         "DELETE FROM uploads WHERE input <> ''"
         " AND NOT EXISTS (SELECT 1 FROM inputs WHERE inputs.id = uploads.input AND inputs.outcome IS NULL)"

@@ -84,8 +84,11 @@ def is_inner(event: Event) -> bool:
 
 
 def shows_files(event: Event) -> bool:
-    """True for a message whose files a prompt shows with it: their content is nobody's word, whoever attached them."""
-    return bool(event.data.get("files")) and not event.data.get("withheld")
+    """True for a message whose files a prompt shows with it: their content is nobody's word, whoever attached them.
+
+    Not for a tool's result: whether strangers speak in it says the tool, of its files as of its text (``untrusted``).
+    """
+    return event.kind is not EventKind.TOOL and bool(event.data.get("files")) and not event.data.get("withheld")
 
 
 def calls_of(event: Event) -> list[Mapping[str, object]]:

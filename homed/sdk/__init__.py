@@ -4,6 +4,10 @@ from homed.errors import ConfigError, HomedError
 from homed.sdk import process
 from homed.sdk.client import Context, Due, Kernel, Notice
 from homed.sdk.entry import run
+from homed.sdk.files import File, WithFiles
 from homed.sdk.plugin import Plugin, ToolError
 
-__all__ = ["ConfigError", "Context", "Due", "HomedError", "Kernel", "Notice", "Plugin", "ToolError", "process", "run"]
+__all__ = [
+    "ConfigError", "Context", "Due", "File", "HomedError", "Kernel", "Notice", "Plugin", "ToolError", "WithFiles",
+    "process", "run",
+]  # fmt: skip

@@ -35,6 +35,7 @@ _ANSWERS: dict[str, object] = {
     "core.schedule_set": {"at": 0.0},
     "core.schedule_clear": {},
     "core.tools_set": {"tools": []},
+    "core.attach": {"file": "blk_check", "bytes": 0},
     "core.settings_get": {"value": None},
     "core.settings_set": {},
     "events.subscribe": {"seq": 0},

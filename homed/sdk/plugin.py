@@ -148,7 +148,8 @@ class Plugin:
     def tool(self, **options: Unpack[ToolOptions]) -> Callable[[ToolF], ToolF]:
         """Declare a tool.  Async functions run on Trio, plain ones in a thread; the first parameter is the `Context`.
 
-        The result is text or anything JSON-able.  The description is the docstring, or ``tools/NAME.md`` in the folder.
+        The result is text or anything JSON-able, or either in a `WithFiles`.  The description is the docstring, or
+        ``tools/NAME.md`` in the folder.
         """
         if (cls := options.get("cls", "write")) not in TOOL_CLASSES:
             raise ValueError(f"cls is one of {', '.join(TOOL_CLASSES)}, not {cls!r}")
