@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,16 +74,14 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         trio.open_nursery() as slow,
     ):
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
-        gate = Gate(GatePorts(store, house.settings, lambda: zone_of(house.settings), wall))
-        chain = Chain(sources, troubles=sources.troubles, others=lambda: house.settings.bool(LLM_FALLBACK))
-        completions = Completions(sources, redactor, spend=gate, chain=chain)
+        asking = _asking(house, sources)
         tracker = TrackerOnDemand(store, partial(_tracking, house))
-        rules, media, uploads = Rules(store, wall), Media(store, files, redactor, partial(file_limits, house.settings)), _uploads(house, files)
+        rules, media, uploads = Rules(store, wall), _media(house, files), _uploads(house, files)
         remembered = _remembered(house, engine, lambda: keeping.forgetting)  # there before a tool is called
         conversations = Conversations(
             AgentPorts(
-                store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources, spend=gate,
-                chain=chain, rules=rules, tokens=house.tokens, redactor=redactor, wall=wall,
+                store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
+                spend=asking.gate, chain=asking.chain, rules=rules, tokens=house.tokens, redactor=redactor, wall=wall,
                 failpoints=house.failpoints,
                 builtins=(
                     *builtin_tools(store, house.host.registry, wall, house.failpoints, media, remembered),
@@ -95,7 +93,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         )  # fmt: skip
         engine.beside.append(tracker.erased)
         slow.start_soon(tracker.run)
-        jobs = engine.jobs(conversations, uploads, sources, completions)
+        jobs = engine.jobs(conversations, uploads, sources, asking.completions)
         slow.start_soon(jobs.run)
         keeping = engine.keeping(conversations, uploads)
         slow.start_soon(keeping.run)
@@ -107,15 +105,37 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             keys=house.keys, packages=_packages(house), calling=conversations.calling,
             remembering=Remembering(store, redactor, engine.ranker),
             cold=ColdQuery(store, wall, house.failpoints, engine.ranker),
-            completions=completions, people=People(store), rules=rules,
+            completions=asking.completions, people=People(store), rules=rules,
             publisher=Publisher(house.bus, redactor), jobs=jobs, keeping=keeping,
-            tracker=tracker,
-            usage=UsageOnDemand(gate, store, house.settings, lambda: [whence(one) for one in sources.list()]),
+            tracker=tracker, usage=asking.usage,
         )  # fmt: skip
         with house.door.open_to(ApiDispatcher(api)):
             house.facilities.up(*BEHIND_THE_DOOR)
             yield conversations
         slow.cancel_scope.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """The one way to a model: the gate before the money, the sources in their order, and what goes through both."""
+
+    gate: Gate
+    chain: Chain
+    completions: Completions
+    usage: UsageOnDemand
+
+
+def _asking(house: House, sources: Sources) -> _Asking:
+    store, settings = house.store, house.settings
+    gate = Gate(GatePorts(store, settings, lambda: zone_of(settings), house.wall))
+    chain = Chain(sources, troubles=sources.troubles, others=lambda: settings.bool(LLM_FALLBACK))
+    completions = Completions(sources, house.redactor, spend=gate, chain=chain)
+    usage = UsageOnDemand(gate, store, settings, lambda: [whence(one) for one in sources.list()])
+    return _Asking(gate, chain, completions, usage)
+
+
+def _media(house: House, files: MediaFiles) -> Media:
+    return Media(house.store, files, house.redactor, partial(file_limits, house.settings))
 
 
 def _local(house: House) -> LocalPorts:

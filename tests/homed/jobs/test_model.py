@@ -14,6 +14,7 @@ from homed.errors import HomedError, TimedOut, Unavailable
 from homed.jobs.job import Later, Outage
 from homed.jobs.model import TIMEOUT, Background, BackgroundPorts
 from homed.providers.base import LOCAL, ErrorKind, ProviderError, Source, Usage
+from homed.spend.ports import OverLimit
 from tests.homed.jobs.past import Bench, Settings, bench
 
 CLOUD, OTHER = Source("cloud", "http://c", "m"), Source("other", "http://o", "m")
@@ -109,6 +110,13 @@ async def test_a_call_that_failed_counts_too(tmp_path: Path) -> None:
             await background.ask("distil", SAID, 500)
         with pytest.raises(Later):
             await background.ask("distil", SAID, 500)
+
+
+async def test_what_the_day_may_cost_without_its_owner_is_for_a_later_run_and_no_outage(tmp_path: Path) -> None:
+    async with bench(tmp_path) as on:
+        over = OverLimit("used up", hint="tomorrow", limit="day_tokens")
+        with pytest.raises(Later, match="spend"):
+            await asker(on, Sources(CLOUD), Completions(over)).ask("distil", SAID, 500)
 
 
 @pytest.mark.parametrize(
