@@ -161,7 +161,7 @@ class Context:
     def _timeline(self, turn: Turn, frame: Frame, kept: Sequence[Event], attached: Attached) -> Iterator[Message]:
         """What is kept of the window, what is remembered, and what is kept of this turn's own events."""
         view = turn.view
-        before = ordering.as_ended([e for e in kept if e.turn != turn.id], turn.input.thread)
+        before = ordering.as_ended([e for e in kept if e.turn != turn.id])
         yield from self._before(turn, before, attached)
         for text in turn.injected:
             yield User(notes.fenced("pre_action", text))

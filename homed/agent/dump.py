@@ -14,6 +14,10 @@ WAITING = 50
 """Waiting inputs that are listed of one thread, those that come next; of all there is the number, by level."""
 
 
+AFTER = "after"
+"""The phase of a turn that has its outcome, and something left to do that nobody waits for."""
+
+
 def dump(lanes: Lanes) -> dict[str, object]:
     """As ``admin.threads`` in ``docs/wire.md``."""
     every = sorted(lanes.all(), key=lambda lane: (-len(lane.turns) - len(lane.inputs), lane.thread))
@@ -45,6 +49,7 @@ def _frame(lane: Lane, frame: Frame) -> dict[str, object]:
     turn = lane.turns.get(frame.task.id)
     return {
         "input": frame.task.id, "turn": turn.id if turn else "", "level": frame.task.level,
-        "counts": frame.effective, "preempted": frame.preempted, "phase": frame.phase.value,
+        "counts": frame.effective, "preempted": frame.preempted,
+        "phase": AFTER if turn and turn.over else frame.phase.value,
         "step": turn.step if turn else 0, "mark": turn.input.mark if turn else "",
     }  # fmt: skip
