@@ -18,7 +18,7 @@ def tool(turn: str, data: Data, step: int) -> Tool:
     return Tool(
         f"t:{turn}:{data.get('call')}", turn, number(data, "step") if isinstance(data.get("step"), int) else step,
         str(data.get("tool") or "?"), compact(data.get("args")), str(data.get("status") or "?"),
-        compact(data.get("result")), ms if isinstance(ms, int) else -1,
+        compact(data.get("result")), ms if isinstance(ms, int) else -1, files=files_of(data),
     )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool call; ``args`` is JSON text, ``ms`` negative while it is not known."""
+    """A tool call; ``args`` is JSON text, ``ms`` negative while it is not known; ``files``: what it gave back."""
 
     key: str
     turn: str
@@ -58,6 +58,7 @@ class Tool:
     result: str = ""
     ms: int = -1
     seq: int = 0
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ class Tool:
     args: object = None
     result: object = None
     ms: int | None = None
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,14 @@ class Progress:
         self._tools.add(key)
         ms = data.get("ms")
         name = str(data.get("tool"))
-        return [Tool(name, key[1], data.get("args"), data.get("result"), ms if isinstance(ms, int) else None)]
+        took = ms if isinstance(ms, int) else None
+        return [Tool(name, key[1], data.get("args"), data.get("result"), took, _names(data.get("blocks")))]
+
+
+def _names(blocks: object) -> tuple[str, ...]:
+    """Of what a tool gave back beside its text."""
+    listed = blocks if isinstance(blocks, list) else []
+    return tuple(str(block.get("name") or "?") for block in listed if isinstance(block, Mapping))
 
 
 def approval(data: Mapping[str, Any]) -> Ask | Settled:

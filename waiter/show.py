@@ -22,12 +22,16 @@ def piece(terminal: Terminal, shown: Piece, *, quiet: bool) -> None:
 
 
 def tool_line(tool: Tool) -> str:
-    """``→ cmd_run {"command": "date"}`` when it starts, ``✓ cmd_run 12 ms: …`` when it ended."""
+    """``→ cmd_run {"command": "date"}`` when it starts, ``✓ cmd_run 12 ms: …`` when it ended.
+
+    ``✓ plot 3 ms [plot.png]: …`` when it gave files.
+    """
     mark = MARKS.get(tool.status, "?")
     if tool.status == "running":
         return one_line(f"{mark} {tool.name} {compact(tool.args)}", WIDTH)
     took = f" {tool.ms} ms" if tool.ms is not None else ""
-    said = f": {compact(tool.result)}" if tool.result not in (None, "") else ""
+    said = f" [{', '.join(tool.files)}]" if tool.files else ""
+    said += f": {compact(tool.result)}" if tool.result not in (None, "") else ""
     return one_line(f"{mark} {tool.name}{took}{said}", WIDTH)
 
 

@@ -142,12 +142,17 @@ class Painter:
         first: Cells = (("class:said", "› "),)
         body: list[Fragment] = [("class:said.label", f"{self._plain(label)}: ")] if label else []
         made = wrap([*body, ("class:said", self._plain(text))], cells, first=first, rest=(("", "  "),))
-        if files:
-            names = self._plain(self.words("attached", names=", ".join(files)))
-            made += wrap([("class:dim", names)], cells, first=(("", "  "),), rest=(("", "  "),))
+        made += self._with(files, cells)
         if state:
             made += wrap([("class:dim", f"({self.words(state)})")], cells, first=(("", "  "),))
         return made
+
+    def _with(self, files: tuple[str, ...], cells: int) -> list[Cells]:
+        """A line with the names of files, if there are any."""
+        if not files:
+            return []
+        names = self._plain(self.words("attached", names=", ".join(files)))
+        return wrap([("class:dim", names)], cells, first=(("", "  "),), rest=(("", "  "),))
 
     def _head(self, mark: Fragment, title: str, rest: str, cells: int, *, chosen: bool) -> Cells:
         """One line: a mark, what it is, and as much of the rest as fits."""
@@ -175,11 +180,12 @@ class Painter:
                 head,
                 *self._part("tool.args", tool.args, cells),
                 *self._part("tool.result", tool.result, cells),
+                *self._with(tool.files, cells),
             ]
         result = self._flat(tool.result)
         if not result or cells < 12:
-            return [head]
-        return [head, (("class:dim", f"  └ {cut(result, cells - 4)}"),)]
+            return [head, *self._with(tool.files, cells)]
+        return [head, (("class:dim", f"  └ {cut(result, cells - 4)}"),), *self._with(tool.files, cells)]
 
     def _part(self, name: str, text: str, cells: int) -> list[Cells]:
         """A part of an opened card, whole but for what no screen could hold."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from .reading import mappings
 from .usage import compact, money
 from .words import Words
 
@@ -171,9 +172,7 @@ class Fragments:
 
         ``event`` is the id under which all of it can be read, as ``text`` may be its head and tail.
         """
-        files = [{"id": "", "name": "", "media_type": "", "bytes": 0, **block} for block in blocks]
-        pictures = [one for one in files if one["media_type"] in IMAGES]
-        others = [one for one in files if one["media_type"] not in IMAGES]
+        pictures, others = _sorted(blocks)
         label = next((name for start, name in LABELS.items() if peer.startswith(start)), "")
         return str(self._module.said(text, at, label, pictures, others, event))
 
@@ -203,9 +202,10 @@ class Fragments:
         return str(self._module.note(text))
 
     def tool(self, call: Data) -> str:
-        """A tool's card.  Keys as in the notice ``tool_call``; what is missing is left out."""
+        """A tool's card, and the files it gave back below it.  Keys as in the notice ``tool_call``; what is missing is
+        left out."""
         known = _with(call, call="", tool="", plugin="", status="unknown", args={}, result="", ms=None)
-        return str(self._module.tool(known))
+        return str(self._module.tool(known, *_sorted(mappings(known.get("blocks")))))
 
     def approval(self, asked: Data) -> str:
         """A question to the person, or how it was answered.  Keys as in the notice ``approval``."""
@@ -216,6 +216,12 @@ class Fragments:
         """How a turn ended: usage, or why it did not answer.  Keys as in the notice ``turn``."""
         known = _with(data, turn="", state="answered", error="", hint="", usage={}, ms=None)
         return str(self._module.end(known, MODELS in str(known["hint"])))
+
+
+def _sorted(blocks: Sequence[Data]) -> tuple[list[Data], list[Data]]:
+    """Files to show as pictures, and others."""
+    files: list[Data] = [{"id": "", "name": "", "media_type": "", "bytes": 0, **block} for block in blocks]
+    return [f for f in files if f["media_type"] in IMAGES], [f for f in files if f["media_type"] not in IMAGES]
 
 
 def _with(data: Data, **defaults: object) -> dict[str, object]:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waiter.progress import Ask, Note, Progress, Say, Settled, Tool
+from waiter.show import tool_line
 
 
 def notice(type_: str, *, thread: str = "th", turn: str = "tu", **data: Any) -> dict[str, Any]:
@@ -54,6 +55,13 @@ def test_another_final_text_follows_whole_and_is_announced() -> None:
     note, say = progress.finish("mail [email]")
     assert isinstance(note, Note)
     assert say == Say("mail [email]", fresh=True)
+
+
+def test_what_a_tool_gave_back_is_named_in_its_line() -> None:
+    done = notice("tool_call", call="c", tool="plot", status="ok", ms=3, result="done", blocks=[{"name": "p.png"}, 7])
+    (tool,) = begun().feed(done)
+    assert tool == Tool("plot", "ok", None, "done", 3, ("p.png",))
+    assert tool_line(tool) == "✓ plot 3 ms [p.png]: done"
 
 
 def test_a_suspended_turn_says_so_and_begins_its_step_anew() -> None:

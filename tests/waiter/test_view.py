@@ -123,6 +123,13 @@ def test_a_tool_card_tells_its_state_and_opens_field_by_field() -> None:
         assert talk(replace(card, status=status_))[0].startswith(f"{mark} cmd_run")
 
 
+def test_what_a_tool_gave_back_stands_below_its_card_open_or_not() -> None:
+    card = Tool("t:1", "t", 0, "plot", "", "ok", "done", 12, files=("p.png", "\x1b[31mq.csv"))
+    assert talk(card) == ["✓ plot 12 ms", "  └ done", "  with p.png, ␛[31mq.csv"]
+    assert talk(card, state=State(Line(""), opened=frozenset({"t:1"})))[-1] == "  with p.png, ␛[31mq.csv"
+    assert talk(replace(card, result=""))[-1] == "  with p.png, ␛[31mq.csv"
+
+
 def test_a_result_of_a_megabyte_is_cut_and_says_so() -> None:
     card = Tool("t:1", "t", 0, "x", "", "ok", "line\n" * 200_000, 1)
     lines = talk(card, state=State(Line(""), opened=frozenset({"t:1"})))

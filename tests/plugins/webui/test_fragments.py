@@ -25,6 +25,17 @@ from plugins.webui.words import load
 FRAGMENTS = Fragments(environment(FOLDER / "templates"), load(FOLDER / "strings")["en"])
 
 
+def test_what_a_tool_gave_back_stands_below_its_card() -> None:
+    picture = {"id": "blk_1", "name": 'a"<b>.png', "media_type": "image/png", "bytes": 10}
+    script = {"id": "blk_2", "name": "x.svg", "media_type": "image/svg+xml", "bytes": 2048}
+    html = FRAGMENTS.tool({"call": "c", "tool": "plot", "status": "ok", "blocks": [picture, script, "no block"]})
+    below = html.split("</details>")[1]
+    assert '<img src="/api/v1/blocks/blk_1?small=1" alt="a&#34;&lt;b&gt;.png"' in below
+    assert '<a class="file" href="/api/v1/blocks/blk_2" download="x.svg"' in below
+    assert "no block" not in html
+    assert "given" not in FRAGMENTS.tool({"call": "c", "tool": "plot", "status": "ok"})
+
+
 def test_arguments_and_results_are_readable() -> None:
     assert shown("as it is\n") == "as it is\n"
     assert shown({"a": ["ü", 1]}) == '{\n  "a": [\n    "ü",\n    1\n  ]\n}'
