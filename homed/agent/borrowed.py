@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import trio
@@ -74,13 +74,14 @@ class _Waiting:
 
 
 class Borrowed:
-    """What was lent for one input, and the calls that wait.  ``reported``: tokens that were told of already."""
+    """What was lent for one input, and the calls that wait.  ``told``: the turn's usage, as it was last told."""
 
     def __init__(self, who: Identity, input_: str, functions: Mapping[str, Function], *, parallel: bool) -> None:
         self.who = who
         self.input = input_
         self.parallel = parallel
-        self.reported: Mapping[str, object] = {}
+        self.told: Mapping[str, object] = {}
+        self.usage: Callable[[], Mapping[str, object]] = dict
         self._functions = functions
         self._over = False
         self._coming: set[str] = set()
@@ -95,16 +96,15 @@ class Borrowed:
         """Tool name → declaration, for this turn alone."""
         return {name: _entry(name, function, parallel=self.parallel) for name, function in self._functions.items()}
 
-    @property
-    def handed(self) -> list[Handed]:
-        """The calls that wait, the first one first."""
-        return [waiting.handed for waiting in self._waiting.values()]
-
-    async def ready(self) -> bool:
-        """Wait until there are calls to make, and no more of that step to come; False once the turn is over."""
+    async def handed(self) -> tuple[Sequence[Handed], Mapping[str, object]]:
+        """The calls that wait, once there are some and no more of that step to come, and the turn's usage so far; none
+        once the turn is over."""
         while not self._over and (self._coming or not self._waiting):
             await self._changed.wait()
-        return not self._over
+        if self._over:
+            return (), {}
+        self.told = self.usage()
+        return tuple(waiting.handed for waiting in self._waiting.values()), self.told
 
     def expect(self, calls: Iterable[str]) -> None:
         """The model has made these calls: all are told at once, when each waits or has ended."""
@@ -158,24 +158,26 @@ class Lending:
     def __init__(self) -> None:
         self._by_input: dict[str, Borrowed] = {}
 
-    def lend(self, who: Identity, input_: str, lent: Lent, ours: Collection[str]) -> None:
-        """Offer these in the turn of an input; ``ours``: names of tools there are.  Raises InvalidInput."""
-        if lent.functions:
-            self._by_input[input_] = Borrowed(who, input_, named(lent.functions, ours), parallel=lent.parallel)
+    def lend(self, borrowed: Borrowed) -> None:
+        """Offer these in the turn of their input."""
+        self._by_input[borrowed.input] = borrowed
 
-    def of(self, input_: str) -> Borrowed | None:
-        """What was lent for an input whose turn is not over."""
-        return self._by_input.get(input_)
+    def bind(self, input_: str, usage: Callable[[], Mapping[str, object]]) -> Borrowed | None:
+        """What was lent for an input whose turn begins, and says by ``usage`` what it has taken."""
+        found = self._by_input.get(input_)
+        if found is not None:
+            found.usage = usage
+        return found
 
     def seen(self, who: Identity, input_: str) -> Borrowed | None:
         """The same, if it is this peer's."""
         found = self._by_input.get(input_)
-        return found if found is not None and found.who == who else None
+        return found if found is not None and _same(found.who, who) else None
 
     def answer(self, who: Identity, results: Mapping[str, str]) -> Borrowed:
         """Give results to the turn that waits for them.  Raises NotFound for none of this peer's, InvalidInput."""
         for borrowed in self._by_input.values():
-            if borrowed.who == who and any(map(borrowed.waits, results)):
+            if _same(borrowed.who, who) and any(map(borrowed.waits, results)):
                 borrowed.answer(results)
                 return borrowed
         raise NotFound(
@@ -186,6 +188,10 @@ class Lending:
         """The turn of this input is over."""
         if (borrowed := self._by_input.pop(input_, None)) is not None:
             borrowed.end()
+
+
+def _same(one: Identity, other: Identity) -> bool:
+    return (one.peer, one.scope) == (other.peer, other.scope)
 
 
 def checked(functions: Sequence[Function]) -> None:

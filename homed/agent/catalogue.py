@@ -25,10 +25,12 @@ class Catalogue:
         self._outputs = outputs
         self._builtins: dict[str, BuiltinTool] = {tool.entry.name: tool for tool in ports.builtins}
 
-    def entries(self) -> Mapping[str, ToolEntry]:
-        """Tool name → declaration.  The kernel's own names can not be taken by a plugin."""
+    def entries(self, turn: Turn | None = None) -> Mapping[str, ToolEntry]:
+        """Tool name → declaration; with those that were lent to this turn.  The kernel's own names can not be taken by
+        a plugin."""
         own = {name: tool.entry for name, tool in self._builtins.items()}
-        return {**self._ports.host.registry.tools(), **self._outputs.entries(), **own}
+        lent = turn.borrowed.entries() if turn is not None and turn.borrowed is not None else {}
+        return {**self._ports.host.registry.tools(), **self._outputs.entries(), **own, **lent}
 
     def builtin(self, name: str) -> BuiltinTool | None:
         """The kernel's own tool of that name."""
@@ -39,10 +41,11 @@ class Catalogue:
         builtin = self._builtins.get(entry.name)
         return replace(entry, confirm=True) if builtin is not None and builtin.final(arguments) else entry
 
-    async def offered(self, turn: Turn, window: int = sys.maxsize) -> list[ToolEntry]:
-        """The tools this turn's person may use (or be asked about), by name, as a model of this window is told."""
+    async def offered(self, turn: Turn, window: int = sys.maxsize, *, lent: bool = True) -> list[ToolEntry]:
+        """The tools this turn's person may use (or be asked about), by name, as a model of this window is told; those
+        that were lent to it only if ``lent``."""
         rules = await self._ports.rules.list_()
-        entries = self.entries()
+        entries = self.entries(turn if lent else None)
         return [
             entries[name]
             for name in sorted(entries)

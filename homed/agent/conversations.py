@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +12,7 @@ import trio
 from homed import events as notices
 from homed.agent.archive import Archive, visible
 from homed.agent.background import Background
+from homed.agent.borrowed import Borrowed, Handed, Lending, named
 from homed.agent.calling import Calling
 from homed.agent.deletion import Deletion
 from homed.agent.dropping import Dropping
@@ -72,6 +73,8 @@ class Conversations:
         self.calling = Calling(self._lanes, self._loop.dispatch, self._loop.catalogue)
         self._ready = trio.Event()
         self._ended: dict[str, _Ended] = {}
+        self._lending = Lending()
+        self._unwanted: set[str] = set()
         self._closed = False
 
     # -- lifetime --------------------------------------------------------------------------------------------------
@@ -124,7 +127,10 @@ class Conversations:
         await self._intake()
         message = self.children.route(who, message)
         with self._lanes.place(message.thread):
+            functions = named(message.lent.functions, self._loop.catalogue.entries().keys())
             receipt = await self._entry.message(who, message)
+            if functions and not receipt.duplicate:
+                self._lending.lend(Borrowed(who, receipt.input.id, functions, parallel=message.lent.parallel))
             self._take(receipt)
         return receipt
 
@@ -185,6 +191,10 @@ class Conversations:
     def _make(self, input_: Input, gate: trio.Lock) -> Turn:
         turn = Turn(input_.turn or new_id("turn"), input_, who_of(input_), gate=gate)
         self.children.bind(turn)
+        turn.borrowed = self._lending.bind(turn.input.id, lambda: turn.spending.view())
+        if input_.id in self._unwanted:  # whoever sent it has gone before its time came
+            self._unwanted.discard(input_.id)
+            turn.stop()
         return turn
 
     async def _work(self, turn: Turn) -> None:
@@ -226,6 +236,8 @@ class Conversations:
 
     def wake(self, input_id: str, ended: Input | None = None) -> None:
         """Those who wait for this input are told how it ended, or look again."""
+        self._lending.end(input_id)
+        self._unwanted.discard(input_id)
         known = self._ended.pop(input_id, None)
         if known is not None:
             known.input = ended
@@ -254,6 +266,24 @@ class Conversations:
             "homed stopped working on this message before it was answered.", hint="It is taken up at the next start."
         )
 
+    async def calls_of(self, who: Identity, input_id: str) -> tuple[Sequence[Handed], Mapping[str, object]]:
+        """The calls that the program is to make which lent functions for this input, once there are some; none once its
+        turn is over, or if it lent none.  And the turn's usage so far."""
+        borrowed = self._lending.seen(who, input_id)
+        return await borrowed.handed() if borrowed is not None else ((), {})
+
+    async def answer(self, who: Identity, results: Mapping[str, str]) -> tuple[Input, Mapping[str, object]]:
+        """Give the results of such calls, by their ids, to the turn that waits for them; its input, and the usage that
+        was told with the calls.
+
+        Raises NotFound where none of this peer's waits for any of them, InvalidInput unless they are all it waits for.
+        """
+        borrowed = self._lending.answer(who, results)
+        found = await self._ports.store.read(lambda tx: _input(tx, who, borrowed.input))
+        if found is None:
+            raise NotFound("There is no such conversation any more.")
+        return found, borrowed.told
+
     @contextmanager
     def watched(self, input_id: str) -> Iterator[trio.Event]:
         """The event of this input's end, for the length of the block."""
@@ -272,10 +302,19 @@ class Conversations:
             if not ended.watchers and self._ended.get(input_id) is ended:
                 del self._ended[input_id]
 
-    async def stop(self, who: Identity, thread: str, turn: str = "") -> bool:
-        """Stop the turn that runs in a thread, at once, or the named one, also if it stands still.  False if it does
-        not run.  Raises NotFound."""
+    async def stop(self, who: Identity, thread: str, turn: str = "", *, input_: str = "") -> bool:
+        """Stop the turn that runs in a thread, at once, or the named one, also if it stands still; or that of an input,
+        also if it has yet to begin.  False if it does not run.  Raises NotFound."""
         await self._see(who, thread)
+        if input_:
+            lane = self._lanes.get(thread)
+            if lane is not None and input_ in lane.inputs:
+                self._unwanted.add(input_)
+                return True
+            of_it = [one.id for one in lane.turns.values() if one.input.id == input_] if lane else []
+            if not of_it:
+                return False
+            turn = of_it[0]
         below = await self.children.stop(thread, turn)
         lane = self._lanes.get(thread)
         if lane is None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import trio
 
 from homed import events as notices
 from homed.agent.archive import visible
+from homed.agent.borrowed import Lent
 from homed.agent.levels import CRITICAL, PLUGINS, QUEUED
 from homed.agent.ports import AgentPorts
 from homed.agent.views import blocks_view
 from homed.config.definitions import FILES_A_MESSAGE, MAX_MESSAGE
 from homed.errors import InvalidInput, StorageError
 from homed.identity.roles import Identity, in_group
-from homed.memory import blocks, inputs, threads
+from homed.memory import blocks, chains, inputs, threads
 from homed.memory.blocks import Block
 from homed.memory.records import Input, NewInput, Thread
 from homed.memory.temporary import is_temporary
@@ -27,11 +28,22 @@ KERNEL = "kernel"
 """The mark of what the kernel itself raises."""
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """``mark`` of a conversation's messages up to this one and, where there are any, of those ``before`` it; the end of
+    the last ``answer``.  See ``memory.chains``."""
+
+    mark: str
+    before: str = ""
+    answer: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """A message on its way in.  An empty ``thread`` opens a new one; ``can_ask``: its channel can show questions;
     ``untrusted``: a plugin says it within a call, not a person; ``attachments``: ids of this peer's uploads;
-    ``project``: see ``Input``.
+    ``project``: see ``Input``; ``lent``: functions that its sender lends for it; ``place``: its place in a
+    conversation whose thread the sender does not know.
     """
 
     text: str
@@ -43,6 +55,8 @@ class Message:
     untrusted: bool = False
     attachments: tuple[str, ...] = ()
     project: str = ""
+    lent: Lent = field(default_factory=Lent)
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +89,8 @@ class Receipt:
     thread: Thread
     duplicate: bool
     files: tuple[Block, ...] = ()
+    begun: bool = False
+    """Whether the thread is a new one."""
 
 
 class Intake:
@@ -91,7 +107,7 @@ class Intake:
             msg.thread, who.scope, msg.channel, who.peer, who.role.value, text, msg.client_msg_id, msg.no_memory,
             can_ask, msg.untrusted, level, project=msg.project,
         )  # fmt: skip
-        return await self._accept(who, new, msg.attachments)
+        return await self._accept(who, new, msg.attachments, msg.place)
 
     async def signal(self, signal: Signal) -> Receipt:
         """The same for what the kernel raises."""
@@ -116,24 +132,29 @@ class Intake:
             )
         return self._ports.redactor.redact(text.replace("\x00", ""))
 
-    async def _accept(self, who: Identity, new: NewInput, attachments: tuple[str, ...]) -> Receipt:
+    async def _accept(
+        self, who: Identity, new: NewInput, attachments: tuple[str, ...], place: Place | None = None
+    ) -> Receipt:
         at, most = self._ports.wall(), self._ports.settings.int(FILES_A_MESSAGE)
         self._ports.ranker.warm()  # while this is stored: the turn's recall has a deadline
 
         def write(tx: Tx) -> Receipt:
-            thread = _thread(tx, who, new, at)
+            placed = _placed(tx, new, place)
+            thread = _thread(tx, who, placed, at)
             named = _in(new, thread)
             accepted, duplicate = inputs.accept(tx, named, at=at)
             if duplicate and accepted.thread != thread.id:
                 thread = threads.get(tx, accepted.thread) or thread
+            if place is not None and not duplicate:
+                chains.keep(tx, accepted.id, place.mark)
             files = () if duplicate else tuple(blocks.take(tx, who.peer, attachments, accepted.id, most=most))
             self._ports.failpoints.reach("accept.before_commit")
-            return Receipt(accepted, thread, duplicate, files)
+            return Receipt(accepted, thread, duplicate, files, begun=not placed.thread)
 
         with trio.move_on_after(ACCEPT_LIMIT, shield=True):
             receipt = await self._ports.store.write(write)
             if not receipt.duplicate:
-                self._tell(receipt, new_thread=not new.thread)
+                self._tell(receipt, new_thread=receipt.begun)
             return receipt
         raise StorageError("The message could not be stored in time.", hint="Is the disk full or hanging?")
 
@@ -153,6 +174,12 @@ class Intake:
 def _in(new: NewInput, thread: Thread) -> NewInput:
     level = min(new.level, PLUGINS) if is_temporary(thread.scope) else new.level  # within an agent nothing is critical
     return replace(new, thread=thread.id, scope=thread.scope, channel=new.channel or thread.channel, level=level)
+
+
+def _placed(tx: Tx, new: NewInput, place: Place | None) -> NewInput:
+    if new.thread or place is None or not place.before:
+        return new
+    return replace(new, thread=chains.find(tx, new.channel, new.peer, place.before, place.answer) or "")
 
 
 def _thread(tx: Tx, who: Identity, new: NewInput, at: float) -> Thread:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import trio
 
+from homed.agent.borrowed import Borrowed
 from homed.agent.frame import Frame
 from homed.agent.order import Order
 from homed.agent.place import Alone, Place
@@ -134,7 +135,8 @@ class Turn:
     was shown; ``links`` the tool calls that run in plugins now; ``inside``: how the calls within those that run side by
     side take turns.  ``place``: where it stands in its thread; ``joined``: inputs that were put into it and end with
     it.  ``panicked``: it ended by an error that nobody foresaw; ``broke``: the code of the error that it ended by.
-    ``frame``: what binds it, if it is the turn of an agent that an agent made.
+    ``frame``: what binds it, if it is the turn of an agent that an agent made; ``borrowed``: functions that a
+    program lends it.
 
     ``asks``: the source that answers it, once one was asked, ``stood_in`` for another; ``asked``: tokens of the last
     model call, ``owed``: what the next commit writes down of what they took; ``bill_to``: whose calls its model calls
@@ -174,6 +176,7 @@ class Turn:
     stood_in: bool = False
     bill_to: Purpose | None = None
     frame: Frame | None = None
+    borrowed: Borrowed | None = None
     counters: Counters = field(default_factory=Counters)
     unstored: Unstored | None = None
     place: Place = field(default_factory=Alone)

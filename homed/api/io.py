@@ -16,6 +16,7 @@ from homed.agent.views import outcome_view
 from homed.api import within
 from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, personal
 from homed.api.porch import open_to
+from homed.api.programs import Lends, Results, results, with_functions
 from homed.errors import Denied, InvalidInput, NotFound
 from homed.identity.tokens import CallIdentity
 from homed.memory import projects
@@ -57,7 +58,7 @@ S = TypeVar("S", bound=Said)
 P = TypeVar("P", bound=PeerParams)
 
 
-class Inject(Said):
+class Inject(Said, Lends):
     """``io.inject``"""
 
 
@@ -102,10 +103,11 @@ class OfEvent(PeerParams):
     length: int = Field(default=SLICE, ge=1, le=SLICE)
 
 
-class OfInput(PeerParams):
+class Wait(PeerParams):
     """``io.wait``"""
 
     input: str = Field(min_length=1, max_length=MAX_NAME)
+    calls: bool = False
 
 
 class OfThread(PeerParams):
@@ -118,6 +120,7 @@ class Stop(OfThread):
     """``io.stop``"""
 
     turn: str = Field(default="", max_length=MAX_NAME)
+    input: str = Field(default="", max_length=MAX_NAME)
 
 
 class Threads(PeerParams):
@@ -151,7 +154,10 @@ class Approve(PeerParams):
 
 async def inject(call: PeerCall[Inject]) -> Mapping[str, object]:
     """Accept a message; with ``wait`` answer when it has its outcome."""
-    receipt = await call.ports.conversations.inject(call.who, _message(call))
+    params, message = call.params, _message(call)
+    if params.client_tools or params.place is not None:
+        message = with_functions(message, params, within=call.lent is not None)
+    receipt = await call.ports.conversations.inject(call.who, message)
     return await _accepted(call, receipt)
 
 
@@ -239,13 +245,18 @@ async def block(call: PeerCall[OfBlock]) -> Mapping[str, object]:
     }
 
 
-async def wait(call: PeerCall[OfInput]) -> Mapping[str, object]:
-    """Answer once an input has its outcome."""
+async def wait(call: PeerCall[Wait]) -> Mapping[str, object]:
+    """Answer once an input has its outcome; with ``calls``, or once there are calls to make of what was lent for it."""
+    if call.params.calls and call.lent is None:
+        handed, usage = await call.ports.conversations.calls_of(call.who, call.params.input)
+        if handed:
+            made = [{"call": one.id, "name": one.name, "args": dict(one.arguments)} for one in handed]
+            return {"input": call.params.input, "outcome": None, "calls": made, "usage": usage, "seq": call.caller.seq}
     found = await call.ports.conversations.wait(call.who, call.params.input)
     if call.lent is not None and found.no_memory and found.thread != call.lent.thread:
         raise NotFound(f"There is no input {found.id}.")  # private to that conversation
     _outcome_read(call, found)
-    return _input(found)
+    return _input(found) | ({"seq": call.caller.seq} if call.params.calls else {})
 
 
 def _outcome_read(call: PeerCall[P], input_: Input) -> None:
@@ -255,7 +266,9 @@ def _outcome_read(call: PeerCall[P], input_: Input) -> None:
 
 async def stop(call: PeerCall[Stop]) -> Mapping[str, object]:
     """Stop what runs in a thread, or a turn that stands still there.  No notice after ``seq`` shows more of it."""
-    stopped = await call.ports.conversations.stop(call.who, call.params.thread, call.params.turn)
+    stopped = await call.ports.conversations.stop(
+        call.who, call.params.thread, call.params.turn, input_=call.params.input
+    )
     return {"stopped": stopped, "seq": call.caller.seq}
 
 
@@ -357,7 +370,8 @@ METHODS: dict[str, Method] = {
     "io.upload": personal(Upload, upload),
     "io.upload_cancel": personal(OfUpload, upload_cancel),
     "io.block": personal(OfBlock, block),
-    "io.wait": personal(OfInput, wait),
+    "io.wait": personal(Wait, wait),
+    "io.results": personal(Results, results),
     "io.stop": personal(Stop, stop),
     "io.threads": personal(Threads, threads),
     "io.history": personal(History, history),

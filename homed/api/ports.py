@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:  # the first calls are answered before the rooms below are loaded
     from pathlib import Path
 
+    from homed.agent.borrowed import Handed
     from homed.agent.conversations import Message, Receipt
     from homed.agent.uploads import Piece
     from homed.api.rooms import (
@@ -187,8 +188,16 @@ class ConversationsPort(Protocol):
         """The input once it has its outcome."""
         ...
 
-    async def stop(self, who: Identity, thread: str, turn: str = "") -> bool:
-        """Stop the turn that runs in a thread, or the named one; False if it did not run."""
+    async def calls_of(self, who: Identity, input_id: str) -> tuple[Sequence[Handed], Mapping[str, object]]:
+        """The calls that whoever lent functions for an input is to make, and the turn's usage; none once it is over."""
+        ...
+
+    async def answer(self, who: Identity, results: Mapping[str, str]) -> tuple[Input, Mapping[str, object]]:
+        """Give the results of such calls; the input whose turn waits for them, and the usage last told."""
+        ...
+
+    async def stop(self, who: Identity, thread: str, turn: str = "", *, input_: str = "") -> bool:
+        """Stop the turn that runs in a thread, or the named one, or that of an input; False if it did not run."""
         ...
 
     async def delete(self, who: Identity, thread: str) -> Mapping[str, object]:

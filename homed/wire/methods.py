@@ -80,6 +80,7 @@ TO_KERNEL: dict[str, str] = {
     "io.upload_cancel": IO,
     "io.block": IO,
     "io.wait": IO,
+    "io.results": IO,
     "io.stop": IO,
     "io.threads": IO,
     "io.history": IO,

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from homed.agent.borrowed import Handed
 from homed.agent.complete import Completion, Question
 from homed.agent.conversations import Message, Receipt
 from homed.agent.dispatch import Result
@@ -92,6 +93,7 @@ class FakeConversations:
 
     def __init__(self) -> None:
         self.calls: list[tuple[object, ...]] = []
+        self.handed: tuple[Handed, ...] = ()
         self.input = Input(
             "input_1", "thread_1", "owner", "webui", "webui:owner", "owner", "hi", "", False, False,
             InputState.ACCEPTED, 0, "", 0.0,
@@ -125,9 +127,17 @@ class FakeConversations:
             InputState.ANSWERED, 1, "turn_1", 0.0, outcome,
         )  # fmt: skip
 
-    async def stop(self, who: Identity, thread: str, turn: str = "") -> bool:
-        self.calls.append(("stop", who, thread, turn))
+    async def stop(self, who: Identity, thread: str, turn: str = "", *, input_: str = "") -> bool:
+        self.calls.append(("stop", who, thread, turn, *filter(None, [input_])))
         return True
+
+    async def calls_of(self, who: Identity, input_id: str) -> tuple[Sequence[Handed], Mapping[str, object]]:
+        self.calls.append(("calls", who, input_id))
+        return self.handed, {"prompt": 5}
+
+    async def answer(self, who: Identity, results: Mapping[str, str]) -> tuple[Input, Mapping[str, object]]:
+        self.calls.append(("answer", who, dict(results)))
+        return self.input, {"prompt": 5}
 
     async def threads(self, who: Identity, query: str, limit: int, before: float | None) -> Mapping[str, object]:
         self.calls.append(("threads", who, query, limit, before))

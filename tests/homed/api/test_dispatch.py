@@ -203,6 +203,7 @@ ENOUGH: dict[str, dict[str, object]] = {
     "io.interrupt": {"text": "hi"},
     "io.wait": {"input": "input_1"},
     "io.stop": {"thread": "t"},
+    "io.results": {"results": [{"call": "call_1", "text": "42"}]},
     "io.history": {"thread": "t"},
     "io.upload": {"data": ""},
     "io.upload_cancel": {"upload": "blk_1"},
