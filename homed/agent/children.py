@@ -83,6 +83,7 @@ class Children:
         self._withdrawn: set[str] = set()
         self._collecting: Counter[str] = Counter()
         self._making: Counter[str] = Counter()
+        """By the scope at the top, those that are not counted otherwise yet."""
 
     # -- lifetime --------------------------------------------------------------------------------------------------
 
@@ -121,7 +122,7 @@ class Children:
         Raises Unavailable beyond the settings' numbers, Conflict for a name that is taken, InvalidInput.
         """
         above = self._threads.get(maker.input.thread)
-        root = above.root_scope if above else maker.input.scope
+        root = self._root(maker)
         self._admit(maker, wish, root, above.depth + 1 if above else 1)
         frame = maker.frame
         behalf = ((maker.input.channel, maker.input.peer), *((o.channel, o.peer) for o in maker.joined))
@@ -144,6 +145,21 @@ class Children:
         self._threads[child.thread] = child
         self._ports.failpoints.reach("child.made")
         return child
+
+    async def spawn(self, maker: Turn, wish: Wish, task: str) -> Child:
+        """Make one and give it its one task.  Raises as these do."""
+        root = self._root(maker)
+        child = await self.make(maker, wish)
+        self._making[root] += 1
+        try:
+            await self.give(maker, child, task)
+        finally:
+            self._making[root] -= 1
+        return child
+
+    def _root(self, maker: Turn) -> str:
+        above = self._threads.get(maker.input.thread)
+        return above.root_scope if above else maker.input.scope
 
     async def give(self, maker: Turn, child: Child, text: str) -> ChildTask:
         """Give it something to do.  It interrupts what a resident one is doing, as a message does.

@@ -89,8 +89,7 @@ def _spawn(makers: Makers) -> BuiltinTool:
             rounds if isinstance(rounds, int) else ROUNDS, names(args.get("tools")),
         )  # fmt: skip
         await children.tidy(turn.input.thread)
-        child = await children.make(turn, wish)
-        await children.give(turn, child, task)
+        child = await children.spawn(turn, wish, task)
         return {"child": child.id, "name": child.name, "state": "working"}
 
     properties = {
