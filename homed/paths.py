@@ -79,6 +79,16 @@ class Paths:
         return self.data / "plugin-data"
 
     @property
+    def textlog(self) -> Path:
+        """What was said, as files, a day each; made from the database, and anew when something is forgotten."""
+        return self.data / "textlog"
+
+    @property
+    def tracker(self) -> Path:
+        """What files held before tools changed them."""
+        return self.data / "tracker"
+
+    @property
     def vectors(self) -> Path:
         """Indexes of vectors, made from the rows of the database; may be removed at any time."""
         return self.data / "vectors"

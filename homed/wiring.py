@@ -44,6 +44,7 @@ from homed.identity.people import People
 from homed.identity.rules import Rules
 from homed.jobs.forget import Forgetting
 from homed.jobs.selflook import SelfLook
+from homed.jobs.textlog.ondemand import TextLogOnDemand
 from homed.lifecycle import House, Say
 from homed.paths import Paths
 from homed.providers.chain import Chain
@@ -57,6 +58,7 @@ from homed.store.files import MediaFiles
 from homed.tracker.ondemand import TrackerOnDemand
 
 if TYPE_CHECKING:
+    from homed.jobs.textlog.log import LogPorts
     from homed.tracker.tracker import TrackerPorts
 
 BEHIND_THE_DOOR = ("blocks", "stages", "outputs", "tools", "window", "cold", "ledger")
@@ -75,6 +77,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     ):
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
         asking = _asking(house, sources)
+        textlog = _text_log(house)
         tracker = TrackerOnDemand(store, partial(_tracking, house))
         rules, media, uploads = Rules(store, wall), _media(house, files), _uploads(house, files)
         remembered = _remembered(house, engine, lambda: keeping.forgetting)  # there before a tool is called
@@ -91,7 +94,8 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
                 erased=engine.forget_vectors, refresh=house.settings.refresh,
             ), uploads,
         )  # fmt: skip
-        engine.beside.append(tracker.erased)
+        engine.beside.extend([tracker.erased, textlog.erased])
+        slow.start_soon(textlog.run)
         slow.start_soon(tracker.run)
         jobs = engine.jobs(conversations, uploads, sources, asking.completions)
         slow.start_soon(jobs.run)
@@ -103,7 +107,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             doctor=_look(house, sources),
             archive=conversations.archive, memory=Explanations(store), uploads=uploads,
             keys=house.keys, packages=_packages(house), calling=conversations.calling,
-            remembering=Remembering(store, redactor, engine.ranker),
+            remembering=Remembering(store, redactor, engine.ranker, partial(zone_of, house.settings)),
             cold=ColdQuery(store, wall, house.failpoints, engine.ranker),
             completions=asking.completions, people=People(store), rules=rules,
             publisher=Publisher(house.bus, redactor), jobs=jobs, keeping=keeping,
@@ -162,6 +166,20 @@ def _look(house: House, sources: Sources) -> SelfLook:
         paths=house.paths, store=house.store, settings=house.settings, sources=sources, host=house.host,
         redactor=house.redactor,
     )  # fmt: skip
+
+
+def _text_log(house: House) -> TextLogOnDemand:
+    folder = house.paths.textlog
+
+    def ports() -> LogPorts:
+        from homed.jobs.textlog.log import LogPorts  # loaded when a turn is over
+
+        return LogPorts(
+            store=house.store, folder=folder, settings=house.settings, redactor=house.redactor,
+            zone=partial(zone_of, house.settings), wall=house.wall,
+        )  # fmt: skip
+
+    return TextLogOnDemand(folder, house.bus, house.settings, ports, house.host.wait_started)
 
 
 def _tracking(house: House) -> TrackerPorts:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import tzinfo
 
 from homed.agent import notes, reading
 from homed.agent.asking import asked
-from homed.agent.fitting import fitted, fitted_text, size
+from homed.agent.daylines import LINE_BYTES, bounds
+from homed.agent.daylines import line as line_of
+from homed.agent.fitting import fitted_text, size
 from homed.agent.ports import RedactorPort
-from homed.errors import InvalidInput
+from homed.config.zone import system_zone
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import events as table
 from homed.memory.records import DRAFT, Event, shows_files
@@ -22,9 +23,6 @@ from homed.store.rows import Storage, Tx, dumps
 
 TEXT_BYTES = 8_000
 """Bytes of one text that was found; of a longer one head and tail, and ``io.event`` gives the whole."""
-
-LINE_BYTES = 100_000
-"""The same of one line of a day, and of what belongs to it beside its text."""
 
 PAGE_BYTES = 400_000
 """Bytes of one answer: with the rest it fits one line of the wire."""
@@ -43,7 +41,12 @@ class Remembered:
 class Remembering:
     """Reads events of the scopes that somebody may see, and of no others."""
 
-    def __init__(self, store: Storage, redactor: RedactorPort, ranker: Ranker | None = None) -> None:
+    def __init__(
+        self, store: Storage, redactor: RedactorPort, ranker: Ranker | None = None,
+        zone: Callable[[], tzinfo] = system_zone,
+    ) -> None:
+        """``zone``: the person's, in which days are counted."""
+        self._zone = zone
         self._store = store
         self._redactor = redactor
         self._ranker = ranker or words_only()
@@ -81,17 +84,17 @@ class Remembering:
         }  # fmt: skip
 
     async def day(self, who: Identity, day: str, *, after: int, limit: int) -> Remembered:
-        """What was said on a day (local time), as lines of JSON in the order of time; as ``textlog.read``.
+        """What was said on a day (the person's zone), as lines of JSON in the order of time; as ``textlog.read``.
 
         ``after``: the ``next`` of the page before.  Raises InvalidInput for what is no date.
         """
-        since, until = _bounds(day)
+        since, until = bounds(day, self._zone())
         scopes = visible_scopes(who)
         found, beyond = await self._store.read(lambda tx: _of_day(tx, scopes, (since, until, after, limit)))
         lines: list[str] = []
         taken, last = 0, after
         for event in found:
-            line = self._line(event)
+            line = line_of(event, self._redactor)
             taken += size(line) + 2
             if lines and taken > PAGE_BYTES:
                 break
@@ -101,31 +104,9 @@ class Remembering:
         untrusted = any(_outside(event) for event in found[: len(lines)])
         return Remembered({"day": day, "lines": lines, "more": more, "next": last}, untrusted)
 
-    def _line(self, event: Event) -> str:
-        kept = {key: event.data[key] for key in ("name", "status", "args", "calls", "untrusted") if key in event.data}
-        line = {
-            "seq": event.seq, "id": event.id, "at": event.created_at, "thread": event.thread, "turn": event.turn,
-            "channel": event.channel, "peer": event.peer, "kind": event.kind.value,
-            "text": fitted_text(self._redactor.redact(event.text), LINE_BYTES),
-            **({"data": fitted(self._redactor.redact_json(kept), LINE_BYTES)} if kept else {}),
-        }  # fmt: skip
-        return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
-
 
 def _outside(event: Event) -> bool:
     return bool(event.data.get("untrusted")) or shows_files(event)
-
-
-def _bounds(day: str) -> tuple[float, float]:
-    try:
-        first = date.fromisoformat(day)
-        return _midnight(first), _midnight(first + timedelta(days=1))
-    except (ValueError, OverflowError, OSError):
-        raise InvalidInput(f"{day!r} is no day.", hint="Give one like 2026-01-31.") from None
-
-
-def _midnight(day: date) -> float:
-    return datetime(day.year, day.month, day.day).astimezone().timestamp()
 
 
 def _of_day(tx: Tx, scopes: Collection[str], asked: tuple[float, float, int, int]) -> tuple[Sequence[Event], bool]:

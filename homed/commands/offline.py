@@ -129,7 +129,8 @@ def tracking_of(paths: Paths, store: Store, settings: Settings) -> TrackerOnDema
 
 async def _forget_beside(paths: Paths, store: Store) -> None:
     """Nothing of what was deleted stays in files beside the database."""
-    await trio.to_thread.run_sync(partial(shutil.rmtree, paths.vectors, ignore_errors=True))
+    for made_again in (paths.vectors, paths.textlog):
+        await trio.to_thread.run_sync(partial(shutil.rmtree, made_again, ignore_errors=True))
     await tracking_of(paths, store, cast(Any, NotRunning())).erased()
 
 

@@ -25,9 +25,11 @@ from homed.config.definitions.shape import Definition as Definition
 from homed.config.definitions.shape import Seed as Seed
 from homed.config.definitions.spend import *
 from homed.config.definitions.spend import SPEND
+from homed.config.definitions.textlog import *
+from homed.config.definitions.textlog import LOGGING
 from homed.config.definitions.tracker import *
 from homed.config.definitions.tracker import CHANGES
 
-CORE: tuple[Definition, ...] = AGENT + LIMITS + FILES + MEMORY + MODELS + SPEND + CHANGES + HOST + DAEMON
+CORE: tuple[Definition, ...] = AGENT + LIMITS + FILES + MEMORY + MODELS + SPEND + CHANGES + LOGGING + HOST + DAEMON
 
 SEEDS: dict[str, Seed] = {definition.key: definition.seed for definition in CORE if definition.seed}
