@@ -8,6 +8,7 @@ from pydantic import Field
 
 from homed.api.method import Method, PeerCall, PeerParams, administrative
 from homed.identity.keys import SCOPES, ApiKey
+from homed.identity.logins import OWNER_PEER
 
 
 class OfName(PeerParams):
@@ -20,6 +21,7 @@ class KeyAdd(OfName):
     """``admin.keys_add``"""
 
     scopes: list[str] = Field(min_length=1, max_length=len(SCOPES))
+    acts_as: str = Field(default=OWNER_PEER, max_length=80)
 
 
 async def keys_list(call: PeerCall[PeerParams]) -> Mapping[str, object]:
@@ -29,7 +31,7 @@ async def keys_list(call: PeerCall[PeerParams]) -> Mapping[str, object]:
 
 async def keys_add(call: PeerCall[KeyAdd]) -> Mapping[str, object]:
     """Make a key and tell it, this once."""
-    secret, made = await call.ports.keys.add(call.params.name, call.params.scopes)
+    secret, made = await call.ports.keys.add(call.params.name, call.params.scopes, call.params.acts_as)
     return {"name": made.name, "key": secret, "scopes": list(made.scopes)}
 
 
@@ -43,6 +45,7 @@ def key_to_wire(key: ApiKey) -> dict[str, object]:
     """A key as ``admin.keys_list`` shows it."""
     return {
         "name": key.name,
+        "peer": key.peer,
         "scopes": list(key.scopes),
         "created_at": key.created_at,
         "used_at": key.used_at,

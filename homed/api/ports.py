@@ -272,7 +272,7 @@ class KeysPort(Protocol):
         """Every key, as it may be shown."""
         ...
 
-    async def add(self, name: str, scopes: Sequence[str]) -> tuple[str, ApiKey]:
+    async def add(self, name: str, scopes: Sequence[str], peer: str = ...) -> tuple[str, ApiKey]:
         """A new key and how it is shown."""
         ...
 

@@ -17,7 +17,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         "keys",
         parents=[common],
         help="API keys: list, add, remove",
-        description="A key lets a program in as you, through the page's REST interface and WebSocket.",
+        description="A key lets a program in as you, or as a peer of its own, through the page's interfaces.",
         epilog="Examples:\n  homed keys add laptop\n  homed keys add backup --scope admin\n  homed keys remove laptop",
     )
     actions = Actions(parser, common)
@@ -30,6 +30,13 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         choices=SCOPES,
         help="what it is for, once for each; chat when left out",
     )
+    add.add_argument(
+        "--peer",
+        metavar="NAME",
+        default="owner",
+        help="whom it acts as: you when left out; another name is somebody of the page's, a guest until you give "
+        "them a role (`homed peers role webui:NAME …`)",
+    )
     actions.add("remove", _remove, "remove a key; it is refused at once", "laptop").add_argument("name", metavar="NAME")
 
 
@@ -40,18 +47,25 @@ def _list(args: argparse.Namespace) -> int:
     elif not keys:
         print("No API key yet.\n  Make one: homed keys add NAME")
     else:
-        rows = [(k["name"], ", ".join(k["scopes"]), when(k["created_at"]), when(k["used_at"]) or "never") for k in keys]
-        table(rows, ("key", "for", "made", "used"))
+        rows = [
+            (k["name"], k["peer"], ", ".join(k["scopes"]), when(k["created_at"]), when(k["used_at"]) or "never")
+            for k in keys
+        ]
+        table(rows, ("key", "acts as", "for", "made", "used"))
     return 0
 
 
 def _add(args: argparse.Namespace) -> int:
-    made = ask_or_open(args, "admin.keys_add", name=args.name, scopes=args.scope or ["chat"])
+    made = ask_or_open(args, "admin.keys_add", name=args.name, scopes=args.scope or ["chat"], **_of(args.peer))
     if args.json:
         as_json(made)
     else:
         print(made["key"])
     return 0
+
+
+def _of(peer: str) -> dict[str, str]:
+    return {} if peer == "owner" else {"acts_as": peer if peer.startswith("webui:") else f"webui:{peer}"}
 
 
 def _remove(args: argparse.Namespace) -> int:

@@ -1,4 +1,5 @@
-"""API keys: for scripts and clients that cannot log in.  A key acts as the owner, within the scopes it was given."""
+"""API keys: for scripts and clients that cannot log in.  A key acts as the owner, or as the peer it was made for, within
+the scopes it was given."""
 
 from __future__ import annotations
 
@@ -34,6 +35,7 @@ FREE_TRIES = 5
 PREFIX = "hk_"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,63}")
+_PEER = re.compile(r"webui:[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _KEY = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")
 
 
@@ -83,10 +85,11 @@ class ApiKeys:
             ]
         )
 
-    async def add(self, name: str, scopes: Sequence[str]) -> tuple[str, ApiKey]:
-        """A new key, which is told this once, and how it is shown.
+    async def add(self, name: str, scopes: Sequence[str], peer: str = OWNER_PEER) -> tuple[str, ApiKey]:
+        """A new key, which is told this once, and how it is shown.  ``peer``: of the page; one it does not know yet is a
+        guest from its first request on.
 
-        Raises InvalidInput for a name or scope that cannot be, Conflict for a name that is taken or too many keys.
+        Raises InvalidInput for a name, scope or peer that cannot be, Conflict for a name that is taken or too many keys.
         """
         if not _NAME.fullmatch(name) or name != name.strip():
             raise InvalidInput(
@@ -96,12 +99,17 @@ class ApiKeys:
         if unknown or not scopes:
             what = f"There is no scope {', '.join(unknown)}." if unknown else "A key needs a scope."
             raise InvalidInput(what, hint=f"There are {', '.join(SCOPES)}.")
+        if not _PEER.fullmatch(peer):
+            raise InvalidInput(
+                f"{peer[:80]!r} cannot be the peer of a key.",
+                hint=f"webui: and up to 64 letters, digits, dots, dashes and '_'; {OWNER_PEER} is you.",
+            )
         kept = tuple(scope for scope in SCOPES if scope in scopes)
         secret = f"{PREFIX}{secrets.token_urlsafe(32)}"
         self._know([secret])
-        made = ApiKey(name, OWNER_PEER, kept, self._wall())
+        made = ApiKey(name, peer, kept, self._wall())
         await self._store.write(lambda tx: _insert(tx, _digest(secret), made))
-        log.info("the API key %s was made, for %s", name, ", ".join(kept))
+        log.info("the API key %s of %s was made, for %s", name, peer, ", ".join(kept))
         return secret, made
 
     async def remove(self, name: str) -> None:

@@ -82,6 +82,7 @@ class Key(Answer):
     """An API key, without the key."""
 
     name: str
+    peer: str
     scopes: list[str]
     created_at: float
     used_at: float | None

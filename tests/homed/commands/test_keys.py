@@ -26,7 +26,7 @@ def test_a_key_is_made_listed_and_removed(tmp_path: Path, capsys: pytest.Capture
     assert re.fullmatch(r"hk_[A-Za-z0-9_-]{43}", key)
     code, out, _ = homed(data, capsys, "keys", "list")
     assert code == 0
-    assert re.search(r"laptop\s+chat, admin\s+\d{4}-.*never", out)
+    assert re.search(r"laptop\s+webui:owner\s+chat, admin\s+\d{4}-.*never", out)
     assert key not in out
     (listed,) = json.loads(homed(data, capsys, "keys", "list", "--json")[1])
     assert (listed["name"], listed["scopes"], listed["used_at"]) == ("laptop", ["chat", "admin"], None)
@@ -34,6 +34,11 @@ def test_a_key_is_made_listed_and_removed(tmp_path: Path, capsys: pytest.Capture
     assert code == 1
     assert "already" in err
     made = json.loads(homed(data, capsys, "keys", "add", "phone", "--json")[1])
+    code, _, _ = homed(data, capsys, "keys", "add", "lounge", "--peer", "lounge")
+    assert code == 0
+    peers = {one["name"]: one["peer"] for one in json.loads(homed(data, capsys, "keys", "list", "--json")[1])}
+    assert peers == {"laptop": "webui:owner", "phone": "webui:owner", "lounge": "webui:lounge"}
+    assert homed(data, capsys, "keys", "add", "other", "--peer", "cli:owner")[0] == 1, "of the page alone"
     assert made["scopes"] == ["chat"]
     code, out, err = homed(data, capsys, "keys", "remove", "laptop")
     assert (code, out) == (0, "laptop is gone.\n")

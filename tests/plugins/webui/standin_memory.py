@@ -114,7 +114,7 @@ class Keys:
         ]
 
     def admin_keys_list(self, peer: str) -> dict[str, Any]:
-        shown = ("name", "scopes", "created_at", "used_at")
+        shown = ("name", "peer", "scopes", "created_at", "used_at")
         return {"keys": [{field: key[field] for field in shown} for key in self.api_keys]}
 
     def admin_keys_add(self, peer: str, name: str, scopes: list[str]) -> dict[str, Any]:
@@ -123,7 +123,8 @@ class Keys:
         if not scopes:
             raise InvalidInput("A key needs at least one scope.")
         key = f"hk_{'k' * 33}{len(self.api_keys):010}"
-        self.api_keys.append({"name": name, "scopes": scopes, "created_at": time.time(), "used_at": None, "key": key})
+        made = {"name": name, "peer": "webui:owner", "scopes": scopes, "created_at": time.time(), "used_at": None}
+        self.api_keys.append({**made, "key": key})
         return {"name": name, "key": key, "scopes": scopes}
 
     def admin_keys_remove(self, peer: str, name: str) -> dict[str, Any]:

@@ -122,8 +122,20 @@ def rich(kernel: StandIn) -> StandIn:
     kernel.admin_models_add(OWNER, "mine", model="qwen3-4b", gguf="/srv/models/qwen3-4b-q4_k_m.gguf", vision=True)
     now = time.time()
     kernel.api_keys += [
-        {"name": "home-assistant", "scopes": ["chat"], "created_at": now - 90 * SECONDS, "used_at": now - 60},
-        {"name": "backup.script", "scopes": ["chat", "memory", "admin"], "created_at": now, "used_at": None},
+        {
+            "name": "home-assistant",
+            "peer": "webui:hall",
+            "scopes": ["chat"],
+            "created_at": now - 90 * SECONDS,
+            "used_at": now - 60,
+        },
+        {
+            "name": "backup.script",
+            "peer": OWNER,
+            "scopes": ["chat", "memory", "admin"],
+            "created_at": now,
+            "used_at": None,
+        },
     ]
     disk: dict[str, Any] = {"name": "disk", "state": "warn", "what": "1.2 GB are free where the data folder is."}
     key = {"name": "model", "state": "bad", "what": "deepseek answered HTTP 401."}
