@@ -17,6 +17,7 @@ from homed import sdk
 
 from . import disk
 from .edits import Edit, apply
+from .pictures import LARGEST, picture
 from .roots import Place, Roots, opened
 from .text import NotText, Text, decode
 
@@ -70,12 +71,17 @@ def start(kernel: sdk.Kernel) -> None:
 
 
 @plugin.tool(cls="read", parallel_safe=True)
-def files_read(ctx: sdk.Context, path: str, offset: int = 1, limit: int = MAX_LINES) -> dict[str, object]:
-    """Read lines of a text file (see tools/files_read.md)."""
+def files_read(
+    ctx: sdk.Context, path: str, offset: int = 1, limit: int = MAX_LINES
+) -> dict[str, object] | sdk.WithFiles:
+    """Read lines of a text file, or look at a picture (see tools/files_read.md)."""
     if offset < 1 or limit < 1:
         raise sdk.ToolError("`offset` and `limit` start at 1.")
     place = _roots(ctx).locate(path)
-    found = _text(disk.read(place), place)
+    read = disk.read(place)
+    if kind := picture(read.data):
+        return _picture(place, read, kind)
+    found = _text(read, place)
     lines = _lines(found.text)
     shown, cut = _bounded(lines[offset - 1 : offset - 1 + min(limit, MAX_LINES)])
     if offset > max(len(lines), 1):
@@ -181,6 +187,13 @@ def _answer(done: sdk.process.Completed) -> dict[str, object]:
     if "error" in answer:
         raise sdk.ToolError(str(answer["error"]))
     return dict(answer)
+
+
+def _picture(place: Place, found: disk.Found, kind: str) -> sdk.WithFiles:
+    if len(found.data) > LARGEST:
+        raise sdk.ToolError(f"{place} is a picture of {len(found.data)} bytes; {LARGEST >> 20} MiB are the limit.")
+    told: dict[str, object] = {"path": str(place), "picture": kind, "bytes": len(found.data)}
+    return sdk.WithFiles(told, [sdk.File(place.parts[-1], found.data, kind)])
 
 
 def _text(found: disk.Found, place: Place) -> Text:

@@ -14,6 +14,7 @@ import trio
 from homed.errors import ConfigError
 from homed.sdk.testing import harness
 from plugins.files.disk import MAX_FILE
+from plugins.files.pictures import LARGEST
 from plugins.files.plugin import MAX_CHARS, plugin, roots_of
 from tests.plugins.files.conftest import SECRET, Use
 
@@ -49,6 +50,25 @@ async def test_read_gives_lines_with_where_they_stand(use: Use, root: Path) -> N
     }  # fmt: skip
     whole = await good(use, "files_read", path=str(root / "a.txt"))
     assert (whole["text"], whole["more"]) == ("one\ntwo\n三\nfour", False)
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff\xe0", "image/jpeg"), (b"GIF89a", "image/gif"),
+        (b"RIFF\0\0\0\0WEBP", "image/webp"),
+    ],
+)  # fmt: skip
+async def test_a_picture_is_given_to_look_at(use: Use, root: Path, head: bytes, kind: str) -> None:
+    (root / "看.bin").write_bytes(head + bytes(600_000))
+    result = await use("files_read", path="看.bin")
+    assert result.files == ("blk_test",)
+    assert result.content == {"path": str(root / "看.bin"), "picture": kind, "bytes": len(head) + 600_000}
+
+
+async def test_a_picture_too_large_to_be_shown_is_refused_with_the_limit(use: Use, root: Path) -> None:
+    (root / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(LARGEST))
+    assert "8 MiB are the limit" in await bad(use, "files_read", path="a.png")
 
 
 async def test_an_empty_file_has_no_lines(use: Use, root: Path) -> None:
