@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -22,6 +23,9 @@ from homed.memory.temporary import seen
 from homed.retrieval.terms import term
 from homed.retrieval.words import Words
 from homed.store.rows import Reader, Tx
+
+if TYPE_CHECKING:
+    from homed.memory.children import Progress
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +92,7 @@ class Archive:
             "more": stored.more or page["more"],
             "live": views.live_view(turn, 1 + len(still)),
             "suspended": [views.live_view(one, 1 + len(still)) for one in still],
+            "agents": [views.agent_view(one) for one in stored.agents],
             "recalls": [*stored.recalls, *recalls_now(turn)],
             "queued": views.queued_view(known, stored.brought),
             "approvals": self._approvals.list_(who, thread),
@@ -101,7 +106,8 @@ class Archive:
             ended = inputs.ended_before(tx, {event.turn for event in page}, before=before)
             files = blocks.of_events(tx, [event.id for event in page if event.data.get("files")])
             told = recalls(tx, {event.turn for event in page})
-            return views.Stored(found, page, more, ended, files, blocks.waiting_in(tx, thread), told)
+            made = _agents(tx, thread, {event.turn for event in page})
+            return views.Stored(found, page, more, ended, files, blocks.waiting_in(tx, thread), told, made)
 
         return await reader.read(read)
 
@@ -169,6 +175,15 @@ def visible(tx: Tx, who: Identity, thread: str) -> Thread:
     if found is None or not seen(tx, found.scope, visible_scopes(who)):
         raise NotFound("There is no such conversation.")
     return found
+
+
+def _agents(tx: Tx, thread: str, turns: Collection[str]) -> Sequence[Progress]:
+    """What these turns gave agents to do."""
+    if tx.value("SELECT 1 FROM child_tasks WHERE front = ? LIMIT 1", (thread,)) is None:
+        return ()
+    from homed.memory.children import progress  # loaded where there are some
+
+    return progress(tx, thread, turns)
 
 
 def _waiting(lane: Lane | None) -> list[Input]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from homed.agent.fitting import fitted, fitted_text, size
 from homed.agent.turn import Turn
 from homed.memory.blocks import MOST, Block
 from homed.memory.records import Event, EventKind, Input, Outcome, Thread, is_draft
+
+if TYPE_CHECKING:
+    from homed.memory.children import Progress
 
 EVENT_BYTES = 24_000
 """Bytes of a tool result, or of anything else 8 times as many, that a history page shows; the store has it whole."""
@@ -42,6 +46,8 @@ class Stored:
     brought: Mapping[str, Sequence[Block]]
     recalls: Sequence[Mapping[str, object]] = ()
     """What its turns were shown and told from elsewhere."""
+    agents: Sequence[Progress] = ()
+    """What its turns gave agents to do."""
 
 
 def thread_view(thread: Thread, *, busy: bool) -> dict[str, object]:
@@ -151,6 +157,15 @@ def queued_view(waiting: Sequence[Input], brought: Mapping[str, Sequence[Block]]
         }
         for i in waiting
     ]  # fmt: skip
+
+
+def agent_view(progress: Progress) -> dict[str, object]:
+    """What a turn gave an agent, as a page shows it beneath: names and states, never what is said there."""
+    return {
+        "child": progress.child.id, "name": progress.child.name, "in": progress.child.thread,
+        "turn": progress.task.front.turn, "state": progress.state, "error": fitted_text(progress.error, EVENT_BYTES),
+        "count": progress.count, "tools": [{"tool": tool, "status": status} for tool, status in progress.tools],
+    }  # fmt: skip
 
 
 def _marks(*, untrusted: bool, no_memory: bool) -> dict[str, object]:

@@ -33,6 +33,7 @@ def page(answer: Mapping[str, object], *, own: bool) -> tuple[Mapping[str, objec
         gone = {_turn(entry) for entry in (*lists["events"], live) if holds(entry).no_memory}
         lists = {key: [e for e in listed if not holds(e).no_memory] for key, listed in lists.items()}
         lists["ended"] = [entry for entry in lists["ended"] if _turn(entry) not in gone]
+        answer = {**answer, **({"agents": []} if "agents" in answer else {})}
         if holds(live).no_memory:
             live, lists["approvals"] = None, []
     found = [holds(entry) for entry in (*lists["events"], *lists["queued"], live)]

@@ -184,6 +184,52 @@ def input_of(tx: Tx, thread: str, mark: str) -> Input | None:
     return None if row is None else inputs.get(tx, row[0])
 
 
+SHOWN = 8
+"""Tool calls of a task that a page shows, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a task is.  ``state``: of its input, '' where that never came; ``tools``: the newest calls, name and
+    status; ``count`` of all."""
+
+    task: ChildTask
+    child: Child
+    state: str
+    error: str
+    count: int
+    tools: tuple[tuple[str, str], ...]
+
+
+def progress(tx: Tx, front: str, turns: Collection[str]) -> list[Progress]:
+    """What was given to agents in these turns of a conversation, oldest first."""
+    rows_ = tx.all(
+        f"SELECT {_TASK} FROM child_tasks t WHERE t.front = ? AND t.front_turn IN (SELECT value FROM json_each(?))"
+        " ORDER BY t.rowid",
+        (front, dumps(sorted(turns))),
+    )
+    found = []
+    for task in map(_task, rows_):
+        child = get(tx, task.child)
+        if child is not None:
+            given = input_of(tx, child.thread, f"parent:{task.id}")
+            found.append(_progress(tx, task, child, given))
+    return found
+
+
+def _progress(tx: Tx, task: ChildTask, child: Child, given: Input | None) -> Progress:
+    if given is None:
+        return Progress(task, child, "", "", 0, ())
+    called = tx.all(
+        "SELECT data ->> 'name', data ->> 'status' FROM events WHERE turn = ? AND turn <> '' AND kind = 'tool'"
+        " ORDER BY seq",
+        (given.turn,),
+    )
+    error = given.outcome.error if given.outcome else ""
+    tools = tuple((str(name), str(status)) for name, status in called[-SHOWN:])
+    return Progress(task, child, given.state.value, error, len(called), tools)
+
+
 def unfinished(tx: Tx, kind: Kind) -> list[Input]:
     """Inputs of agents of this kind that have no outcome yet, oldest first."""
     rows_ = tx.all(

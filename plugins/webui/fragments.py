@@ -22,8 +22,12 @@ from .words import Words
 SHOWN = 20_000
 """Characters of a tool's arguments or result that the page shows; the rest is in the event."""
 
-LABELS = {"timer:": "item.reminder", "kernel:": "item.kernel"}
+LABELS = {"timer:": "item.reminder", "kernel:": "item.kernel", "child:": "item.child", "parent:": "item.parent"}
 """How the peer of a message begins that no person sent, and what stands over it."""
+DOTS = {
+    "accepted": "running", "running": "running", "suspended": "waiting", "answered": "ok", "stopped": "interrupted",
+}  # fmt: skip
+"""How an agent's state looks; of every other, as a failure."""
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """Media types that are shown as pictures; anything else is a file to download."""
 MODELS = "Models page"
@@ -206,6 +210,14 @@ class Fragments:
         left out."""
         known = _with(call, call="", tool="", plugin="", status="unknown", args={}, result="", ms=None)
         return str(self._module.tool(known, *_sorted(mappings(known.get("blocks")))))
+
+    def agent(self, shown: Data) -> str:
+        """The card of an agent that the turn made, or gave something to do.
+
+        ``{name, thread, state, error, count, tools}``; ``tools``: name and status of each call.
+        """
+        state = str(shown["state"]) or "running"
+        return str(self._module.agent({**shown, "state": state, "dot": DOTS.get(state, "error")}))
 
     def approval(self, asked: Data) -> str:
         """A question to the person, or how it was answered.  Keys as in the notice ``approval``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .fragments import Fragments, Recalled
-from .pieces import APPROVAL, END, INSERTED, NOTE, PAUSED, REASONING, RECALLED, SAID, TEXT, TOOL, Item, order
+from .pieces import AGENT, APPROVAL, END, INSERTED, NOTE, PAUSED, REASONING, RECALLED, SAID, TEXT, TOOL, Item, order
 from .reading import Data, integer, mapping, mappings, number, string, strings
 
 
@@ -29,12 +29,32 @@ class _Cards:
     """Approval → the running call that it is about."""
 
 
+STEPS = 8
+"""Calls of an agent that its card shows, the newest."""
+
+AGENTS = 256
+"""Cards of agents that a page knows, so that news of one can be added to what it shows."""
+
+
+@dataclass(slots=True)
+class _Agent:
+    """What the card of an agent shows.  ``tools``: call → name and status; ``thread``: its own conversation."""
+
+    name: str
+    thread: str
+    state: str = "running"
+    error: str = ""
+    count: int = 0
+    tools: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+
 class Items:
     """Makes the pieces of one thread's turns."""
 
     def __init__(self, fragments: Fragments) -> None:
         self._fragments = fragments
         self._turns: dict[str, _Cards] = {}
+        self._agents: dict[tuple[str, str], _Agent] = {}
 
     def forget(self, turn: str) -> None:
         """The turn is over: nothing of it is made again."""
@@ -48,7 +68,8 @@ class Items:
         data = mapping(said.get("data"))
         blocks, mark = said.get("blocks") or data.get("blocks"), string(said, "mark") or string(data, "mark")
         text, peer = string(said, "text"), string(said, "peer")
-        html = self._fragments.said(text, number(at), "kernel:" if mark else peer, mappings(blocks), string(said, "id"))
+        whose = f"{mark.partition(':')[0]}:" if mark else peer
+        html = self._fragments.said(text, number(at), whose, mappings(blocks), string(said, "id"))
         if step is None:
             return Item("said", SAID, html)
         return Item(*inserted(string(data, "input"), step), html)
@@ -107,6 +128,44 @@ class Items:
         else:
             about = of.waiting.pop(name, "")
         return [self.tool(turn, of.running[about], step), *items] if about in of.running else items
+
+    def agent(self, told: Data) -> Item:
+        """The card of an agent as `io.history` has it, beneath the turn that gave it something to do."""
+        calls = enumerate(mappings(told.get("tools")))
+        known = _Agent(
+            string(told, "name"), string(told, "in"), string(told, "state"), string(told, "error"),
+            integer(told.get("count")), {str(at): (string(one, "tool"), string(one, "status")) for at, one in calls},
+        )  # fmt: skip
+        return self._agent(string(told, "turn"), string(told, "child"), known)
+
+    def agent_news(self, turn: str, told: Data) -> Item:
+        """The same card after a notice of its: a turn of it, or a call."""
+        name = string(told, "child")
+        known = self._agents.get((turn, name)) or _Agent(string(told, "name"), string(told, "in"))
+        match string(told, "phase"):
+            case "end":
+                known.state, known.error = string(told, "state"), string(told, "error")
+            case "suspended":
+                known.state = "suspended"
+            case "tool":
+                call = string(told, "call")
+                known.count += call not in known.tools
+                known.tools[call] = (string(told, "tool"), string(told, "status"))
+                while len(known.tools) > STEPS:
+                    del known.tools[next(iter(known.tools))]
+            case _:
+                known.state = "running"
+        return self._agent(turn, name, known)
+
+    def _agent(self, turn: str, name: str, known: _Agent) -> Item:
+        self._agents[turn, name] = known
+        while len(self._agents) > AGENTS:
+            del self._agents[next(iter(self._agents))]
+        shown = {
+            "name": known.name, "thread": known.thread, "state": known.state, "error": known.error,
+            "count": known.count, "tools": list(known.tools.values()),
+        }  # fmt: skip
+        return Item(f"agent-{name}", AGENT, self._fragments.agent(shown))
 
     def progress(self, told: Data) -> dict[str, object]:
         """How far a model on this machine is before its first word: a sentence, and a share of 1 (0: not known)."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 SAID = "0000.0"
 RECALLED = "0000.0.5"
+AGENT = "9998.5"
 PAUSED = "9998.9"
 END = "9999.9"
 INSERTED, REASONING, TEXT, TOOL, APPROVAL, NOTE = 0, 1, 2, 3, 4, 5

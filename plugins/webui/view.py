@@ -88,6 +88,8 @@ class ThreadView:
             ops.extend(self._resume_live(live))
         for still in mappings(history.get("suspended")):
             ops.extend(self._resume_live(still, suspended=True))
+        for agent in mappings(history.get("agents")):
+            ops.append(self._put(self._turn(string(agent, "turn")), self._items.agent(agent)))
         for approval in mappings(history.get("approvals")):
             turn = self._turn(string(approval, "turn"))
             ops.extend(self._put(turn, item) for item in self._items.approval(turn.turn, approval, turn.last))
@@ -168,6 +170,8 @@ class ThreadView:
                 return []  # the same answer, for another channel
             case "agent_output":
                 return self._settle(turn, turn.final, string(data, "text"), None)
+            case "child":
+                return [self._put(turn, self._items.agent_news(turn.turn, data))]
             case "tool_call":
                 return [self._put(turn, self._items.tool(turn.turn, data, turn.last))]
             case "approval":

@@ -43,6 +43,9 @@ class _Whole:
         for recall in mappings(history.get("recalls")):
             if (recalled := self._made.get(string(recall, "turn"))) is not None:
                 recalled.items.extend(self._items.recall(recall))
+        for agent in mappings(history.get("agents")):
+            if (made := self._made.get(string(agent, "turn"))) is not None:
+                made.items.append(self._items.agent(agent))
         for waiting in mappings(history.get("queued")):
             name = string(waiting, "input")
             known = next((one for one in self._made.values() if one.input == name), None)

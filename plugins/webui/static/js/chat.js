@@ -249,6 +249,17 @@ document.addEventListener("keydown", (event) => {
   else halt();
 });
 
+// Stop one agent; what made it goes on, and hears of it.
+async function haltAgent(button) {
+  button.disabled = true;
+  try {
+    await post("/chat/stop", { thread: button.dataset.halt });
+  } catch (error) {
+    button.disabled = false;
+    toast(error.message, "bad");
+  }
+}
+
 async function approve(choice) {
   const row = choice.parentElement;
   for (const button of row.children) button.disabled = true;
@@ -270,6 +281,7 @@ const deeds = {
   },
   "[data-again]": again,
   "[data-approve]": approve,
+  "[data-halt]": haltAgent,
   "[data-edit]": (button) => edit(button.closest("section.turn")),
   "[data-why]": (button) => openWhy(button.closest("section.turn").dataset.turn),
   "[data-copies]": (button) => {
