@@ -110,10 +110,10 @@ class _Plugins:
 
 @asynccontextmanager
 async def open_desk(tmp: Path) -> AsyncIterator[Desk]:
-    """A tracker, a plugin and an empty work folder below ``tmp``."""
+    """A tracker, a plugin and a work folder below ``tmp``: empty, or as an earlier one left it."""
     data, folder = tmp / "data", tmp / "work"
     for path in (data, folder, data / "plugin-data" / "files"):
-        path.mkdir(parents=True)
+        path.mkdir(parents=True, exist_ok=True)
     plugins = _Plugins()
     async with (
         open_store(data / "homed.db") as store,
