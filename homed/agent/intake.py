@@ -17,6 +17,7 @@ from homed.errors import InvalidInput, StorageError
 from homed.identity.roles import Identity, in_group
 from homed.memory import blocks, chains, inputs, threads
 from homed.memory.blocks import Block
+from homed.memory.chains import Place
 from homed.memory.records import Input, NewInput, Thread
 from homed.memory.temporary import is_temporary
 from homed.store.rows import Tx
@@ -26,16 +27,6 @@ ACCEPT_LIMIT = 10.0
 
 KERNEL = "kernel"
 """The mark of what the kernel itself raises."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """``mark`` of a conversation's messages up to this one and, where there are any, of those ``before`` it; the end of
-    the last ``answer``.  See ``memory.chains``."""
-
-    mark: str
-    before: str = ""
-    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +98,11 @@ class Intake:
             msg.thread, who.scope, msg.channel, who.peer, who.role.value, text, msg.client_msg_id, msg.no_memory,
             can_ask, msg.untrusted, level, project=msg.project,
         )  # fmt: skip
-        return await self._accept(who, new, msg.attachments, msg.place)
+        place = msg.place
+        if place is not None and place.opening:
+            self._checked(f"{place.opening}\n\n{text}", alone=False)
+            place = replace(place, opening=self._checked(place.opening, alone=False))
+        return await self._accept(who, new, msg.attachments, place)
 
     async def signal(self, signal: Signal) -> Receipt:
         """The same for what the kernel raises."""
@@ -141,12 +136,12 @@ class Intake:
         def write(tx: Tx) -> Receipt:
             placed = _placed(tx, new, place)
             thread = _thread(tx, who, placed, at)
-            named = _in(new, thread)
+            named = _in(placed, thread)
             accepted, duplicate = inputs.accept(tx, named, at=at)
             if duplicate and accepted.thread != thread.id:
                 thread = threads.get(tx, accepted.thread) or thread
             if place is not None and not duplicate:
-                chains.keep(tx, accepted.id, place.mark)
+                chains.keep(tx, accepted.id, place)
             files = () if duplicate else tuple(blocks.take(tx, who.peer, attachments, accepted.id, most=most))
             self._ports.failpoints.reach("accept.before_commit")
             return Receipt(accepted, thread, duplicate, files, begun=not placed.thread)
@@ -177,9 +172,12 @@ def _in(new: NewInput, thread: Thread) -> NewInput:
 
 
 def _placed(tx: Tx, new: NewInput, place: Place | None) -> NewInput:
-    if new.thread or place is None or not place.before:
+    """The same in the thread that it goes on in, if its place is known here; else with what stands before it."""
+    if new.thread or place is None:
         return new
-    return replace(new, thread=chains.find(tx, new.channel, new.peer, place.before, place.answer) or "")
+    if thread := chains.find(tx, new.channel, new.peer, place):
+        return replace(new, thread=thread)
+    return replace(new, text=f"{place.opening}\n\n{new.text}" if place.opening else new.text)
 
 
 def _thread(tx: Tx, who: Identity, new: NewInput, at: float) -> Thread:

@@ -9,13 +9,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from homed.agent.borrowed import MOST, Function, Lent, checked
 from homed.agent.conversations import Message
-from homed.agent.intake import Place
 from homed.api.method import MAX_NAME, JsonObject, PeerCall, PeerParams
 from homed.errors import Denied
-from homed.memory.chains import ANSWER
+from homed.memory.chains import ANSWER, Place
 
 MAX_RESULT = 1024 * 1024
 """Characters of one result; a line of the wire holds no more."""
+
+
+MAX_OPENING = 256 * 1024
+"""Characters that may stand before the first message of a conversation."""
 
 
 class ClientTool(BaseModel):
@@ -33,9 +36,12 @@ class Placed(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True, defer_build=True)
 
-    mark: str = Field(min_length=16, max_length=MAX_NAME)
-    before: str = Field(default="", max_length=MAX_NAME)
+    chain: str = Field(min_length=16, max_length=MAX_NAME)
+    said: str = Field(min_length=16, max_length=MAX_NAME)
+    chain_before: str = Field(default="", max_length=MAX_NAME)
+    said_before: str = Field(default="", max_length=MAX_NAME)
     answer: str = Field(default="", max_length=4 * ANSWER)
+    opening: str = Field(default="", max_length=MAX_OPENING)
 
 
 class Lends(BaseModel):

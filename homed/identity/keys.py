@@ -1,5 +1,5 @@
-"""API keys: for scripts and clients that cannot log in.  A key acts as the owner, or as the peer it was made for, within
-the scopes it was given."""
+"""API keys: for scripts and clients that cannot log in.  A key acts as the owner, or as the peer it was made for,
+within the scopes it was given."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ class ApiKeys:
         )
 
     async def add(self, name: str, scopes: Sequence[str], peer: str = OWNER_PEER) -> tuple[str, ApiKey]:
-        """A new key, which is told this once, and how it is shown.  ``peer``: of the page; one it does not know yet is a
-        guest from its first request on.
+        """A new key, which is told this once, and how it is shown.  ``peer``: of the page; one that it does not know
+        yet is a guest from its first request on.
 
-        Raises InvalidInput for a name, scope or peer that cannot be, Conflict for a name that is taken or too many keys.
+        Raises InvalidInput for a name, scope or peer that cannot be, Conflict for a taken name or too many keys.
         """
         if not _NAME.fullmatch(name) or name != name.strip():
             raise InvalidInput(

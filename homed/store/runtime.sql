@@ -197,9 +197,11 @@ END;
 
 -- ---- conversations known by what was said in them (homed/memory/chains.py), for programs that send all of it again. --
 
--- A keyed hash of a conversation's messages up to this one, made by the channel: nobody without its key can try texts.
+-- Keyed hashes, made by the channel: nobody without its key can try texts.
 CREATE TABLE input_chains (
     input TEXT PRIMARY KEY NOT NULL REFERENCES inputs (id) ON DELETE CASCADE,
-    chain TEXT NOT NULL
+    chain TEXT NOT NULL,                                 -- of the person's messages up to this one
+    said  TEXT NOT NULL                                  -- of this one alone
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX input_chains_by_chain ON input_chains (chain);
+CREATE INDEX input_chains_by_said ON input_chains (said);
