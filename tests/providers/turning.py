@@ -50,9 +50,9 @@ async def talking(
 ) -> AsyncIterator[Agent]:
     """An agent whose model is the case's wire; a second one on the same folder is a restart.
 
-    ``settings`` and ``failpoints`` as in ``Setup``; the rest are changes of the source.
+    ``settings``, ``host`` and ``failpoints`` as in ``Setup``; the rest are changes of the source.
     """
-    host = FakeHost()
+    host = more.pop("host", None) or FakeHost()
     if tools:
         tools(host)
     settings = FakeSettings(**more.pop("settings", {}))

@@ -18,37 +18,8 @@ from homed.memory.records import Event, EventKind, InputState
 from homed.providers import pairing
 from homed.providers.base import ChatRequest, ToolResult, User
 from tests.homed.agent.test_attachments import PNG
-from tests.kit.builders import OWNER, Agent, FakeHost, FakeModel, Setup, calls, hangs, running_agent, says
-
-Give = Callable[["Camera", CallIdentity, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
-
-
-async def nothing(_: Mapping[str, Any]) -> None:
-    await trio.lowlevel.checkpoint()
-
-
-class Camera(FakeHost):
-    """A plugin whose tools send files by the token of their call, as ``core.attach`` does, and name them."""
-
-    agent: Agent
-
-    def gives(self, name: str, give: Give, **entry: Any) -> None:
-        self.tool(name, nothing, **entry)
-        self.given = {**getattr(self, "given", {}), name: give}
-
-    async def call(self, plugin: str, method: str, params: Mapping[str, object], *, timeout: float) -> object:
-        answer = await super().call(plugin, method, params, timeout=timeout)
-        if method != "tool.invoke":
-            return answer
-        lent = self.agent.tokens.resolve(plugin, str(params["call"]))
-        args = params["args"]
-        assert isinstance(args, Mapping)
-        return {"is_error": False, **await self.given[str(params["tool"])](self, lent, args)}
-
-    async def send(self, lent: CallIdentity, data: bytes = PNG, name: str = "shot.png", *, last: bool = True) -> str:
-        turn, place = self.agent.conversations.calling.attaching(lent)
-        id_, _ = await self.agent.uploads.of_call(turn, place, Piece(data=data, name=name, last=last))
-        return id_
+from tests.kit.builders import OWNER, Agent, FakeModel, Setup, calls, hangs, running_agent, says
+from tests.kit.giving import Camera, Give
 
 
 async def shot(camera: Camera, lent: CallIdentity, args: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -167,7 +138,7 @@ async def test_the_next_turn_still_has_it(tmp_path: Path) -> None:
 
 async def test_what_is_named_but_never_came_is_said_to_be_absent(tmp_path: Path) -> None:
     async def half(camera: Camera, lent: CallIdentity, _: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {"content": "took it", "files": [await camera.send(lent, last=False), "blk_made_up", 7]}
+        return {"content": "took it", "files": [await camera.send(lent, PNG, last=False), "blk_made_up", 7]}
 
     model = sees(calls(("shot", "{}")), says("ok"))
 
@@ -201,7 +172,7 @@ async def test_the_tools_of_a_turn_give_no_more_than_so_many(tmp_path: Path) -> 
     async def ten(camera: Camera, lent: CallIdentity, _: Mapping[str, Any]) -> Mapping[str, Any]:
         ids = [await camera.send(lent, PNG + bytes([n]), f"{n}.png") for n in range(blocks.MOST)]
         with pytest.raises(InvalidInput, match="10 files at the most"):
-            await camera.send(lent)
+            await camera.send(lent, PNG)
         return {"content": "ten", "files": ids}
 
     model = sees(*[calls(("shot", f'{{"n": {n}}}')) for n in range(3)], says("ok"))
@@ -235,7 +206,7 @@ async def test_calls_that_never_end_their_files_leave_room_for_people(tmp_path: 
 @pytest.mark.parametrize("how", ["fails", "is taken out"])
 async def test_what_no_result_took_is_gone_with_the_turn(tmp_path: Path, how: str) -> None:
     async def failing(camera: Camera, lent: CallIdentity, _: Mapping[str, Any]) -> Mapping[str, Any]:
-        id_ = await camera.send(lent)
+        id_ = await camera.send(lent, PNG)
         if how == "fails":
             raise NotFound("The camera fell off.")
         return {"content": "took it", "files": [id_]}
@@ -263,7 +234,7 @@ async def test_a_stop_leaves_nothing_of_a_file(tmp_path: Path) -> None:
     sent = trio.Event()
 
     async def slow(camera: Camera, lent: CallIdentity, _: Mapping[str, Any]) -> Mapping[str, Any]:
-        id_ = await camera.send(lent)
+        id_ = await camera.send(lent, PNG)
         sent.set()
         await trio.Event().wait()
         return {"content": "", "files": [id_]}

@@ -8,10 +8,12 @@ from typing import Any
 
 import trio
 
+from homed.identity.tokens import CallIdentity
 from homed.memory.records import InputState
 from tests.kit.builders import OWNER, FakeHost, message
 from tests.kit.fake_script import Call
 from tests.kit.fake_server import open_fake
+from tests.kit.giving import Camera
 from tests.providers.scenario import Book
 from tests.providers.stage import Case
 from tests.providers.turning import Providers, answered, talking
@@ -19,6 +21,7 @@ from tests.providers.turning import Providers, answered, talking
 BOOK = Book("Turns")
 scenario = BOOK.scenario
 
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 TEXT = "你好🌍 — 一字不差"
 
 
@@ -73,6 +76,48 @@ async def turn_with_calls_at_once(case: Case) -> None:
     assert (first, last) == ("seen slow", "seen quick")
     assert middle.strip()
     assert [dict(args)["at"] for _, args in case.sent.calls] == ["slow", "broken", "quick"]  # type: ignore[call-overload]
+
+
+def drawing() -> Camera:
+    """A plugin with the tool ``draw``, which gives a picture back."""
+
+    async def draw(camera: Camera, lent: CallIdentity, args: Mapping[str, Any]) -> Mapping[str, Any]:
+        at = str(args["at"])
+        return {"content": f"drawn {at}", "files": [await camera.send(lent, PNG + at.encode(), f"{at}.png")]}
+
+    host = Camera()
+    host.gives("draw", draw, parameters=SCHEMA, parallel_safe=True)
+    return host
+
+
+@scenario("E17", needs=("vision",))
+async def turn_with_pictures_from_tools(case: Case) -> None:
+    """Pictures that tools give stand behind all results of their round, and are there again after a restart."""
+    case.fake.insist(vision=True)
+    case.fake.call_tools(*(Call("draw", {"at": at}) for at in ("a", "b")))
+    case.fake.call_tool("draw", {"at": "c"}, think="one more", then="three cats")
+    async with talking(case, host=(host := drawing()), vision=True) as agent:
+        host.agent = agent
+        done = await answered(agent, "draw")
+    assert case.sent.pictures == [PNG + at for at in (b"a", b"b", b"c")]
+    assert [result.partition("\n")[0] for result in case.sent.results] == ["drawn a", "drawn b", "drawn c"]
+    case.fake.say("cats, all of them")
+    async with talking(case, host=drawing(), vision=True) as agent:
+        await answered(agent, "what was it?", thread=done.thread)
+    assert case.sent.pictures == [PNG + at for at in (b"a", b"b", b"c")]
+
+
+@scenario("E17")
+async def turn_with_a_picture_for_the_blind(case: Case) -> None:
+    """A model that sees no pictures is told what the tool gave, and the server gets none."""
+    case.fake.call_tool("draw", {"at": "a"}, then="a cat, you say")
+    async with talking(case, host=(host := drawing()), vision=False) as agent:
+        host.agent = agent
+        await answered(agent, "draw")
+    assert case.sent.pictures == []
+    (result,) = case.sent.results
+    assert result.startswith("drawn a")
+    assert "this model cannot see images" in result
 
 
 @scenario("A15")
