@@ -41,8 +41,9 @@ NUMBERS = {
     "raw_input": 1, "turn": 2, "content_delta": 3, "reasoning_delta": 4, "reasoning": 5, "tool_call": 6, "approval": 7,
     "agent_output": 8, "agent_llm_chain": 9, "agent_error": 10, "stage": 11, "progress": 12, "thread": 13,
     "plugin_state": 14, "system": 15, "recall": 16, "memory": 17, "terminal_output": 18, "skill_detected": 19,
+    "child": 20,
 }  # fmt: skip
-"""Type of a notice → its number in a slot.  A number once given is never given to another; 20 to 30 are free."""
+"""Type of a notice → its number in a slot.  A number once given is never given to another; 21 to 30 are free."""
 NAMES = {number: name for name, number in NUMBERS.items()}
 ALL = (1 << 31) - 1
 """The mask of every type there is or will be: bit ``n`` for number ``n``."""
