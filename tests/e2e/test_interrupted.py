@@ -22,7 +22,7 @@ from waiter.link import Link
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
-SHARE = 3
+SHARE = 5
 """Of the rounds that are asked for in CI, the part that fits some ten seconds; a soak makes them all."""
 
 TALK, WORK = "slow plums", "hard work"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import trio
 
 from homed.agent.intake import Signal
-from homed.agent.schedule import Way
+from homed.agent.schedule import Phase, Way
+from homed.agent.turn import Turn
 from homed.memory.records import InputState
 from homed.providers.base import ErrorKind, ProviderError, User
 from tests.homed.agent.test_interrupts import begin, ended, interrupt, said, texts
@@ -32,12 +34,25 @@ async def test_a_source_that_refuses_the_resumed_request_as_too_long_is_asked_ag
     full = ProviderError(ErrorKind.CONTEXT_FULL, "too long")
     model = FakeModel(hangs("x "), says("word " * 400), fails(full), says("done"))
     async with running_agent(tmp_path, Setup(model=model)) as agent:
+        phases: list[Phase] = []
+        guard = agent.conversations._loop._step._guard
+        make_room = guard._make_room
+
+        async def watched(turn: Turn, *more: Any) -> None:
+            lane = agent.conversations._lanes.get(turn.input.thread)
+            assert lane is not None
+            assert lane.schedule.running is not None
+            phases.append(lane.schedule.running.phase)
+            await make_room(turn, *more)
+
+        guard._make_room = watched  # type: ignore[method-assign, assignment]
         first = await begin(agent, "my question")
         second, _ = await interrupt(agent, "more words", first.thread.id)
         assert said(*await ended(agent, first)) == ["done"]
         assert (await ended(agent, second))[0].state is InputState.ANSWERED
         sizes = [sum(map(len, texts(request))) for request in model.requests[2:]]
         assert sizes[1] < sizes[0]
+        assert phases == [Phase.CRITICAL], "half of it done would count, and be done again"
         assert agent.conversations.dump()["counters"]["started"] == 2  # type: ignore[index]
 
 
