@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from . import frames
-from .frames import Data, files_of, label_of, mapping, mappings, number, text
+from .frames import Data, files_of, mapping, mappings, number, text, whose
 from .model import Answer, Asked, Following, Item, Note, Paused, Recall, Running, Said, Thought, Tool
 from .pages import page
 
@@ -97,7 +97,7 @@ def _apply(follow: Following, notice: Data, peer: str) -> tuple[Following, bool]
     if kind == "raw_input":
         key = f"u:{text(data, 'input')}"
         if find(follow.items, key) is None:
-            said = Said(key, text(data, "text"), label_of(text(data, "peer"), peer), files_of(data), queued=True)
+            said = Said(key, text(data, "text"), whose(data, text(data, "peer"), peer), files_of(data), queued=True)
             follow = replace(follow, items=(*follow.items, said))
         return follow, False
     return _told(follow, kind, data, turn), False
@@ -119,6 +119,8 @@ def _told(follow: Following, kind: str, data: Data, turn: str) -> Following:
         follow = _doing(follow, turn, "waiting" if asked.status == "asked" else "tool")
     elif kind == "recall":
         items = put(items, frames.recall(turn, data))
+    elif kind == "child":
+        items = put(items, frames.agent_news(data, turn, find(items, f"g:{turn}:{text(data, 'child')}")))
     elif kind == "agent_error":
         items = put(items, frames.end(turn, {"state": "failed", **data}))
     elif kind == "progress" and follow.running is not None and follow.running.turn in (turn, ""):

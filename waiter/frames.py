@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from .cost import cost_of
-from .model import Asked, End, Recall, Tool
+from .model import Agent, Asked, End, Recall, Tool
 from .terminal import as_json
 
 Data = Mapping[str, Any]
@@ -43,6 +44,39 @@ def end(turn: str, data: Data) -> End:
         f"e:{turn}", turn, text(data, "state"), text(data, "error"), text(data, "hint"), number(data, "ms"),
         number(usage, "prompt"), number(usage, "completion"), cost_of(usage),
     )  # fmt: skip
+
+
+def agent(data: Data, turn: str) -> Agent:
+    """An agent, as a page of history has it."""
+    tools = mappings(data.get("tools"))
+    last = text(tools[-1], "tool") if tools else ""
+    state = text(data, "state") or "running"
+    return Agent(f"g:{turn}:{text(data, 'child')}", turn, text(data, "name"), state, number(data, "count"), last)
+
+
+def agent_news(data: Data, turn: str, known: object) -> Agent:
+    """The same after a notice of its."""
+    key = f"g:{turn}:{text(data, 'child')}"
+    before = known if isinstance(known, Agent) else Agent(key, turn, text(data, "name"), "running")
+    match text(data, "phase"):
+        case "end":
+            return replace(before, state=text(data, "state"))
+        case "suspended":
+            return replace(before, state="suspended")
+        case "tool":
+            call = text(data, "call")
+            count = before.count + (call not in before.calls)
+            return replace(before, count=count, tool=text(data, "tool"), calls=before.calls | {call})
+        case _:
+            return replace(before, state="running")
+
+
+def whose(data: Data, peer: str, own: str) -> str:
+    """``label_of``, but for what no person said: ``@homed`` or ``@agent``, by which the words say it."""
+    mark = text(data, "mark")
+    if mark.startswith(("child:", "parent:")):
+        return "@agent"
+    return "@homed" if mark else label_of(peer, own)
 
 
 def label_of(peer: str, own: str) -> str:

@@ -102,6 +102,19 @@ class Paused:
 
 
 @dataclass(frozen=True, slots=True)
+class Agent:
+    """An agent that a turn made, or gave something to do: how it is, how many calls it made, and the last one."""
+
+    key: str
+    turn: str
+    name: str
+    state: str
+    count: int = 0
+    tool: str = ""
+    calls: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """How a turn ended: answered, stopped, failed, refused or reported."""
 
@@ -126,7 +139,7 @@ class Note:
     after: str = ""
 
 
-Item = Said | Answer | Thought | Tool | Recall | Asked | Paused | End | Note
+Item = Said | Answer | Thought | Tool | Recall | Asked | Agent | Paused | End | Note
 FOLDED = (Tool, Thought, Recall)
 """What a key opens and shuts."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from . import frames
-from .frames import Data, files_of, label_of, mapping, mappings, number, text
+from .frames import Data, files_of, label_of, mapping, mappings, number, text, whose
 from .model import Answer, Item, Note, Paused, Said, Thought, Tool
 
 
@@ -15,6 +15,7 @@ def page(history: Data, peer: str) -> list[Item]:
     events = mappings(history.get("events"))
     ended = {text(end, "turn"): end for end in mappings(history.get("ended"))}
     recalls = {text(entry, "turn"): entry for entry in mappings(history.get("recalls"))}
+    agents = [frames.agent(one, text(one, "turn")) for one in mappings(history.get("agents"))]
     live = mapping(history.get("live"))
     last = {text(event, "turn"): at for at, event in enumerate(events)}
     items: dict[str, Item] = {}
@@ -25,6 +26,8 @@ def page(history: Data, peer: str) -> list[Item]:
             items[item.key] = item
         if turn in recalls and text(event, "kind") == "user":
             items[f"r:{turn}"] = frames.recall(turn, recalls[turn])
+        if last[turn] == at:
+            items |= {made.key: made for made in agents if made.turn == turn}
         if turn in ended and last[turn] == at:
             items[f"e:{turn}"] = frames.end(turn, ended[turn])
     for still in mappings(history.get("suspended")):
@@ -48,7 +51,7 @@ def _event(event: Data, steps: dict[str, int], items: Mapping[str, Item], peer: 
     kind, said, turn, seq = text(event, "kind"), text(event, "text"), text(event, "turn"), number(event, "seq")
     data = mapping(event.get("data"))
     if kind == "user":
-        label = label_of(text(event, "peer"), peer)
+        label = whose(data, text(event, "peer"), peer)
         return [Said(f"u:{text(data, 'input') or event.get('id')}", said, label, files_of(data), seq=seq)]
     if kind == "tool":
         done = {**data, "call": data.get("call_id"), "tool": data.get("name"), "result": said}

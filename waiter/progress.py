@@ -125,6 +125,9 @@ class Progress:
             # the model call that was cut off is sent again: its text is another one, from its beginning
             self._step, self._shown = self._step - 1, ""
             yield Note("It goes on; the answer begins anew.")
+        elif kind == "child" and data.get("phase") in ("start", "end"):
+            state = "is at work." if data.get("phase") == "start" else f"has ended: {data.get('state')}."
+            yield Note(f"The agent {data.get('name')} {state}")
         elif kind == "system" and isinstance(data.get("message"), str):
             yield Note(data["message"])
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from .cells import Cells, Fragment, Glyphs, clean, cut, hard, width, wrap
 from .keyed import question
 from .markdown import Markdown, coloured
-from .model import Answer, Asked, End, Item, Note, Outgoing, Paused, Place, Recall, Said, State, Thought, Tool
+from .model import Agent, Answer, Asked, End, Item, Note, Outgoing, Paused, Place, Recall, Said, State, Thought, Tool
 from .terminal import as_json
 from .words import Words
 
@@ -128,6 +128,8 @@ class Painter:
                 return self._recall(thing, cells, opened=opened, chosen=chosen)
             case Asked():
                 return self._asked(thing, cells)
+            case Agent():
+                return [(("class:dim", cut(self._agent(thing), cells)),)]
             case Paused():
                 return [(("class:dim", cut(f"‖ {self.words('suspended')}", cells)),)]
             case End():
@@ -135,12 +137,18 @@ class Painter:
             case Note():
                 return self._note(thing, cells)
 
+    def _agent(self, agent: Agent) -> str:
+        calls = self.words("agent.calls", n=agent.count) if agent.count else ""
+        parts = filter(None, [self.words(f"agent.{agent.state}"), calls, self._plain(agent.tool)])
+        return f"  {self._plain(agent.name)}: {' · '.join(parts)}"
+
     def _plain(self, text: str) -> str:
         return self.glyphs.fit(clean(text))
 
     def _said(self, text: str, label: str, files: tuple[str, ...], state: str, cells: int) -> list[Cells]:
         first: Cells = (("class:said", "› "),)
-        body: list[Fragment] = [("class:said.label", f"{self._plain(label)}: ")] if label else []
+        label = self.words(f"of.{label[1:]}") if label.startswith("@") else self._plain(label)
+        body: list[Fragment] = [("class:said.label", f"{label}: ")] if label else []
         made = wrap([*body, ("class:said", self._plain(text))], cells, first=first, rest=(("", "  "),))
         made += self._with(files, cells)
         if state:

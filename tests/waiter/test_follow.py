@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.waiter.kit import Truth
 from waiter.follow import heard, last_turn, older, put, synchronised
-from waiter.model import Answer, Asked, End, Following, Item, Note, Recall, Said, Thought, Tool
+from waiter.model import Agent, Answer, Asked, End, Following, Item, Note, Recall, Said, Thought, Tool
 
 OWNER = "cli:owner"
 
@@ -322,3 +323,53 @@ def test_any_losses_repeats_and_histories_in_between_lose_nothing_and_show_nothi
 
 def as_fields(follow: Following) -> dict[str, Any]:
     return {name: getattr(follow, name) for name in Following.__slots__}
+
+
+SEQ = itertools.count(1)
+
+
+def child(turn: str, **data: Any) -> dict[str, Any]:
+    return {
+        "type": "child",
+        "seq": next(SEQ),
+        "turn": turn,
+        "data": {"child": "ag_1", "name": "helper", "in": "th_2", **data},
+    }
+
+
+def test_an_agent_is_one_line_that_grows_with_what_it_does() -> None:
+    follow = Following()
+    for notice in (
+        child("t1", phase="start"), child("t1", phase="tool", tool="look", call="c1", status="running"),
+        child("t1", phase="tool", tool="look", call="c1", status="ok"),
+        child("t1", phase="tool", tool="read", call="c2", status="running"),
+    ):  # fmt: skip
+        follow, missing = heard(follow, notice, OWNER)
+        assert not missing
+    (agent,) = follow.items
+    assert isinstance(agent, Agent)
+    assert (agent.key, agent.name, agent.state, agent.count, agent.tool) == (
+        "g:t1:ag_1",
+        "helper",
+        "running",
+        2,
+        "read",
+    )
+    follow, _ = heard(follow, child("t1", phase="end", state="answered"), OWNER)
+    (agent,) = follow.items
+    assert isinstance(agent, Agent)
+    assert agent.state == "answered"
+
+
+def test_an_agent_of_the_history_stands_before_the_end_of_its_turn_and_its_report_is_no_persons_word() -> None:
+    told = {"child": "ag_1", "name": "helper", "in": "th_2", "turn": "t1", "state": "answered", "count": 1}
+    said = {"kind": "user", "turn": "t1", "id": "e1", "seq": 1, "text": "go", "data": {"input": "i1"}, "peer": OWNER}
+    mark = {"input": "i2", "mark": "child:ag_1"}
+    report = {"kind": "user", "turn": "t2", "id": "e2", "seq": 2, "text": "[agent]", "data": mark, "peer": OWNER}
+    history = {
+        "events": [said, report], "ended": [{"turn": "t1", "state": "answered"}], "seq": 9,
+        "agents": [{**told, "tools": [{"tool": "look", "status": "ok"}]}],
+    }  # fmt: skip
+    items = synchronised(Following(), history, OWNER)[0].items
+    assert [item.key for item in items] == ["u:i1", "g:t1:ag_1", "e:t1", "u:i2"]
+    assert [item.label for item in items if isinstance(item, Said)] == ["", "@agent"]
