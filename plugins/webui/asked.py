@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from homed.errors import InvalidInput
 
@@ -290,11 +291,17 @@ def read(model: type[Asked], given: object) -> Asked:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        raise InvalidInput(_told(error)) from None
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        raise InvalidInput(_told(first), detail={"param": _param(first)}) from None
 
 
-def _told(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+def _param(first: ErrorDetails) -> str:
+    """The place as a program writes it: ``messages[0].content``."""
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+    return place.lstrip(".")[:200]
+
+
+def _told(first: ErrorDetails) -> str:
     place = ".".join(str(part) for part in first["loc"])[:100]
     why = first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":

@@ -6,8 +6,8 @@ once a request is answered it lets the rest go by, so that the server's queue ne
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
 import trio
 from quart.wrappers import Request
@@ -103,6 +103,11 @@ class BoundedRequest(TrioRequest):
     body_class = Body
     body: Body
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.at_end: list[Callable[[], Awaitable[None]]] = []
+        """What is to be done however this request ends; each has `CLOSING_SECONDS`, shielded."""
+
 
 class BoundedConnection(TrioASGIHTTPConnection):
     """One request and its answer."""
@@ -138,6 +143,16 @@ class BoundedConnection(TrioASGIHTTPConnection):
             with trio.move_on_after(CLOSING_SECONDS, shield=True):
                 await send(message)  # type: ignore[arg-type]
 
+        try:
+            await self._answer(request, body, sending)
+        finally:
+            assert isinstance(request, BoundedRequest)
+            for end in request.at_end:
+                with trio.move_on_after(CLOSING_SECONDS, shield=True):
+                    await end()
+        nursery.cancel_scope.cancel()
+
+    async def _answer(self, request: Request, body: Body, sending: Callable[[object], Awaitable[None]]) -> None:
         response = await self.app.handle_request(request)
         body.drop()
         timeout = getattr(response, "timeout", ...)
@@ -145,4 +160,3 @@ class BoundedConnection(TrioASGIHTTPConnection):
             timeout = self.app.config["RESPONSE_TIMEOUT"]
         with trio.move_on_after(float("inf") if timeout is None else float(timeout)):
             await self._send_response(sending, response)
-        nursery.cancel_scope.cancel()

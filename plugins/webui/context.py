@@ -14,6 +14,7 @@ from quart import Response, g, has_request_context, request, websocket
 
 from homed.errors import Denied, HomedError, InvalidInput
 
+from . import v1_shape
 from .fragments import Fragments, environment
 from .guard import Guard
 from .hub import Hub
@@ -165,15 +166,19 @@ def streamed(parts: AsyncIterator[bytes]) -> Response:
     return response
 
 
-def problem(status: int, code: str, message: str, hint: str = "") -> Response:
-    """An error as a JSON response."""
+def problem(status: int, code: str, message: str, hint: str = "", *, param: str = "") -> Response:
+    """An error as a JSON response, below ``/v1`` in the form of the clients there; ``param``: what was wrong of it."""
+    if has_request_context() and request.path.startswith(v1_shape.PREFIX + "/"):
+        return reply(v1_shape.error(status, code, f"{message} {hint}".rstrip(), param), status=status)
     return reply({"error": {"code": code, "message": message, "hint": hint}}, status=status)
 
 
 def problem_of(error: HomedError, words: Words) -> Response:
     """One of our errors as a JSON response."""
     said = words.kernel.text
-    return problem(STATUS.get(error.code, 500), error.code, said(error.message), said(error.hint))
+    code = "model_not_found" if error.detail.get("param") == "model" and error.code == "not_found" else error.code
+    param = str(error.detail.get("param", ""))
+    return problem(STATUS.get(error.code, 500), code, said(error.message), said(error.hint), param=param)
 
 
 def parsed(data: bytes) -> object:

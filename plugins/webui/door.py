@@ -14,7 +14,7 @@ from homed.errors import Denied, HomedError
 
 from .bodies import MAX_BODY, Body
 from .context import Site, Who, problem, problem_of
-from .guard import HEADERS, SAFE_METHODS, Refused
+from .guard import HEADERS, PROGRAMS, SAFE_METHODS, Refused
 from .limits import TooMany
 from .routes import BY_ENDPOINT, Route
 
@@ -62,6 +62,8 @@ class Door:
         limits, address = self._site.limits, asked.remote_addr or ""
         header, api = asked.headers.get, route is not None
         key, session = _key(header("Authorization", "")) if api else "", asked.cookies.get(self._site.cookie, "")
+        if route is not None and route.by_key:
+            session = ""
         changes = changes or asked.method not in SAFE_METHODS
         by_cookie = not key and bool(session or asked.endpoint == "api.login")
         if changes and by_cookie and (refused := self._site.guard.from_page(header)) is not None:
@@ -95,7 +97,7 @@ class Door:
             return None
 
     async def _stranger(self) -> Response:
-        if request.path.startswith("/api/"):
+        if request.path.startswith(PROGRAMS):
             # a key opens no address that is none, and who has one should not look for the fault in it
             if request.url_rule is None and request.headers.get("Authorization"):
                 return problem(404, "not_found", "There is no such address.", "All of them: /api/v1/openapi.json")

@@ -19,6 +19,8 @@ Header = Callable[[str, str], str]
 """Looks up a header by its name, whatever its case, with a default."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+PROGRAMS = ("/api/", "/v1/")
+"""What paths begin with that no person opens: no other page may have a browser read them."""
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 HEADERS: Mapping[str, str] = {
@@ -73,7 +75,7 @@ class Guard:
             return _ELSEWHERE
         if method not in SAFE_METHODS:
             return _ELSEWHERE if site not in ("", "same-origin", "none") else _check_body(takes, header)
-        if path.startswith("/api/") and site not in ("", "same-origin", "none"):
+        if path.startswith(PROGRAMS) and site not in ("", "same-origin", "none"):
             return Refused(403, "Another page may not read this.")
         return None
 

@@ -67,6 +67,9 @@ class Watcher:
         """Queue a notice; never waits."""
         if self.overrun or not concerns(notice, self.thread, owner=self.owner):
             return
+        self._keep(notice)
+
+    def _keep(self, notice: Notice) -> None:
         if len(self._waiting) >= self._size:
             self.overtake()
             return
@@ -137,8 +140,12 @@ class Hub:
     def join(self, thread: str, *, owner: bool) -> Watcher:
         """A new watcher; `leave` ends it."""
         watcher = Watcher(thread, owner=owner, size=self._queue_size)
-        self._watchers.append(watcher)
+        self.add(watcher)
         return watcher
+
+    def add(self, watcher: Watcher) -> None:
+        """The same for a watcher of another kind."""
+        self._watchers.append(watcher)
 
     def leave(self, watcher: Watcher) -> None:
         """End a watcher; a second time does nothing."""

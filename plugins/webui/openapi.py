@@ -10,9 +10,9 @@ from pydantic.json_schema import models_json_schema
 
 from homed.wire.version import CORE
 
-from . import answered, answered_settings, asked
+from . import answered, answered_settings, answered_v1, asked, asked_v1
 from .files import FORMS
-from .routes import JSON, PREFIX, ROUTES, Route
+from .routes import JSON, ROUTES, V1_ROUTES, Route
 
 REFUSALS: dict[int, str] = {
     400: "What was asked is not as described here.",
@@ -41,8 +41,8 @@ def document() -> dict[str, Any]:
     """The document.  Takes some 100 ms: once."""
     schemas = _schemas()
     paths: dict[str, dict[str, Any]] = {}
-    for route in ROUTES:
-        paths.setdefault(PREFIX + route.path, {})[route.method.lower()] = _operation(route, schemas)
+    for route in (*ROUTES, *V1_ROUTES):
+        paths.setdefault(route.prefix + route.path, {})[route.method.lower()] = _operation(route, schemas)
     refused = {"description": "Refused.", "content": _content(JSON, {"$ref": REF.format(model="Problem")})}
     return {
         "openapi": "3.1.0",
@@ -61,14 +61,23 @@ def document() -> dict[str, Any]:
 
 def _answer(name: str) -> type[BaseModel]:
     """The model of an answer, in whichever of the modules it stands."""
-    found: type[BaseModel] = getattr(answered, name, None) or getattr(answered_settings, name)
+    for room in (answered, answered_settings):
+        if hasattr(room, name):
+            found: type[BaseModel] = getattr(room, name)
+            return found
+    last: type[BaseModel] = getattr(answered_v1, name)
+    return last
+
+
+def _asked(name: str) -> type[BaseModel]:
+    found: type[BaseModel] = getattr(asked, name, None) or getattr(asked_v1, name)
     return found
 
 
 def _schemas() -> dict[str, Any]:
-    models: dict[str, type[BaseModel]] = {"Problem": answered.Problem}
-    for route in ROUTES:
-        models |= {name: getattr(asked, name) for name in (route.query, route.body) if name}
+    models: dict[str, type[BaseModel]] = {"Problem": answered.Problem, "V1Problem": answered_v1.V1Problem}
+    for route in (*ROUTES, *V1_ROUTES):
+        models |= {name: _asked(name) for name in (route.query, route.body) if name}
         models |= {route.answer: _answer(route.answer)} if route.answer else {}
     _, made = models_json_schema([(model, "validation") for model in models.values()], ref_template=REF)
     found: dict[str, Any] = made["$defs"]
@@ -100,6 +109,8 @@ def _operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
 def _security(route: Route) -> list[dict[str, list[str]]]:
     if route.scope == "open":
         return []
+    if route.by_key:
+        return [{"key": []}]
     return [{"session": []}] if route.scope == "session" else [{"session": []}, {"key": []}]
 
 
@@ -110,8 +121,9 @@ def _responses(route: Route) -> dict[str, Any]:
         if status != 101:
             schema = {"$ref": REF.format(model=route.answer)} if route.answer else {}
             found[str(status)]["content"] = {kind: {"schema": schema} if schema else {} for kind in route.kinds}
+    refused = {"$ref": REF.format(model="V1Problem" if route.by_key else "Problem")}
     for status, meaning in REFUSALS.items():
-        found[str(status)] = {"description": meaning, "content": _content(JSON, {"$ref": REF.format(model="Problem")})}
+        found[str(status)] = {"description": meaning, "content": _content(JSON, refused)}
     for status in route.refusals:
         found[str(status)] = {"$ref": "#/components/responses/Problem"}
     found["429"]["headers"] = {"Retry-After": {"schema": {"type": "integer", "minimum": 1}, "description": "Seconds."}}

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from . import v1_shape
 from .bodies import MAX_BODY
 
 PREFIX = "/api/v1"
+V1 = v1_shape.PREFIX
 MAX_UPLOAD = 20 << 20
 """Bytes of one file."""
 
@@ -50,10 +52,18 @@ class Route:
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Parameters of the path that can only be one of these."""
 
+    prefix: str = PREFIX
+    """What the path begins with."""
+
     @property
     def endpoint(self) -> str:
         """Its name in the application."""
-        return f"api.{self.name}"
+        return f"{'api' if self.prefix == PREFIX else 'v1'}.{self.name}"
+
+    @property
+    def by_key(self) -> bool:
+        """Whether a key alone lets in: no session does, which another page could use."""
+        return self.prefix != PREFIX
 
     @property
     def rule(self) -> str:
@@ -173,4 +183,17 @@ ROUTES: tuple[Route, ...] = (
 )  # fmt: skip
 """Every route under `PREFIX`."""
 
-BY_ENDPOINT: Mapping[str, Route] = {route.endpoint: route for route in ROUTES}
+MAX_COMPLETION = 24 << 20
+"""Bytes of a whole conversation, with the pictures in it: programs send all of it each time."""
+
+V1_ROUTES: tuple[Route, ...] = (
+    Route("GET", "/models", "v1_models", "chat", "The models that a program may name: one.", "V1Models", prefix=V1),
+    Route("GET", "/models/{model}", "v1_model", "chat", "One of them.", "V1Model", prefix=V1),
+    Route(
+        "POST", "/chat/completions", "v1_chat", "chat", "Answer a conversation, as OpenAI's API does.", "V1Completion",
+        body="ChatCompletion", takes="json", limit=MAX_COMPLETION, kinds=(JSON, "text/event-stream"), prefix=V1,
+    ),
+)  # fmt: skip
+"""Every route for programs that speak OpenAI's API; keys alone open them."""
+
+BY_ENDPOINT: Mapping[str, Route] = {route.endpoint: route for route in (*ROUTES, *V1_ROUTES)}

@@ -10,6 +10,7 @@ from typing import Any
 import trio
 
 ASKED = f"{__package__}.asked"
+ASKED_V1 = f"{__package__}.asked_v1"
 DOCUMENT = f"{__package__}.openapi"
 
 
@@ -23,6 +24,11 @@ class Schemas:
     async def asked(self) -> ModuleType:
         """The module of what may be asked (``asked.py``).  Cancellation waits for the loading."""
         return await self._module(ASKED)
+
+    async def model(self, name: str) -> Any:
+        """A model of what may be asked, by its name."""
+        found = getattr(await self.asked(), name, None)
+        return found or getattr(await self._module(ASKED_V1), name)
 
     async def document(self) -> Any:
         """The OpenAPI document, made once."""

@@ -14,6 +14,7 @@ from werkzeug.exceptions import HTTPException
 from homed.errors import HomedError
 from homed.sdk.clients import Clients
 
+from . import v1_shape
 from .api_admin import AdminApi
 from .api_chat import ChatApi
 from .api_files import FilesApi
@@ -21,11 +22,12 @@ from .api_login import LoginApi
 from .api_packages import PackagesApi
 from .api_settings import SettingsApi
 from .api_usage import UsageApi
+from .api_v1 import V1Api
 from .bodies import Body, BoundedConnection, BoundedRequest
 from .context import FOLDER, Site, parsed, problem, reply
 from .door import Door
 from .pages import Pages
-from .routes import PREFIX, ROUTES, Route
+from .routes import PREFIX, ROUTES, V1_ROUTES, Route
 from .websocket import SocketApi
 
 log = logging.getLogger(__name__)
@@ -55,7 +57,7 @@ class View:
                 body = request.body
                 assert isinstance(body, Body)
                 value = parsed(await body.whole(self.route.limit))
-                body_ = asked.read(getattr(asked, self.route.body), value)
+                body_ = asked.read(await self.site.schemas.model(self.route.body), value)
                 given |= {"body": body_} if self.route.body != "Empty" else {}
         return await self.handler(**given)
 
@@ -93,10 +95,10 @@ def handlers(site: Site, socket: SocketApi) -> dict[str, Handler]:
     found: dict[str, Handler] = {"openapi": openapi, "socket": socket.upgrade}
     parts = (
         LoginApi(site), ChatApi(site), FilesApi(site), AdminApi(site), SettingsApi(site), UsageApi(site),
-        PackagesApi(site),
+        PackagesApi(site), V1Api(site),
     )  # fmt: skip
     for part in parts:
-        names = {route.name for route in ROUTES} - found.keys()
+        names = {route.name for route in (*ROUTES, *V1_ROUTES)} - found.keys()
         found |= {name: getattr(part, name) for name in names if hasattr(part, name)}
     return found
 
@@ -122,6 +124,11 @@ def create_app(site: Site, clients: Clients | None = None) -> QuartTrio:
         api.add_url_rule(route.rule, route.name, view.__call__, methods=[route.method], provide_automatic_options=False)
     api.add_websocket("/socket", "line", socket.serve)
     app.register_blueprint(api)
+    v1 = Blueprint("v1", __name__, url_prefix=v1_shape.PREFIX)
+    for route in V1_ROUTES:
+        view = View(site, route, answering[route.name])
+        v1.add_url_rule(route.rule, route.name, view.__call__, methods=[route.method], provide_automatic_options=False)
+    app.register_blueprint(v1)
     login = Blueprint("login", __name__)
     login.add_url_rule("/login", "page", LoginApi(site).page)
     app.register_blueprint(login)
