@@ -13,7 +13,8 @@ from homed.agent import views
 from homed.agent.approvals import Approvals
 from homed.agent.explain import recalls, recalls_now
 from homed.agent.fitting import size
-from homed.agent.lanes import Lane, Lanes
+from homed.agent.lane import Lane
+from homed.agent.lanes import Lanes
 from homed.agent.ports import AgentPorts
 from homed.errors import InvalidInput, NotFound, StorageError
 from homed.identity.roles import Identity, visible_scopes

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import trio
 
 from homed.agent.intake import Message
-from homed.agent.lanes import Lane, Lanes
+from homed.agent.lane import Lane
+from homed.agent.lanes import Lanes
 from homed.agent.levels import BACKGROUND
 from homed.errors import Unavailable
 from homed.identity.roles import Identity

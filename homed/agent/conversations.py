@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import trio
 
@@ -17,11 +17,13 @@ from homed.agent.calling import Calling
 from homed.agent.deletion import Deletion
 from homed.agent.dropping import Dropping
 from homed.agent.dump import dump
+from homed.agent.ends import Ends
 from homed.agent.indexing import keep_index
 from homed.agent.intake import KERNEL, Intake, Signal
 from homed.agent.intake import Message as Message
 from homed.agent.intake import Receipt as Receipt
-from homed.agent.lanes import Lane, Lanes
+from homed.agent.lane import Lane
+from homed.agent.lanes import Lanes
 from homed.agent.levels import HIGHEST, clamped
 from homed.agent.loop import Loop
 from homed.agent.offspring import Offspring
@@ -46,16 +48,6 @@ START_LIMIT = 30.0
 """Seconds a message waits, right after the start, until unfinished ones have been taken up."""
 
 
-@dataclass(slots=True)
-class _Ended:
-    """Set when an input's turn is over; kept as long as somebody looks at that input.  ``input``: how it ended, if that
-    is known here."""
-
-    event: trio.Event = field(default_factory=trio.Event)
-    watchers: int = 0
-    input: Input | None = None
-
-
 class Conversations:
     """All conversations.  Works while ``run`` does."""
 
@@ -72,7 +64,7 @@ class Conversations:
         self.sinking = self._loop.sinking
         self.calling = Calling(self._lanes, self._loop.dispatch, self._loop.catalogue)
         self._ready = trio.Event()
-        self._ended: dict[str, _Ended] = {}
+        self._ends = Ends()
         self._lending = Lending()
         self._unwanted: set[str] = set()
         self._closed = False
@@ -238,10 +230,7 @@ class Conversations:
         """Those who wait for this input are told how it ended, or look again."""
         self._lending.end(input_id)
         self._unwanted.discard(input_id)
-        known = self._ended.pop(input_id, None)
-        if known is not None:
-            known.input = ended
-            known.event.set()
+        self._ends.wake(input_id, ended)
 
     # -- out -------------------------------------------------------------------------------------------------------
 
@@ -252,7 +241,7 @@ class Conversations:
         because homed is stopping or the store failed: it is taken up when it is sent again, or at the next start.
         """
         for last in (False, True):
-            with self._looked_at(input_id) as ended:
+            with self._ends.looked_at(input_id) as ended:
                 found = await self._ports.store.read(lambda tx: _input(tx, who, input_id))
                 if found is None:
                     raise NotFound(f"There is no input {input_id}.")
@@ -287,20 +276,8 @@ class Conversations:
     @contextmanager
     def watched(self, input_id: str) -> Iterator[trio.Event]:
         """The event of this input's end, for the length of the block."""
-        with self._looked_at(input_id) as ended:
+        with self._ends.looked_at(input_id) as ended:
             yield ended.event
-
-    @contextmanager
-    def _looked_at(self, input_id: str) -> Iterator[_Ended]:
-        """How this input ends, from before its state is read: the end may come while it is being read."""
-        ended = self._ended.setdefault(input_id, _Ended())
-        ended.watchers += 1
-        try:
-            yield ended
-        finally:
-            ended.watchers -= 1
-            if not ended.watchers and self._ended.get(input_id) is ended:
-                del self._ended[input_id]
 
     async def stop(self, who: Identity, thread: str, turn: str = "", *, input_: str = "") -> bool:
         """Stop the turn that runs in a thread, at once, or the named one, also if it stands still; or that of an input,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from homed.agent.lanes import Lane, Lanes
+from homed.agent.lane import Lane
+from homed.agent.lanes import Lanes
 from homed.agent.schedule import Frame
 
 THREADS = 200

@@ -9,27 +9,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from types import TracebackType
 
 import trio
 
+from homed.agent.lane import Lane, task_of, way_of
 from homed.agent.levels import QUEUED
-from homed.agent.place import Look
 from homed.agent.schedule import (
     Cancel,
     Command,
     Counters,
     Drop,
     Insert,
-    Phase,
     Resume,
     Schedule,
     Start,
     Suspend,
-    Task,
     Way,
 )
+from homed.agent.seat import Seat
 from homed.agent.turn import Turn
 from homed.errors import Unavailable
 from homed.memory.records import Input
@@ -37,140 +34,6 @@ from homed.memory.records import Input
 QUEUE = 256
 """Messages that may wait in one thread: far more than a person writes, little enough to bound memory.  Interrupts have
 as many places of their own."""
-
-
-@dataclass(slots=True)
-class Lane:
-    """The work of one thread.  ``gate`` is held while a turn writes and tells.
-
-    ``inputs``: what waits, by id.  ``turns``: the turns that were begun, by the input that began them; ``joined``: what
-    was to be put into one of them, and into which.
-    """
-
-    thread: str
-    schedule: Schedule = field(default_factory=Schedule)
-    gate: trio.Lock = field(default_factory=trio.Lock)
-    inputs: dict[str, Input] = field(default_factory=dict)
-    turns: dict[str, Turn] = field(default_factory=dict)
-    joined: dict[str, tuple[Input, str]] = field(default_factory=dict)
-
-    @property
-    def current(self) -> Turn | None:
-        """The turn whose time it is."""
-        frame = self.schedule.running
-        return self.turns.get(frame.task.id) if frame else None
-
-    @property
-    def running(self) -> Turn | None:
-        """The turn that has no outcome yet, if there is one."""
-        current = self.current
-        return current if current is not None and not current.over else None
-
-    @property
-    def suspended(self) -> list[Turn]:
-        """The turns that stand still, the one to be taken up first at the end."""
-        return [self.turns[frame.task.id] for frame in self.schedule.stack]
-
-    @property
-    def waiting(self) -> list[Input]:
-        """What waits, in the order in which it would be begun."""
-        return [self.inputs[task.id] for task in self.schedule.waiting]
-
-    def holds(self, id_: str) -> bool:
-        """Whether this input runs, stands still or waits here."""
-        return id_ in self.inputs or id_ in self.turns or id_ in self.joined
-
-
-class Seat:
-    """The place of one turn in its lane."""
-
-    def __init__(self, lanes: Lanes, lane: Lane, id_: str) -> None:
-        self._lanes = lanes
-        self._lane = lane
-        self._id = id_
-        self._model: trio.CancelScope | None = None
-        self._resumed = trio.Event()
-        self.met: list[str] = []
-        """Turns that ended while this one was suspended."""
-
-    @property
-    def suspended(self) -> frozenset[str]:
-        """See ``Place``."""
-        return frozenset(turn.id for turn in self._lane.suspended)
-
-    def look(self) -> Look:
-        """See ``Place``."""
-        commands = self._lane.schedule.safe_point(self._id)
-        if any(isinstance(command, Suspend) for command in commands):
-            self._resumed, self.met = trio.Event(), []
-        self._lanes.do(self._lane, commands)
-        by = next((command.task.id for command in commands if isinstance(command, Start)), "")
-        inserted = [command.task.id for command in commands if isinstance(command, Insert)]
-        return Look(bool(by), by, tuple(self._lane.joined[id_][0] for id_ in inserted))
-
-    def parted(self, input_id: str) -> None:
-        """See ``Place``."""
-        self._lane.joined.pop(input_id, None)
-        self._lanes.parted(input_id)
-
-    async def resumed(self) -> Sequence[str]:
-        """See ``Place``."""
-        await self._resumed.wait()
-        return self.met
-
-    def resume(self) -> None:
-        """It is this turn's time again."""
-        self._resumed.set()
-
-    def cancel(self) -> None:
-        """Something more urgent has come, and a model step is under way."""
-        if self._model is not None:
-            self._model.cancel()
-
-    def model(self) -> ModelStep:
-        """See ``Place``."""
-        return ModelStep(self)
-
-    def begin_model(self, scope: trio.CancelScope) -> None:
-        """What runs in this scope from now on can be cancelled."""
-        self._model = scope
-        self._enter(Phase.MODEL)
-
-    def end_model(self) -> None:
-        """It has ended."""
-        self._model = None
-        self._enter(Phase.CRITICAL)
-
-    @contextmanager
-    def critical(self) -> Iterator[None]:
-        """See ``Place``."""
-        self._enter(Phase.CRITICAL)
-        try:
-            yield
-        finally:
-            if self._model is not None:
-                self._enter(Phase.MODEL)
-
-    def _enter(self, phase: Phase) -> None:
-        self._lanes.do(self._lane, self._lane.schedule.enter(self._id, phase))
-
-
-class ModelStep:
-    """The block of ``Seat.model``."""
-
-    def __init__(self, seat: Seat) -> None:
-        self._seat = seat
-        self._scope = trio.CancelScope()
-
-    def __enter__(self) -> None:
-        self._scope.__enter__()
-        self._seat.begin_model(self._scope)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        self._seat.end_model()
-        return self._scope.__exit__(kind, error, trace)
 
 
 class Lanes:
@@ -190,7 +53,7 @@ class Lanes:
         self._make = make
         self._run = run
         self._dropped = dropped
-        self.parted = parted
+        self._parted = parted
         self._lanes: dict[str, Lane] = {}
         self._dropping: set[str] = set()
         self._counted = Counters()
@@ -308,8 +171,8 @@ class Lanes:
     def put(self, input_: Input) -> Way:
         """Take in an accepted input; how it comes in."""
         lane = self._lane(input_.thread)
-        task = _task(input_)
-        way = _way(lane, task)
+        task = task_of(input_)
+        way = way_of(lane, task)
         lane.inputs[input_.id] = input_
         self.do(lane, lane.schedule.arrive(task))
         self._forget(lane)
@@ -323,7 +186,7 @@ class Lanes:
         for thread, left in threads.items():
             lane = self._lane(thread)
             lane.inputs |= {input_.id: input_ for input_ in left}
-            self.do(lane, lane.schedule.restore(list(map(_task, left))))
+            self.do(lane, lane.schedule.restore(list(map(task_of, left))))
 
     # -- doing what the schedules say --------------------------------------------------------------------------------
 
@@ -344,6 +207,10 @@ class Lanes:
                     self._drop(lane.inputs.pop(task.id))
                 case Suspend():
                     pass
+
+    def left(self, input_id: str) -> None:
+        """What was to be put into a turn has ended by itself."""
+        self._parted(input_id)
 
     def _busy(self) -> None:
         if self._idle.is_set():
@@ -413,15 +280,3 @@ class Lanes:
         if lane.schedule.idle and not lane.turns and self._lanes.get(lane.thread) is lane:
             self._counted = self._counted + lane.schedule.counters
             del self._lanes[lane.thread]
-
-
-def _way(lane: Lane, task: Task) -> Way:
-    """How it comes in.  A turn that has its outcome is not in the way, though it may have something left to do."""
-    if lane.current is None or not lane.current.over:
-        return lane.schedule.way(task)
-    return Way.WAITS if lane.inputs or lane.schedule.stack or lane.schedule.held else Way.STARTS
-
-
-def _task(input_: Input) -> Task:
-    # what is to be remembered and what is not do not share a turn
-    return Task(input_.id, input_.level, joins=not input_.no_memory)

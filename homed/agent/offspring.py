@@ -18,7 +18,7 @@ from homed.store.rows import Damaged, ReadOnly
 if TYPE_CHECKING:
     from homed.agent.children import Children
     from homed.agent.intake import Message, Receipt, Signal
-    from homed.agent.lanes import Lane
+    from homed.agent.lane import Lane
 
 
 class HousePort(Protocol):

@@ -62,12 +62,13 @@ class Player:
         """A message, and at a random moment one, two or three things that cut in."""
         text = self.dice.choice((TALK, TALK, WORK))
         thread = self._say("chat", text)
-        for _ in range(self.dice.randint(1, 3)):
+        for late in range(self.dice.randint(1, 3)):
             self._hear(self.dice.choice((0, 0.01, 0.04, 0.1, 0.2, 0.3)))
             if self.dice.random() < 0.5:
                 self._stop(thread)
             else:
-                level = self.dice.randint(1, 3)
+                # one of level 1 a round: of more that wait the second is refused
+                level = self.dice.choice((1, 2, 3) if not late else (2, 3))
                 self._say("interrupt", self.dice.choice(("are you there?", TALK)), thread=thread, level=level)
         while any(not self.ends[input_] for input_, where in self.sent.items() if where == thread):
             self._hear(30)

@@ -10,7 +10,8 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homed.agent.lanes import Lane, Lanes
+from homed.agent.lane import Lane
+from homed.agent.lanes import Lanes
 from homed.agent.schedule import DEEPEST
 from homed.agent.turn import Turn
 from homed.identity.roles import Identity, Role

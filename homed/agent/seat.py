@@ -1,0 +1,118 @@
+"""The place of one turn in its lane: the scheduler's side of ``place``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Protocol
+
+import trio
+
+from homed.agent.lane import Lane
+from homed.agent.place import Look
+from homed.agent.schedule import Command, Insert, Phase, Start, Suspend
+
+
+class Driver(Protocol):
+    """Whoever does what a schedule says; ``lanes.Lanes``."""
+
+    def do(self, lane: Lane, commands: Sequence[Command]) -> None:
+        """Carry the commands out."""
+        ...
+
+    def left(self, input_id: str) -> None:
+        """What was to be put into a turn has ended by itself."""
+        ...
+
+
+class Seat:
+    """The place of one turn in its lane."""
+
+    def __init__(self, lanes: Driver, lane: Lane, id_: str) -> None:
+        self._lanes = lanes
+        self._lane = lane
+        self._id = id_
+        self._model: trio.CancelScope | None = None
+        self._resumed = trio.Event()
+        self.met: list[str] = []
+        """Turns that ended while this one was suspended."""
+
+    @property
+    def suspended(self) -> frozenset[str]:
+        """See ``Place``."""
+        return frozenset(turn.id for turn in self._lane.suspended)
+
+    def look(self) -> Look:
+        """See ``Place``."""
+        commands = self._lane.schedule.safe_point(self._id)
+        if any(isinstance(command, Suspend) for command in commands):
+            self._resumed, self.met = trio.Event(), []
+        self._lanes.do(self._lane, commands)
+        by = next((command.task.id for command in commands if isinstance(command, Start)), "")
+        inserted = [command.task.id for command in commands if isinstance(command, Insert)]
+        return Look(bool(by), by, tuple(self._lane.joined[id_][0] for id_ in inserted))
+
+    def parted(self, input_id: str) -> None:
+        """See ``Place``."""
+        self._lane.joined.pop(input_id, None)
+        self._lanes.left(input_id)
+
+    async def resumed(self) -> Sequence[str]:
+        """See ``Place``."""
+        await self._resumed.wait()
+        return self.met
+
+    def resume(self) -> None:
+        """It is this turn's time again."""
+        self._resumed.set()
+
+    def cancel(self) -> None:
+        """Something more urgent has come, and a model step is under way."""
+        if self._model is not None:
+            self._model.cancel()
+
+    def model(self) -> ModelStep:
+        """See ``Place``."""
+        return ModelStep(self)
+
+    def begin_model(self, scope: trio.CancelScope) -> None:
+        """What runs in this scope from now on can be cancelled."""
+        self._model = scope
+        self._enter(Phase.MODEL)
+
+    def end_model(self) -> None:
+        """It has ended."""
+        self._model = None
+        self._enter(Phase.CRITICAL)
+
+    @contextmanager
+    def critical(self) -> Iterator[None]:
+        """See ``Place``."""
+        self._enter(Phase.CRITICAL)
+        try:
+            yield
+        finally:
+            if self._model is not None:
+                self._enter(Phase.MODEL)
+
+    def _enter(self, phase: Phase) -> None:
+        self._lanes.do(self._lane, self._lane.schedule.enter(self._id, phase))
+
+
+class ModelStep:
+    """The block of ``Seat.model``."""
+
+    def __init__(self, seat: Seat) -> None:
+        self._seat = seat
+        self._scope = trio.CancelScope()
+
+    def __enter__(self) -> None:
+        self._scope.__enter__()
+        self._seat.begin_model(self._scope)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self._seat.end_model()
+        return self._scope.__exit__(kind, error, trace)
