@@ -13,6 +13,7 @@ from waiter.cost import cost_of
 from waiter.frames import asked, tool
 from waiter.keyed import question
 from waiter.model import (
+    Agent,
     Answer,
     Asked,
     Attachment,
@@ -167,6 +168,16 @@ def test_how_a_turn_ended_is_told_unless_it_was_answered() -> None:
     assert talk(End("e", "t", "failed", "No key.", "Add one.")) == ["✗ It failed: No key.", "  Add one."]
     assert talk(End("e", "t", "refused", "No.")) == ["✗ It was refused: No."]
     assert talk(End("e", "t", "odd")) == ["✗ It ended as odd."]
+
+
+def test_an_agent_is_a_line_and_its_report_is_not_the_persons_word() -> None:
+    agent = Agent("g:t:a", "t", "moon-\x1bwatcher", "running", 2, "look")
+    assert "at work · calls: 2 · look" in "".join(talk(agent))
+    assert "\x1b" not in "".join(talk(agent))
+    assert "an agent: found" in "".join(talk(Said("u:1", "found", "@agent")))
+    for state in ("accepted", "suspended", "answered", "stopped", "failed", "refused", "reported"):
+        for language in ("en", "zh"):
+            assert painter(language).words(f"agent.{state}")
 
 
 def test_messages_that_wait_say_so() -> None:
