@@ -208,6 +208,40 @@ class Price(PriceOf):
     currency: Annotated[str, Field(pattern=r"^[A-Z]{3}\Z")] = "USD"
 
 
+class ChangesQuery(Query):
+    """Which changes: ``before`` is the ``seq`` of one."""
+
+    limit: Annotated[int, Field(ge=1, le=200), WHOLE] = 50
+    before: Annotated[int, Field(ge=0, lt=1 << 53), WHOLE] | None = None
+    thread: Annotated[str, Field(max_length=200)] = ""
+    turn: Annotated[str, Field(max_length=200)] = ""
+
+
+class EntriesQuery(Query):
+    """From which file of the change on."""
+
+    after: Annotated[int, Field(ge=0, le=10_000_000), WHOLE] = 0
+
+
+class EntryQuery(Query):
+    """Which file of the change."""
+
+    number: Annotated[int, Field(ge=0, le=10_000_000), WHOLE]
+
+
+class Rollback(Body):
+    """``force``: replace files that were changed since; what they hold is kept."""
+
+    force: bool = False
+
+
+class DayQuery(Query):
+    """Which day, and from behind which line on."""
+
+    day: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")]
+    after: Annotated[int, Field(ge=0, lt=1 << 53), WHOLE] = 0
+
+
 class Persona(Body):
     """A text, the name of a suggestion, or ``later``: one of them."""
 

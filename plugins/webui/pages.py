@@ -12,6 +12,7 @@ from homed.errors import HomedError, NotFound
 from . import usage
 from .api_chat import PAGE, ChatApi
 from .context import Site, who
+from .pages_kept import KeptPages
 from .presets import PRESETS
 
 THREADS = 60
@@ -38,6 +39,7 @@ class Pages:
         made.add_url_rule("/settings", "settings", self.settings)
         made.add_url_rule("/usage", "usage", self.usage)
         made.add_url_rule("/health", "health", self.health)
+        KeptPages(self._site, self._render).add_to(made)
         return made
 
     async def new(self) -> Response:

@@ -18,6 +18,7 @@ from . import v1_shape
 from .api_admin import AdminApi
 from .api_chat import ChatApi
 from .api_files import FilesApi
+from .api_kept import KeptApi
 from .api_login import LoginApi
 from .api_packages import PackagesApi
 from .api_settings import SettingsApi
@@ -95,6 +96,7 @@ def handlers(site: Site, socket: SocketApi) -> dict[str, Handler]:
     found: dict[str, Handler] = {"openapi": openapi, "socket": socket.upgrade}
     parts = (
         LoginApi(site), ChatApi(site), FilesApi(site), AdminApi(site), SettingsApi(site), UsageApi(site),
+        KeptApi(site),
         PackagesApi(site), V1Api(site),
     )  # fmt: skip
     for part in parts:

@@ -205,7 +205,7 @@ async def test_a_kernel_that_cannot_store_stops_no_tool(desk: Desk) -> None:
 
 async def test_the_oldest_go_by_number_and_by_room(desk: Desk) -> None:
     await desk.settings.set(TRACKER_KEEP, 3)
-    for number in range(5):
+    for _ in range(5):
         async with desk.tracked():
             (desk.folder / "a").write_bytes(os.urandom(400_000))
     assert await desk.count() == 3

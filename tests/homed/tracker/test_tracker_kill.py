@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,8 +70,8 @@ async def test_in_a_roll_back_it_goes_on_and_can_be_undone(tmp_path: Path, where
         await desk.tracker.resume(backs)
         assert picture(desk.folder) == before
         assert await desk.store.read(open_rollbacks) == []
-        listed = await desk.tracker.listed(Wanted(1))
-        (newest,) = listed["changes"]  # type: ignore[misc]
+        listed: Any = await desk.tracker.listed(Wanted(1))
+        (newest,) = listed["changes"]
         assert newest["state"] == "done"
         await desk.back(newest["id"])
         assert picture(desk.folder) == after

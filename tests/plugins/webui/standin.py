@@ -24,6 +24,7 @@ from plugins.webui.server import serve_until_cancelled
 from plugins.webui.web import create_app
 from tests.plugins.webui.standin_usage import Usage
 
+from .standin_kept import Kept
 from .standin_memory import Files, Keys, Memory
 from .standin_packages import Packages
 from .standin_settings import Settings
@@ -148,11 +149,11 @@ class Asked:
     allow: bool = False
 
 
-class StandIn(Files, Memory, Keys, Packages, Settings, Usage):
+class StandIn(Files, Memory, Keys, Packages, Settings, Usage, Kept):
     """The kernel's methods of ``docs/wire.md`` that the page uses."""
 
     def __init__(self, script: Script | None = None) -> None:
-        for part in (Files, Memory, Keys, Packages, Settings, Usage):
+        for part in (Files, Memory, Keys, Packages, Settings, Usage, Kept):
             part.__init__(self)
         self.script: Script = script or echo
         self.hub = Hub()

@@ -20,7 +20,7 @@ def test_only_uploads_are_large_and_only_changes_have_bodies() -> None:
 
 
 def test_whatever_administers_needs_admin_and_only_the_login_is_open() -> None:
-    rooms = {"plugins", "models", "settings", "persona", "usage", "keys", "doctor", "packages"}
+    rooms = {"plugins", "models", "settings", "persona", "usage", "changes", "keys", "doctor", "packages"}
     for route in ROUTES:
         room = route.path.split("/")[1]
         assert (route.scope == "admin") == (room in rooms), route.name
