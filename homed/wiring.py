@@ -87,7 +87,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
                 spend=asking.gate, chain=asking.chain, rules=rules, tokens=house.tokens, redactor=redactor, wall=wall,
                 failpoints=house.failpoints,
                 builtins=(
-                    *builtin_tools(store, house.host.registry, wall, house.failpoints, media, remembered),
+                    *builtin_tools(store, wall, house.failpoints, media, remembered),
                     *children_tools(lambda: conversations, remembered), *changes_tools(tracker),
                 ),
                 media=media, ranker=engine.ranker, explicit=remembered.explicit, stored=engine.dense.wake,

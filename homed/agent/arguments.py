@@ -6,6 +6,7 @@ with the field, the reason and a hint, so that the model can do better.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,8 +28,33 @@ class Checked:
     refusal: str = ""
 
 
-def check(schema: Mapping[str, object], arguments: Mapping[str, object] | None, raw: str = "") -> Checked:
-    """Coerce gently, then validate.  ``arguments`` None means that ``raw`` could not be decoded."""
+def check(
+    schema: Mapping[str, object], arguments: Mapping[str, object] | None, raw: str = "", *, unseen: bool = False
+) -> Checked:
+    """Coerce gently, then validate.  ``arguments`` None means that ``raw`` could not be decoded.
+
+    ``unseen``: whoever calls was not told of the schema.  It comes back with a refusal, and arguments that it does not
+    know are refused even where it would let them pass: they were guessed.
+    """
+    checked = _checked(schema, arguments, raw)
+    if unseen and not checked.refusal:
+        properties = schema.get("properties")
+        known = properties if isinstance(properties, Mapping) else {}
+        guessed = [name for name in checked.arguments if name not in known] if _closed(schema) else []
+        if guessed:
+            checked = Checked({}, refusal("undeclared", field=guessed[0], hint=_hint("", schema)))
+    if unseen and checked.refusal:
+        told = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+        return Checked({}, f"{checked.refusal}\nNothing was run. Its arguments are: {told}")
+    return checked
+
+
+def _closed(schema: Mapping[str, object]) -> bool:
+    """Whether arguments besides the declared ones mean nothing."""
+    return "patternProperties" not in schema and schema.get("additionalProperties", False) is False
+
+
+def _checked(schema: Mapping[str, object], arguments: Mapping[str, object] | None, raw: str) -> Checked:
     if arguments is None:
         return Checked(
             {},

@@ -6,15 +6,24 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from homed.agent.offers import SHOW
 from homed.agent.outputs import Outputs
 from homed.agent.ports import AgentPorts, BuiltinTool
 from homed.agent.turn import Turn
+from homed.errors import NotFound
 from homed.host.registry import ToolEntry
 from homed.host.states import Trust
 from homed.identity.permissions import Decision, Request, Rule, Verdict, decide, strictest
+from homed.prompts.loader import load
 
 KERNEL = "kernel"
 """The owner of builtin tools, as notices and lists show it."""
+
+ABOUT = 90
+"""Characters of a plugin's description that the system prompt has."""
+
+NAMED = 20
+"""Tools of one plugin that it names."""
 
 
 class Catalogue:
@@ -24,6 +33,7 @@ class Catalogue:
         self._ports = ports
         self._outputs = outputs
         self._builtins: dict[str, BuiltinTool] = {tool.entry.name: tool for tool in ports.builtins}
+        self._about = _about(load("groups"))
 
     def entries(self, turn: Turn | None = None) -> Mapping[str, ToolEntry]:
         """Tool name → declaration; with those that were lent to this turn.  The kernel's own names can not be taken by
@@ -86,9 +96,62 @@ class Catalogue:
         )
         return strictest(decide(request, rules) for request in requests)
 
-    def lines(self, entries: Sequence[ToolEntry]) -> list[str]:
-        """One line a plugin for the system prompt: its name and its tools."""
-        by_plugin: dict[str, list[str]] = {}
+    def group(self, entry: ToolEntry) -> str:
+        """The name under which a tool is asked for: its plugin's, or that of a part of the kernel."""
+        builtin = self._builtins.get(entry.name)
+        return builtin.group if builtin else entry.plugin
+
+    def lines(self, turn: Turn, entries: Sequence[ToolEntry]) -> list[str]:
+        """One line a group for the system prompt: its name, what it is for, and its tools.  What was lent to the turn
+        is always offered, and not in here: this stays as it is from message to message."""
+        groups: dict[str, list[str]] = {}
         for entry in entries:
-            by_plugin.setdefault(entry.plugin, []).append(entry.name)
-        return [f"- {plugin}: {', '.join(names)}" for plugin, names in sorted(by_plugin.items())]
+            if turn.borrowed is None or not turn.borrowed.owns(entry.name):
+                groups.setdefault(self.group(entry), []).append(entry.name)
+        about = {status.name: status.description for status in self._ports.host.statuses()} | self._about
+        return [line(name, about.get(name, ""), tools) for name, tools in sorted(groups.items())]
+
+    def asked(self, arguments: Mapping[str, object]) -> list[str]:
+        """The tools that a call of ``get_plugin_tools`` is about, whoever may use them; none for a call without names.
+
+        Models give the name of a tool for that of its plugin now and then.
+        """
+        named, some = arguments.get("plugin"), arguments.get("tools")
+        only = {str(name) for name in some} if isinstance(some, list) else set()
+        entries = self.entries()
+        if isinstance(named, str) and named in entries:
+            return [named]
+        found = [name for name in sorted(entries) if self.group(entries[name]) == named or (not named and name in only)]
+        return [name for name in found if name in only] if only else found
+
+    async def run(self, turn: Turn, builtin: BuiltinTool, arguments: Mapping[str, object]) -> object:
+        """Run one of the kernel's own; that which shows tools shows those that this turn's person may use."""
+        if builtin.entry.name == SHOW:
+            return await self._shown(turn, arguments)
+        return await builtin.run(turn.context, arguments)
+
+    async def _shown(self, turn: Turn, arguments: Mapping[str, object]) -> object:
+        usable = await self.offered(turn)
+        if not arguments.get("plugin") and not arguments.get("tools"):
+            return {"plugins": self.lines(turn, usable)}
+        names = self.asked(arguments)
+        found = [entry for entry in usable if entry.name in names]
+        if not found:
+            groups = ", ".join(sorted({self.group(entry) for entry in usable}))
+            raise NotFound(f"There are no such tools for {turn.who.role.value} now.", hint=f"Plugins: {groups}.")
+        told = [{"name": e.name, "description": e.description, "class": e.tool_class} for e in found]
+        return {"offered_from_now_on": told}
+
+
+def line(name: str, about: str, tools: Sequence[str]) -> str:
+    """What the system prompt says of a plugin; of very many tools the first ones."""
+    first = about.strip().splitlines()[0].strip() if about.strip() else ""
+    said = f" ({first[:ABOUT].rstrip(' .')})" if first else ""
+    more = f" and {len(tools) - NAMED} more" if len(tools) > NAMED else ""
+    return f"- {name}{said}: {', '.join(tools[:NAMED])}{more}"
+
+
+def _about(text: str) -> dict[str, str]:
+    """``name: what it is for`` each line."""
+    pairs = (said.partition(":") for said in text.splitlines() if said.strip())
+    return {name.strip(): what.strip() for name, _, what in pairs}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from homed.agent import notes, ordering, prompt
 from homed.agent.attached import Attached
 from homed.agent.catalogue import Catalogue
+from homed.agent.offering import Offering
 from homed.agent.ports import AgentPorts
 from homed.agent.recall import Recall
 from homed.agent.stages import Staged
@@ -56,6 +57,7 @@ class Context:
     def __init__(self, ports: AgentPorts, catalogue: Catalogue, texts: prompt.Texts, recall: Recall) -> None:
         self._ports = ports
         self._catalogue = catalogue
+        self._offering = Offering(ports, catalogue)
         self.texts = self._texts = texts
         self._recall = recall
         self._sizes = Sizes()
@@ -77,13 +79,13 @@ class Context:
         settings, provider = self._ports.settings, self._provider(turn)
         tools = provider is None or provider.source.tools
         size = provider.source.context_window if provider else UNKNOWN_WINDOW
-        offered = await self._catalogue.offered(turn, size) if tools else []
-        specs = () if last else tuple(ToolSpec(e.name, e.description, e.parameters) for e in offered)
+        usable = await self._catalogue.offered(turn, size) if tools else []
+        specs = () if last else await self._offering.specs(turn, usable, size)
         system = prompt.system_text(
             self._texts if tools else self._texts.for_small(),
             at=self._ports.wall(),
             persona=settings.str(PERSONA),
-            catalogue=self._catalogue.lines(offered),
+            catalogue=self._catalogue.lines(turn, usable),
             memory=_text(turn.fields.get("memory")),
             zone=zone_named(settings.str(TIME_ZONE).strip()),
         )
@@ -124,6 +126,7 @@ class Context:
         attached = await self._ports.media.load([*turn.view.window, *turn.events], provider.source)
         kept = self._kept(turn, frame, attached)
         timeline = prompt.given_last(self._timeline(turn, frame, kept, attached))
+        turn.view.tools = frozenset(spec.name for spec in frame.specs)
         messages: list[Message] = [System(frame.system), *timeline]
         if note:
             messages.append(User(note))

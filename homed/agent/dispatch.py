@@ -210,7 +210,8 @@ class Dispatch:
             return Result(ERROR, refusal("unknown_tool", field=call.name, hint=f"Tools there are: {known}."))
         if case.above:
             self._bound(entry, case.above)
-        checked = check(self._schema(turn, entry), call.arguments, call.raw)
+        unseen = case.above is None and entry.name not in turn.view.tools
+        checked = check(self._schema(turn, entry), call.arguments, call.raw, unseen=unseen)
         if checked.refusal:
             return Result(ERROR, checked.refusal)
         staged = await self._stages.run(
@@ -290,7 +291,7 @@ class Dispatch:
         if turn.borrowed is not None and turn.borrowed.owns(entry.name):
             return await self._handed_over(turn, turn.borrowed, case, arguments)
         if builtin := self._catalogue.builtin(entry.name):
-            answer = await builtin.run(turn.context, arguments)
+            answer = await self._catalogue.run(turn, builtin, arguments)
             outside = isinstance(answer, FromOutside)
             turn.tainted = turn.tainted or outside
             return Result(OK, as_text(answer.content if isinstance(answer, FromOutside) else answer) or EMPTY, outside)

@@ -199,6 +199,7 @@ class BuiltinTool:
     ``offered``: models are told of it; an older name of another one is called all the same.  ``least``: but only those
     with a window of at least so many tokens, for each request carries what they are told.  ``final``: whether a call
     with these arguments can not be taken back, and so is asked for each time, whatever was allowed.
+    ``group``: with which others it is asked for; what a group is for stands in ``prompts/groups.md``.
     """
 
     entry: ToolEntry
@@ -206,6 +207,7 @@ class BuiltinTool:
     offered: bool = True
     least: int = 0
     final: Callable[[Mapping[str, object]], bool] = lambda _: False
+    group: str = "homed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ class View:
     ``sent``: ids of all events that the last request really showed; ``cut``: selected events that had no room beside
     the turn's own, and stay out until a new selection.  ``offered``: messages that ``pre_action`` was offered, None
     before; a later selection shows no others.  ``question``: what the turn is about, once the ranker was asked.
-    ``doubtful``: a fact is told that is made of words of strangers.
+    ``doubtful``: a fact is told that is made of words of strangers.  ``tools``: those that the last request described.
     """
 
     window: list[Event] = field(default_factory=list)
@@ -44,6 +44,7 @@ class View:
     offered: frozenset[str] | None = None
     question: Question | None = None
     doubtful: bool = False
+    tools: frozenset[str] = frozenset()
 
     @property
     def shown(self) -> list[Event]:

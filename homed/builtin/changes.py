@@ -39,7 +39,7 @@ class TrackerPort(Protocol):
 
 def changes_tools(tracker: Callable[[], TrackerPort]) -> tuple[BuiltinTool, ...]:
     """Both."""
-    return changes_list(tracker), changes_rollback(tracker)
+    return tuple(replace(tool, group="changes") for tool in (changes_list(tracker), changes_rollback(tracker)))
 
 
 def changes_list(tracker: Callable[[], TrackerPort]) -> BuiltinTool:

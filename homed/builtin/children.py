@@ -73,7 +73,8 @@ class Makers:
 def children_tools(house: Callable[[], HousePort], memory: MemoryPorts) -> tuple[BuiltinTool, ...]:
     """All three."""
     makers = Makers(house, memory)
-    return _spawn(makers), _result(makers), _residents(makers)
+    found = (_spawn(makers), _result(makers), _residents(makers))
+    return tuple(replace(tool, group="agents") for tool in found)
 
 
 def _spawn(makers: Makers) -> BuiltinTool:

@@ -25,7 +25,7 @@ def memory_tools(ports: MemoryPorts) -> tuple[BuiltinTool, ...]:
         commit, memory_edit(ports), memory_purge(ports), memory_delete_entity(ports), memory_merge(ports),
         memory_block_merge(ports), *people_tools(ports),
     )  # fmt: skip
-    return (
+    found = (
         query,
         memory_recall(ports),
         memory_commit(ports),
@@ -33,3 +33,5 @@ def memory_tools(ports: MemoryPorts) -> tuple[BuiltinTool, ...]:
         named(query, "doc_query"),
         named(commit, "doc_commit"),
     )
+    people = {tool.entry.name for tool in seldom if tool.entry.name.startswith("person_")}
+    return tuple(replace(tool, group="people" if tool.entry.name in people else "memory") for tool in found)

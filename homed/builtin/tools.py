@@ -8,12 +8,12 @@ from dataclasses import replace
 import trio
 
 from homed.agent.attached import NoMedia
-from homed.agent.ports import BuiltinTool, CallContext, MediaPort, RegistryPort
+from homed.agent.ports import BuiltinTool, CallContext, MediaPort
 from homed.builtin.entries import entry
 from homed.builtin.memory import memory_tools
 from homed.builtin.ports import MemoryPorts
 from homed.clock import WallClock, system_wall_clock
-from homed.errors import NotFound
+from homed.errors import NotFound, Unavailable
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.memory.events import NOT_REMOVED
 from homed.memory.records import DRAFT
@@ -28,7 +28,6 @@ READ_LENGTH = 6000
 
 def builtin_tools(
     store: Storage,
-    registry: RegistryPort,
     wall: WallClock = system_wall_clock,
     failpoints: Failpoints | None = None,
     media: MediaPort | None = None,
@@ -36,7 +35,7 @@ def builtin_tools(
 ) -> tuple[BuiltinTool, ...]:
     """Every tool of the kernel's own.  Those over memory use ``memory``, by default words alone on this store."""
     remembering = memory or MemoryPorts(store=store, wall=wall, failpoints=failpoints or NoFailpoints())
-    return (_result_read(store, media or NoMedia()), _get_plugin_tools(registry), *memory_tools(remembering))
+    return (_result_read(store, media or NoMedia()), _get_plugin_tools(), *memory_tools(remembering))
 
 
 def _result_read(store: Storage, media: MediaPort) -> BuiltinTool:
@@ -69,22 +68,15 @@ def _result_read(store: Storage, media: MediaPort) -> BuiltinTool:
     return BuiltinTool(replace(entry("result_read", properties, ("id",), guest=True), untrusted=True), run)
 
 
-def _get_plugin_tools(registry: RegistryPort) -> BuiltinTool:
-    async def run(_: CallContext, args: Mapping[str, object]) -> object:
+def _get_plugin_tools() -> BuiltinTool:
+    async def run(_: CallContext, _args: Mapping[str, object]) -> object:
         await trio.lowlevel.checkpoint()
-        entries = list(registry.tools().values())
-        plugin = args.get("plugin")
-        if not plugin:
-            return {"plugins": sorted({entry.plugin for entry in entries})}
-        found = [entry for entry in entries if entry.plugin == plugin]
-        if not found:
-            raise NotFound(f"There is no plugin {plugin} with tools now.", hint="Call without a name to list them.")
-        return [
-            {"name": e.name, "description": e.description, "parameters": e.parameters, "class": e.tool_class}
-            for e in found
-        ]
+        raise Unavailable("Only a turn can say which tools it may use.")  # ``Catalogue.run`` answers it there
 
-    properties = {"plugin": {"type": "string", "description": "A plugin's name."}}
+    properties = {
+        "plugin": {"type": "string", "description": "A name from the list of what is installed."},
+        "tools": {"type": "array", "items": {"type": "string"}, "description": "Only these; all if left out."},
+    }
     return BuiltinTool(entry("get_plugin_tools", properties, (), guest=False), run)
 
 

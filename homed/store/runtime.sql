@@ -205,3 +205,8 @@ CREATE TABLE input_chains (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX input_chains_by_chain ON input_chains (chain);
 CREATE INDEX input_chains_by_said ON input_chains (said);
+
+-- ---- tools on demand (homed/agent/offering.py): which tools a conversation, and its person's others, used. ------------
+
+CREATE INDEX events_of_tools ON events (thread, seq) WHERE kind = 'tool';
+CREATE INDEX events_of_tools_by_scope ON events (scope, seq) WHERE kind = 'tool';

@@ -104,7 +104,7 @@ async def agents(
 
     def tools(store: Store, fake: FakeHost) -> tuple[BuiltinTool, ...]:
         memory = MemoryPorts(store=store)
-        return (*builtin_tools(store, fake.registry, memory=memory), *children_tools(lambda: held[0], memory))
+        return (*builtin_tools(store, memory=memory), *children_tools(lambda: held[0], memory))
 
     given = replace(Setup(model=cast, host=host or FakeHost(), builtins=tools), **more)
     async with running_agent(folder, given) as agent:

@@ -122,7 +122,7 @@ async def run(order: Order) -> None:
     setup = Setup(model=CountingModel(), host=host, failpoints=failpoints)
     if order.memory:
         settings = {"core.agent.max_context_size": 4, "core.agent.protected_events": 2}
-        builtins = lambda store, host: builtin_tools(store, host.registry, failpoints=failpoints)  # noqa: E731
+        builtins = lambda store, host: builtin_tools(store, failpoints=failpoints)  # noqa: E731
         setup = replace(setup, model=RememberingModel(), settings=FakeSettings(**settings), builtins=builtins)
     with trio.fail_after(LIMIT):
         async with running_agent(folder, setup) as agent:

@@ -16,6 +16,8 @@ PERSONA = "core.agent.persona"
 PERSONA_ASKED = "core.agent.persona_asked"
 TIME_ZONE = "core.agent.time_zone"
 STAGE_TIMEOUT = "core.agent.stage_timeout"
+TOOLS_ALWAYS = "core.agent.tools_always"
+TOOLS_BUDGET = "core.agent.tools_budget"
 
 _AGENT = "Conversation"
 
@@ -38,6 +40,19 @@ AGENT: tuple[Definition, ...] = (
         MAX_CONTEXT_SIZE, "int", 30, "Most events, of all conversations, shown to the model in one turn; past twice as"
         " many the least relevant leave the window for cold memory.",
         "Events in view", _AGENT, minimum=2, maximum=1000,
+    ),
+    Definition(
+        # what no answer should have to ask for first: memory, the rest of what was cut, looking at files, commands
+        TOOLS_ALWAYS, "string", "result_read memory_recall memory_commit coldcontext_query cmd_run files_read files_ls"
+        " files_search", "Tools that every request describes, by name, the most important first; others when they were"
+        " used lately, or are asked for.",
+        "Tools always there", _AGENT,
+    ),
+    Definition(
+        TOOLS_BUDGET, "int", 9000, "Bytes of tool descriptions that a conversation begins with: those always there,"
+        " then those used lately; if all fit, all. Tools that are asked for may take three times as much besides. Of a"
+        " small model's window tools get a quarter.",
+        "Room for tools", _AGENT, minimum=0, maximum=1_000_000,
     ),
     Definition(
         TOOL_TIMEOUT, "duration", 60, "Seconds a tool may run when it declares no limit of its own.",

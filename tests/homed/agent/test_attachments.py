@@ -110,7 +110,7 @@ async def test_what_was_left_out_of_a_file_is_read_on_by_its_id_in_its_scope_alo
     redactor = Redactor()
 
     def builtins(store: Store, host: FakeHost) -> tuple[BuiltinTool, ...]:
-        return builtin_tools(store, host.registry, media=Media(store, MediaFiles(tmp_path / "media"), redactor))
+        return builtin_tools(store, media=Media(store, MediaFiles(tmp_path / "media"), redactor))
 
     model = FakeModel(says("I see the beginning."))
     async with running_agent(tmp_path, Setup(model=model, builtins=builtins)) as agent:

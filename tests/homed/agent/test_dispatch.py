@@ -159,7 +159,7 @@ async def test_every_offered_tool_can_be_called(tmp_path: Path) -> None:
     host = FakeHost()
     host.tool("a_one", give)
     host.tool("b_two", give, plugin="other")
-    setup = Setup(host=host, builtins=lambda store, h: builtin_tools(store, h.registry))
+    setup = Setup(host=host, builtins=lambda store, h: builtin_tools(store))
     async with running_agent(tmp_path, setup) as agent:
         await agent.ask("hi")
         offered = [spec.name for spec in agent.model.requests[0].tools]
@@ -256,7 +256,7 @@ async def test_reading_on_in_what_came_from_strangers_counts_as_untrusted_too(tm
     host.tool("web", give, untrusted=True)
     host.tool("write", give, tool_class="write")
     model = FakeModel(calls(("web", "{}")), says("ok"))
-    setup = Setup(model=model, host=host, builtins=lambda store, h: builtin_tools(store, h.registry))
+    setup = Setup(model=model, host=host, builtins=lambda store, h: builtin_tools(store))
     async with running_agent(tmp_path, setup) as agent:
         agent.rules.rules.append(Rule(Decision.ALLOW, tool="write"))
         done = await agent.ask("look")
@@ -273,7 +273,7 @@ async def test_a_long_result_is_shown_head_and_tail_and_read_on_by_its_handle(tm
     host = FakeHost()
     host.tool("dump", long)
     setup = Setup(
-        model=FakeModel(calls(("dump", "{}"))), host=host, builtins=lambda store, h: builtin_tools(store, h.registry)
+        model=FakeModel(calls(("dump", "{}"))), host=host, builtins=lambda store, h: builtin_tools(store)
     )
     async with running_agent(tmp_path, setup) as agent:
         done = await agent.ask("dump")

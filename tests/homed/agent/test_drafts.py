@@ -58,7 +58,7 @@ async def test_what_was_taken_out_is_in_no_prompt_no_explanation_and_no_search(
         calls(("coldcontext_query", f'{{"query": "door code {SECRET}"}}')),
         says("two"),
     )
-    setup = Setup(model=model, host=scrubbed(), builtins=lambda store, host: builtin_tools(store, host.registry))
+    setup = Setup(model=model, host=scrubbed(), builtins=lambda store, host: builtin_tools(store))
     async with running_agent(tmp_path, setup) as agent:
         one = await agent.ask("what opens the front?")
         assert one.outcome is not None
@@ -97,7 +97,7 @@ async def test_not_even_its_id_gives_a_draft_to_a_model(tmp_path: Path) -> None:
         sql = "SELECT id FROM events WHERE data ->> 'code' = 'draft'"
         draft = await agent.store.read(lambda tx: tx.value(sql))
         user = await agent.store.read(lambda tx: tx.value("SELECT id FROM events WHERE kind = 'user'"))
-        read = {tool.entry.name: tool for tool in builtin_tools(agent.store, FakeHost().registry)}["result_read"]
+        read = {tool.entry.name: tool for tool in builtin_tools(agent.store)}["result_read"]
         context = CallContext(done.thread, done.channel, done.peer, done.role, done.scope, done.turn)
         assert "code?" in str(await read.run(context, {"id": user}))
         with pytest.raises(NotFound):

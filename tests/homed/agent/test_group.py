@@ -15,7 +15,7 @@ ANNA, BOB = (Identity(f"webui:{name}", "webui", name, Role.TRUSTED, "group:webui
 
 async def test_in_a_group_each_message_says_who_speaks_also_a_recalled_one(tmp_path: Path) -> None:
     script = [says("ok"), says("ok"), calls(("coldcontext_query", '{"query": "bees"}')), says("done")]
-    made = Setup(model=FakeModel(*script), builtins=lambda store, host: builtin_tools(store, host.registry))
+    made = Setup(model=FakeModel(*script), builtins=lambda store, host: builtin_tools(store))
     async with running_agent(tmp_path, made) as agent:
         named = "INSERT INTO peers (id, plugin, name, role, created_at, seen_at, called)"
         people = [(ANNA.peer, "anna99", "Anna"), (BOB.peer, "Owner (webui:anna)", "")]

@@ -69,7 +69,7 @@ def setup(host: FakeHost, *script: Answer, window: int = 32_768, **settings: Any
     }  # fmt: skip
     return Setup(
         model=FakeModel(*script, context_window=window), host=host, settings=FakeSettings(**changed),
-        builtins=lambda store, host: builtin_tools(store, host.registry),
+        builtins=lambda store, host: builtin_tools(store),
     )  # fmt: skip
 
 

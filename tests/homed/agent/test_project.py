@@ -41,7 +41,7 @@ async def asked(agent: Agent, project: str) -> str:
 
 async def test_a_projects_fact_is_told_and_found_there_alone(tmp_path: Path) -> None:
     script = [part for _ in range(3) for part in (RECALL, says("so"))]
-    made = Setup(model=FakeModel(*script), builtins=lambda store, host: builtin_tools(store, host.registry))
+    made = Setup(model=FakeModel(*script), builtins=lambda store, host: builtin_tools(store))
     async with running_agent(tmp_path, made) as agent:
         await agent.store.write(told)
         here = await asked(agent, PARSER)

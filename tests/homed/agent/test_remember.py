@@ -66,7 +66,7 @@ async def test_what_is_being_deleted_is_found_by_nobody(tmp_path: Path) -> None:
         gone = await agent.ask("The marmot's name is Waldemar")
         kept = await agent.ask("another marmot")
         context = CallContext("x", "webui", "webui:owner", "owner", "owner", kept.turn)
-        read = builtin_tools(agent.store, agent.host.registry)[0]
+        read = builtin_tools(agent.store)[0]
         assert await found(agent, OWNER, "marmot Waldemar") != []
         (event,) = await agent.store.read(
             lambda tx: tx.all("SELECT id FROM events WHERE text LIKE '%Waldemar%' AND kind = 'user'")

@@ -51,7 +51,7 @@ def query(words: str, **more: object) -> tuple[str, str]:
 def setup(*script: Answer, host: FakeHost | None = None, **settings: Any) -> Setup:
     return Setup(
         model=FakeModel(*script), host=host or FakeHost(), settings=FakeSettings(**settings),
-        builtins=lambda store, host: builtin_tools(store, host.registry),
+        builtins=lambda store, host: builtin_tools(store),
     )  # fmt: skip
 
 

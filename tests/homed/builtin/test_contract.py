@@ -53,7 +53,7 @@ ASKED = {"memory_purge", "memory_delete_entity"}
 
 
 def setup(*script: Answer, **more: Any) -> Setup:
-    return Setup(model=FakeModel(*script, **more), builtins=lambda store, host: builtin_tools(store, host.registry))
+    return Setup(model=FakeModel(*script, **more), builtins=lambda store, host: builtin_tools(store))
 
 
 async def know(agent: Agent, scope: str) -> None:

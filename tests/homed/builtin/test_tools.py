@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import trio
 
 from homed.agent.arguments import check
 from homed.agent.ports import BuiltinTool, CallContext
-from homed.builtin.names import RESERVED
+from homed.builtin.names import AGENTS, RESERVED
 from homed.builtin.tools import builtin_tools
 from homed.errors import NotFound
 from homed.memory import events, inputs, threads
 from homed.memory.records import Event, EventKind, NewEvent, NewInput
 from homed.store.db import open_store
 from homed.store.rows import Tx
-from tests.kit.builders import FakeHost
 
 
 def put(tx: Tx, text: str) -> Event:
@@ -31,16 +29,10 @@ def put(tx: Tx, text: str) -> Event:
 
 @asynccontextmanager
 async def tools(folder: Path, text: str = "") -> AsyncIterator[tuple[dict[str, BuiltinTool], Event, CallContext]]:
-    async def nothing(_: Mapping[str, object]) -> object:
-        await trio.lowlevel.checkpoint()
-        return ""
-
-    host = FakeHost()
-    host.tool("cmd_run", nothing, plugin="shell", tool_class="dangerous")
     async with open_store(folder / "homed.db") as store:
         event = await store.write(lambda tx: put(tx, text))
         context = CallContext(event.thread, "webui", "webui:owner", "owner", "owner", "turn_1")
-        yield {tool.entry.name: tool for tool in builtin_tools(store, host.registry)}, event, context
+        yield {tool.entry.name: tool for tool in builtin_tools(store)}, event, context
 
 
 async def test_a_long_result_is_read_in_pieces(tmp_path: Path) -> None:
@@ -70,17 +62,6 @@ async def test_a_result_of_another_scope_is_not_there(tmp_path: Path) -> None:
         assert await found["result_read"].run(elsewhere, {"id": event.id})
 
 
-async def test_plugins_are_listed_and_one_is_shown_in_detail(tmp_path: Path) -> None:
-    async with tools(tmp_path) as (found, _, context):
-        show = found["get_plugin_tools"]
-        assert await show.run(context, {}) == {"plugins": ["shell"]}
-        detail = await show.run(context, {"plugin": "shell"})
-        assert isinstance(detail, list)
-        assert (detail[0]["name"], detail[0]["class"]) == ("cmd_run", "dangerous")
-        with pytest.raises(NotFound, match="nonsense"):
-            await show.run(context, {"plugin": "nonsense"})
-
-
 async def test_each_has_a_text_for_the_model_and_a_schema_that_refuses_nonsense(tmp_path: Path) -> None:
     async with tools(tmp_path) as (found, _, _context):
         for tool in found.values():
@@ -90,6 +71,6 @@ async def test_each_has_a_text_for_the_model_and_a_schema_that_refuses_nonsense(
 
 async def test_the_names_of_all_of_them_are_reserved_and_those_of_outputs(tmp_path: Path) -> None:
     async with tools(tmp_path) as (found, _, _):
-        assert found.keys() == RESERVED.names
+        assert found.keys() == RESERVED.names - set(AGENTS)
     assert "output_send__chat" in RESERVED
     assert "cmd_run" not in RESERVED
