@@ -39,16 +39,16 @@ class Bill:
     def tokens(self) -> Tokens | None:
         """What it took; None when the source took nothing on.
 
-        The source's own count, or ours when it gave none: also for one that was cut off, whose prompt was read.
+        The source's own counts, or ours for what it gave none: also for one that was cut off, whose prompt was read.
         """
         said = self.gathered.said()
-        usage = said.usage
-        if usage.prompt or usage.completion:
-            return Tokens(usage.prompt, usage.completion, usage.cached)
-        spoken = answer_tokens(said)
-        if not spoken and self.error is not None and self.error.unbilled:
+        usage, spoken = said.usage, answer_tokens(said)
+        counted = bool(usage.prompt or usage.completion)
+        if not counted and not spoken and self.error is not None and self.error.unbilled:
             return None
-        return Tokens(self.asked, spoken, 0, estimated=True)
+        prompt, completion = usage.prompt or self.asked, usage.completion or spoken
+        estimated = not usage.prompt or (not usage.completion and bool(spoken))
+        return Tokens(prompt, completion, min(usage.cached, prompt), estimated=estimated)
 
 
 class Meter:

@@ -158,7 +158,7 @@ class Step:
             reason = f"{over.message} Go on, with {over.more} more?"
             denial = await self._ports.approvals.ask(turn, _ASKED, {"more": over.more}, reason)
             if not denial:
-                await self._ports.agent.spend.go_on(over.times)
+                await self._ports.agent.spend.go_on(over.times, over.day)
                 return
         hint = f"{denial.removesuffix('so it was not run.').rstrip(', ')} {over.hint}".strip() if denial else over.hint
         raise Ended(self._ports.failed(turn, over.message, hint, ""))

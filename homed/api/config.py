@@ -8,7 +8,8 @@ from pydantic import Field
 
 from homed.api.method import Json, Method, PeerCall, PeerParams, administrative
 from homed.api.ports import ApiPorts
-from homed.config.definitions import LLM_CURRENT, LLM_SOURCES, WEB_PASSWORD
+from homed.config.definitions import LLM_CURRENT, LLM_SOURCES, SPEND_PRICES, SPEND_RATES, WEB_PASSWORD
+from homed.config.values import read
 from homed.errors import InvalidInput, NotFound
 from homed.providers.stored import shown
 from homed.settings.history import SnapshotView
@@ -112,6 +113,10 @@ def _elsewhere(ports: ApiPorts, key: str, value: object) -> None:
         raise InvalidInput(
             "The model sources are not set as one value.", hint="Use `homed models add NAME …` or the Models page."
         )
+    if key in (SPEND_PRICES, SPEND_RATES) and value is not None:
+        from homed.spend.prices import check_setting  # seldom
+
+        check_setting(key, read(ports.settings.view(key).definition, value))
     if key == LLM_CURRENT and value not in [None, "", *(source.name for source in ports.sources.list())]:
         raise NotFound(f"There is no model source {value!r}.", hint="`homed models list` shows them.")
 

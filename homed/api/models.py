@@ -42,7 +42,7 @@ class Add(OfSource):
     tools: bool | None = None
     vision: bool | None = None
     audio: bool | None = None
-    options: dict[str, Json] | None = None
+    options: dict[str, Json] | None = Field(default=None, max_length=64)
 
 
 class Available(PeerParams):

@@ -15,6 +15,8 @@ MAX_TEXT = 64_000
 """Characters in a string setting: a setting is no place for documents (chat history once made 8 MB of them)."""
 MAX_LIST = 256_000
 """Characters of JSON in a list setting."""
+DEEPEST = 20
+"""Lists and tables in one another in a list setting: whatever looks into it can do so without counting."""
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -31,12 +33,17 @@ def check(definition: Definition, value: object, *, place: str = "") -> object:
     return _CHECKS[definition.type](definition, value, place)
 
 
+def read(definition: Definition, value: object) -> object:
+    """As a person gives it: a text is read as the type wants it ("5", "on", "90s"), anything else is checked."""
+    return from_text(definition, value) if isinstance(value, str) else check(definition, value)
+
+
 def from_text(definition: Definition, text: str, *, place: str = "") -> object:
     """Read a value from a command line or an environment variable, then ``check`` it."""
     if definition.type == "list":
         try:
             value: object = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             _refuse(definition, place, 'must be a JSON array, like ["a", "b"]')
         return check(definition, value, place=place)
     if definition.type in ("int", "float"):
@@ -60,9 +67,9 @@ def whole(value: object) -> object:
 
 
 def _number(text: str) -> object:
-    for read in (int, float):
+    for number in (int, float):
         try:
-            return read(text.strip())
+            return number(text.strip())
         except ValueError:
             continue
     return text
@@ -162,6 +169,8 @@ def _select(definition: Definition, value: object, place: str) -> object:
 def _list(definition: Definition, value: object, place: str) -> object:
     if not isinstance(value, list | tuple):
         _refuse(definition, place, "must be a list")
+    if not _shallow(value, DEEPEST):
+        _refuse(definition, place, f"may have {DEEPEST} lists and tables in one another at most")
     try:
         size = len(json.dumps(value, ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError):
@@ -169,6 +178,11 @@ def _list(definition: Definition, value: object, place: str) -> object:
     if size > MAX_LIST:
         _refuse(definition, place, f"is too long ({size} characters as JSON; {MAX_LIST} at most)")
     return whole(value)
+
+
+def _shallow(value: object, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else None
+    return inner is None or (levels > 0 and all(_shallow(one, levels - 1) for one in inner))
 
 
 _CHECKS: dict[str, Callable[[Definition, object, str], object]] = {

@@ -326,8 +326,7 @@ class Settings:
     async def _checked(self, definition: Definition, value: object) -> object:
         if value is None:
             return None
-        read = values.from_text if isinstance(value, str) else values.check
-        checked = read(definition, value)  # type: ignore[arg-type]
+        checked = values.read(definition, value)
         if definition.hashed and isinstance(checked, str) and checked:
             return await hashed(definition, checked)
         return checked

@@ -27,7 +27,7 @@ from homed.config.definitions import (
     SPEND_RATES,
     SPEND_TURN_TOKENS,
 )
-from homed.errors import ConfigError, TimedOut
+from homed.errors import TimedOut
 
 if TYPE_CHECKING:
     from homed.spend.book import Reservation
@@ -83,6 +83,7 @@ class Gate:
     def __init__(self, ports: GatePorts) -> None:
         self._ports = ports
         self._claimed = False
+        self._first = trio.Lock()
         self._day = ""
         self._prices: tuple[object, Prices] | None = None
 
@@ -92,6 +93,18 @@ class Gate:
         Raises OverLimit before anything is spent, and StorageError or TimedOut: nothing is spent unseen.  Not
         interrupted once begun, so that whoever is cancelled afterwards can release what was reserved.
         """
+        if self._claimed:
+            return await self._hold(purpose, whence, tokens)
+        try:  # one after the other: none may take another's call for one of an earlier run
+            self._first.acquire_nowait()
+        except trio.WouldBlock:
+            await self._first.acquire()
+        try:
+            return await self._hold(purpose, whence, tokens)
+        finally:
+            self._first.release()
+
+    async def _hold(self, purpose: Purpose, whence: Whence, tokens: Tokens) -> Held:
         from homed.spend import book
         from homed.spend.limits import Wanted, judge
         from homed.spend.over import over
@@ -115,14 +128,16 @@ class Gate:
         made = await self._write(reserve)
         self._claimed, self._day = True, day
         if isinstance(made, tuple):
-            raise over(made[0], made[1], limits, purpose, whence)
+            raise over(made[0], made[1], limits, purpose, whence, day)
         return Held(self, made)
 
-    async def go_on(self, times: int) -> None:
-        """The person lets the day go on past its limit, for the ``times``-th time (1: the first)."""
+    async def go_on(self, times: int, day: str) -> None:
+        """The person lets ``day`` go on past its limit, for the ``times``-th time (1: the first).
+
+        That which the person was asked about: when the answer comes after midnight, it is no word on the new one.
+        """
         from homed.spend import book
 
-        day = self.today()
         await self._write(lambda tx: book.allow(tx, day, times))
         log.info("%s goes on past its limit of spend, for the time %d", day, times)
 
@@ -180,11 +195,9 @@ class Gate:
 
         stored = self._ports.settings.get(SPEND_PRICES)
         if self._prices is None or self._prices[0] != stored:
-            try:
-                given = from_setting(stored)
-            except ConfigError as error:  # written by hand: what is wrong is not worth no answers
-                log.error("the prices of the settings are ignored: %s", error)
-                given = []
+            given, faults = from_setting(stored)
+            for fault in faults:  # written by hand: what is wrong is not worth no answers
+                log.error("a price of the settings is ignored: %s", fault)
             self._prices = (stored, Prices(given, known()))
         return self._prices[1]
 

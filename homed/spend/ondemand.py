@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import trio
 
 if TYPE_CHECKING:
     from homed.spend.gate import Gate
@@ -21,6 +23,8 @@ class UsageOnDemand:
     store: Storage
     settings: SettingsPort
     sources: Callable[[], Sequence[Whence]]
+    _one_change: trio.Lock = field(default_factory=trio.Lock, init=False)
+    """All prices are one setting: two that are given at once are both kept."""
 
     def _reports(self) -> Reports:
         from homed.spend.report import Reports
@@ -33,8 +37,10 @@ class UsageOnDemand:
 
     async def set_price(self, entry: Mapping[str, object]) -> None:
         """See ``Reports.set_price``."""
-        await self._reports().set_price(entry)
+        async with self._one_change:
+            await self._reports().set_price(entry)
 
     async def remove_price(self, source: str, model: str) -> None:
         """See ``Reports.remove_price``."""
-        await self._reports().remove_price(source, model)
+        async with self._one_change:
+            await self._reports().remove_price(source, model)

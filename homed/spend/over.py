@@ -14,8 +14,8 @@ from homed.spend.ports import OverLimit
 from homed.spend.records import Purpose, Whence
 
 
-def over(refusal: Refusal, times: int, limits: Limits, purpose: Purpose, whence: Whence) -> OverLimit:
-    """The error in words for people; the day was let go on ``times`` times already."""
+def over(refusal: Refusal, times: int, limits: Limits, purpose: Purpose, whence: Whence, day: str) -> OverLimit:
+    """The error in words for people; ``day`` was let go on ``times`` times already."""
     if refusal.limit is Limit.TURN:
         return OverLimit(
             f"This message has used {refusal.used} tokens; with the next model call it would pass its limit of"
@@ -44,5 +44,5 @@ def over(refusal: Refusal, times: int, limits: Limits, purpose: Purpose, whence:
     return OverLimit(
         f"Today's limit is used up: {used} of {most}, and the next model call would pass it.",
         hint=f"It goes on tomorrow, or with a higher {key} (0: no limit).",
-        limit=refusal.limit.value, ask=refusal.ask, times=again, more=more,
+        limit=refusal.limit.value, ask=refusal.ask, day=day, times=again, more=more,
     )  # fmt: skip

@@ -15,15 +15,16 @@ from homed.store.rows import Tx
 class OverLimit(Unavailable):
     """A limit holds the call back.  ``limit`` names it, as ``limits.Limit`` does.
 
-    ``ask``: a person may let the day go on, for the ``times``-th time: by ``more``, in words.
+    ``ask``: a person may let ``day`` go on, for the ``times``-th time: by ``more``, in words.
     """
 
     def __init__(
-        self, message: str, *, hint: str, limit: str, ask: bool = False, times: int = 0, more: str = ""
+        self, message: str, *, hint: str, limit: str, ask: bool = False, day: str = "", times: int = 0, more: str = ""
     ) -> None:
         super().__init__(message, hint=hint, detail={"limit": limit})
         self.limit = limit
         self.ask = ask
+        self.day = day
         self.times = times
         self.more = more
 
@@ -55,8 +56,8 @@ class SpendPort(Protocol):
         """Reserve what a call takes at the most.  Raises OverLimit before anything is spent."""
         ...
 
-    async def go_on(self, times: int) -> None:
-        """The person lets the day go on past its limit, for the ``times``-th time."""
+    async def go_on(self, times: int, day: str) -> None:
+        """The person lets ``day`` go on past its limit, for the ``times``-th time."""
         ...
 
     async def of_turn(self, turn: str) -> Sequence[Spent]:
@@ -76,7 +77,7 @@ class NoSpend:
         await trio.lowlevel.checkpoint()
         return _Free()
 
-    async def go_on(self, times: int) -> None:  # noqa: ARG002
+    async def go_on(self, times: int, day: str) -> None:  # noqa: ARG002
         """See ``SpendPort.go_on``."""
         await trio.lowlevel.checkpoint()
 

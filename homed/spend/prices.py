@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal, InvalidOperation
 from fnmatch import fnmatchcase
 
+from homed.config.definitions import SPEND_PRICES
 from homed.errors import ConfigError, InvalidInput
 from homed.spend.records import NANOS, Cost, Price, Tokens, Whence
 
@@ -18,14 +19,17 @@ MILLION = 1_000_000
 CURRENCY = re.compile(r"[A-Z]{3}")
 HIGHEST = Decimal(1_000_000)
 """Money for a million tokens above which a price is a slip of the pen."""
+FINEST = Decimal("1e-12")
+"""The last decimal place that a price may have: more are no price, and would be written out digit by digit."""
 
 
 @dataclass(frozen=True, slots=True)
 class PriceList:
     """Prices of one model at one source, for a million tokens of ``currency`` (ISO 4217).
 
-    ``source`` and ``model`` may hold ``*``; ``host`` is that of the source's address, for prices nobody gave.
-    ``cached`` None: cached tokens cost what others of the prompt cost.  ``at``: the day it was looked up, YYYY-MM-DD.
+    ``source`` and ``model`` may hold ``*``, and nothing else that is not itself; ``host`` is that of the source's
+    address, for prices nobody gave.  ``cached`` None: cached tokens cost what others of the prompt cost.  ``at``: the
+    day it was looked up, YYYY-MM-DD.
     One that is 0 throughout says that nobody is paid: a server of one's own.
     """
 
@@ -42,7 +46,7 @@ class PriceList:
         """Whether it holds for this source and model."""
         if self.host and self.host != whence.host:
             return False
-        return fnmatchcase(whence.source, self.source) and fnmatchcase(whence.model, self.model)
+        return fnmatchcase(whence.source, _pattern(self.source)) and fnmatchcase(whence.model, _pattern(self.model))
 
     def of(self, tokens: Tokens) -> Cost:
         """What these cost, rounded up to a thousand-millionth."""
@@ -52,6 +56,11 @@ class PriceList:
         hit = min(tokens.cached, tokens.prompt)
         money = (tokens.prompt - hit) * self.prompt + hit * cached + tokens.completion * self.completion
         return Cost(Price.KNOWN, self.currency, nanos(money / MILLION))
+
+
+def _pattern(name: str) -> str:
+    """Models are called ``claude[1m]``: for ``fnmatch`` that would be one of two letters."""
+    return name.replace("[", "[[]").replace("?", "[?]")
 
 
 def nanos(money: Decimal) -> int:
@@ -77,16 +86,30 @@ class Prices:
         return Cost(Price.UNKNOWN) if found is None else found.of(tokens)
 
 
-def from_setting(stored: object) -> list[PriceList]:
-    """The entries of ``core.spend.prices``.  Raises ConfigError for one that is none, with its number."""
-    entries = stored if isinstance(stored, list | tuple) else ()
-    found = []
-    for number, entry in enumerate(entries, start=1):
+def from_setting(stored: object) -> tuple[list[PriceList], list[str]]:
+    """The entries of ``core.spend.prices``, and a sentence for each that is no price, with its number.
+
+    One that was written by hand and is wrong is no reason to know none of the others.
+    """
+    found, faults = [], []
+    for number, entry in enumerate(_entries(stored), start=1):
         try:
             found.append(price_list(entry))
         except InvalidInput as error:
-            raise ConfigError(f"Price {number} of core.spend.prices: {error.message}") from None
-    return found
+            faults.append(f"Price {number} of core.spend.prices: {error.message}")
+    return found, faults
+
+
+def check_setting(key: str, stored: object) -> None:
+    """Raises ConfigError for prices or rates of which one would count for nothing."""
+    if key == SPEND_PRICES:
+        faults = from_setting(stored)[1]
+    else:
+        faults = [
+            f"Rate {n} of {key} is none: {str(e)[:80]}." for n, e in enumerate(_entries(stored), 1) if not _rate(e)
+        ]
+    if faults:
+        raise ConfigError(" ".join(faults))
 
 
 def price_list(entry: object) -> PriceList:
@@ -99,11 +122,11 @@ def price_list(entry: object) -> PriceList:
     currency = str(entry.get("currency", "USD")).strip().upper()
     if not CURRENCY.fullmatch(currency):
         raise InvalidInput(f"{currency!r} is no currency.", hint="Give its three letters, like USD, EUR or CNY.")
-    model = str(entry.get("model", "")).strip()
+    source, model = _whose(entry) or ("", "")
     if not model:
         raise InvalidInput("A price names its model.", hint="`*` stands for every one.")
     return PriceList(
-        str(entry.get("source", "*")).strip() or "*", model, _money(entry, "prompt"), _money(entry, "completion"),
+        source, model, _money(entry, "prompt"), _money(entry, "completion"),
         currency, _money(entry, "cached") if entry.get("cached") is not None else None,
         str(entry.get("host", "")), str(entry.get("at", "")),
     )  # fmt: skip
@@ -119,28 +142,40 @@ def to_setting(price: PriceList) -> dict[str, object]:
     }  # fmt: skip
 
 
-def changed(lists: Sequence[PriceList], price: PriceList) -> list[PriceList]:
-    """The person's prices with this one in the place of that for the same source and model."""
-    return [*without(lists, price.source, price.model), price]
+def changed(stored: object, price: PriceList) -> list[object]:
+    """The setting with this price in the place of that for the same source and model."""
+    return [*without(stored, price.source, price.model), to_setting(price)]
 
 
-def without(lists: Sequence[PriceList], source: str, model: str) -> list[PriceList]:
-    """The person's prices but for that of this source and model."""
-    return [one for one in lists if (one.source, one.model) != (source, model)]
+def without(stored: object, source: str, model: str) -> list[object]:
+    """The setting but for the price of this source and model; what is no price stays for whoever wrote it."""
+    return [entry for entry in _entries(stored) if _whose(entry) != (source, model)]
 
 
 def rates_of(stored: object) -> Mapping[str, Decimal]:
     """``core.spend.rates``: what one unit of a currency is in that of the limit.  What makes no sense is left out."""
-    found: dict[str, Decimal] = {}
-    for entry in stored if isinstance(stored, list | tuple) else ():
-        if isinstance(entry, Mapping) and CURRENCY.fullmatch(str(entry.get("currency", ""))):
-            try:
-                rate = _money(entry, "is")
-            except InvalidInput:
-                continue
-            if rate > 0:
-                found[str(entry["currency"])] = rate
-    return found
+    return dict(filter(None, map(_rate, _entries(stored))))
+
+
+def _rate(entry: object) -> tuple[str, Decimal] | None:
+    if not isinstance(entry, Mapping) or not CURRENCY.fullmatch(str(entry.get("currency", ""))):
+        return None
+    try:
+        rate = _money(entry, "is")
+    except InvalidInput:
+        return None
+    return (str(entry["currency"]), rate) if rate > 0 else None
+
+
+def _entries(stored: object) -> Sequence[object]:
+    return stored if isinstance(stored, list | tuple) else ()
+
+
+def _whose(entry: object) -> tuple[str, str] | None:
+    """The source and the model that an entry is for, as ``price_list`` reads them."""
+    if not isinstance(entry, Mapping):
+        return None
+    return str(entry.get("source", "*")).strip() or "*", str(entry.get("model", "")).strip()
 
 
 def _money(entry: Mapping[object, object], name: str) -> Decimal:
@@ -149,8 +184,8 @@ def _money(entry: Mapping[object, object], name: str) -> Decimal:
         money = Decimal(str(value).strip()) if not isinstance(value, bool) else Decimal("NaN")
     except InvalidOperation:
         money = Decimal("NaN")
-    if not money.is_finite() or money < 0 or money > HIGHEST:
+    if not money.is_finite() or not 0 <= money <= HIGHEST or money != (exact := money.quantize(FINEST)):
         raise InvalidInput(
             f"{name} is no price: {str(value)[:40]!r}.", hint="Give what a million tokens cost, like 0.28."
         )
-    return money
+    return exact.normalize()

@@ -74,23 +74,19 @@ class Reports:
     async def set_price(self, entry: Mapping[str, object]) -> None:
         """Keep a price of the person's; it counts from the next call on.  Raises InvalidInput."""
         price = prices.price_list({"at": self.gate.today(), **entry})
-        given = prices.changed(self._given(), price)
-        await self.settings.set(SPEND_PRICES, [prices.to_setting(one) for one in given])
+        await self.settings.set(SPEND_PRICES, prices.changed(self.settings.get(SPEND_PRICES), price))
 
     async def remove_price(self, source: str, model: str) -> None:
         """Forget one; the one we know counts again, if there is one.  Raises NotFound."""
-        given = self._given()
-        kept = prices.without(given, source, model)
-        if len(kept) == len(given):
+        stored = self.settings.get(SPEND_PRICES)
+        kept = prices.without(stored, source, model)
+        if not isinstance(stored, list | tuple) or len(kept) == len(stored):
             raise NotFound(f"No price was given for {model} of {source}.", hint="`homed usage prices` shows them.")
-        await self.settings.set(SPEND_PRICES, [prices.to_setting(one) for one in kept])
-
-    def _given(self) -> list[PriceList]:
-        return prices.from_setting(self.settings.get(SPEND_PRICES))
+        await self.settings.set(SPEND_PRICES, kept)
 
     def _prices(self) -> list[dict[str, object]]:
         """What each source costs, and the prices that were given for others."""
-        in_force, given = self.gate.prices(), self._given()
+        in_force, (given, _) = self.gate.prices(), prices.from_setting(self.settings.get(SPEND_PRICES))
         shown = [_source_price(whence, in_force.list_for(whence), given) for whence in self.sources()]
         others = [one for one in given if not any(one.fits(whence) for whence in self.sources())]
         return [*shown, *(_price(one, one.source, one.model, given=True) for one in others)]

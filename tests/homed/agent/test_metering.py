@@ -51,6 +51,10 @@ def bill(*parts: Part, error: ProviderError | None = None) -> Bill:
         (bill(error=LATE), Tokens(500, 0, 0, estimated=True)),  # it may have read the prompt
         (bill(), Tokens(500, 0, 0, estimated=True)),  # cancelled
         (bill(UsagePart(Usage(100, 5)), error=CUT), Tokens(100, 5)),
+        (bill(UsagePart(Usage(0, 5)), Done("stop")), Tokens(500, 5, estimated=True)),  # Ollama, with its cache warm
+        (bill(ContentDelta("a b"), UsagePart(Usage(100, 0)), Done("stop")), Tokens(100, 2, estimated=True)),
+        (bill(UsagePart(Usage(100, 0)), Done("stop")), Tokens(100, 0)),
+        (bill(UsagePart(Usage(100, 5, 900)), Done("stop")), Tokens(100, 5, 100)),  # no more was cached than read
     ],
 )
 def test_what_is_owed(made: Bill, tokens: Tokens | None) -> None:

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from homed.config.definitions import LLM_CURRENT, LLM_SOURCES, MAX_TOOL_TURNS, WEB_PASSWORD
+from homed.config.definitions import (
+    LLM_CURRENT,
+    LLM_SOURCES,
+    MAX_TOOL_TURNS,
+    SPEND_PRICES,
+    SPEND_RATES,
+    WEB_PASSWORD,
+)
 from homed.errors import ConfigError, Denied, InvalidInput, NotFound, Unavailable
 from tests.homed.api.fakes import FakeCaller, House
 
@@ -59,6 +66,20 @@ async def test_the_sources_are_not_set_as_one_value_which_could_lose_them_all(ho
         await admin(house, "config_set", key=LLM_SOURCES, value='[1, {"name": 5}]')
     assert "homed models add" in caught.value.hint
     assert house.settings.get(LLM_SOURCES) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [(SPEND_PRICES, '[{"model": "x"}]'), (SPEND_PRICES, [3]), (SPEND_RATES, [{"currency": "yuan", "is": 1}])],
+)
+async def test_a_price_that_would_count_for_nothing_is_refused_by_every_way(
+    house: House, key: str, value: object
+) -> None:
+    with pytest.raises(ConfigError, match=r"1 of core\.spend"):
+        await admin(house, "config_set", key=key, value=value)
+    with pytest.raises(ConfigError, match=r"1 of core\.spend"):
+        await admin(house, "config_change", changes={key: value})
+    await admin(house, "config_change", changes={key: None})
 
 
 async def test_lists_of_settings_begin_with_the_prefix(house: House) -> None:

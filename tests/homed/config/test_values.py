@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homed.config.definitions import CORE, TIME_ZONE, TYPES, Definition
-from homed.config.values import check, from_text, whole
+from homed.config.values import DEEPEST, check, from_text, whole
 from homed.errors import ConfigError
 
 
@@ -140,3 +140,20 @@ def test_a_time_zone_that_is_none_is_refused_when_it_is_set() -> None:
     for wrong in ("Berlin", "Mars/Olympus", "../../etc/passwd"):
         with pytest.raises(ConfigError, match=r"core\.agent\.time_zone must be the name of a time zone"):
             check(zone, wrong, place="homed.toml line 3")
+
+
+@pytest.mark.parametrize("depth", [DEEPEST + 1, 900, 100_000])
+def test_what_is_nested_too_deep_is_refused_however_it_comes(depth: int) -> None:
+    definition = Definition("core.x", "list", [], "Things.")
+    with pytest.raises(ConfigError):
+        from_text(definition, "[" * depth + "]" * depth)
+    nested: list[object] = []
+    for _ in range(depth):
+        nested = [nested]
+    with pytest.raises(ConfigError):
+        check(definition, nested)
+
+
+def test_what_is_nested_as_people_do_is_taken() -> None:
+    definition = Definition("core.x", "list", [], "Things.")
+    assert check(definition, [{"a": [{"b": [1.0]}]}]) == [{"a": [{"b": [1]}]}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
@@ -133,6 +133,36 @@ async def test_what_was_under_way_when_homed_was_killed_counts_as_it_was_reserve
         assert rows == [("lost",), ("done",)]
 
 
+async def test_the_first_calls_of_a_run_are_none_of_an_earlier_one_also_when_they_come_together(tmp_path: Path) -> None:
+    async with bench(tmp_path) as on:
+        await on.gate.hold(OWNER, LAN, Tokens(5000))
+        on.restart()
+        held: list[Any] = []
+
+        async def ask() -> None:
+            held.append(await on.gate.hold(OWNER, LAN, Tokens(1000, 2000)))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(5):
+                nursery.start_soon(ask)
+        for one in held:
+            await one.settle(Tokens(1, 1))
+        assert (await on.day()).day_tokens == 5000 + 5 * 2, "each counts as what it took"
+
+
+async def test_a_yes_that_comes_after_midnight_is_no_word_on_the_new_day(tmp_path: Path) -> None:
+    async with bench(tmp_path, day_tokens=1000) as on:
+        await (await on.gate.hold(OWNER, LAN, Tokens(1000))).settle(Tokens(1000))
+        with pytest.raises(OverLimit) as over:
+            await on.gate.hold(OWNER, LAN, Tokens(10))
+        on.now += DAY
+        await on.gate.go_on(over.value.times, over.value.day)
+        await on.gate.hold(OWNER, LAN, Tokens(10))
+        assert (await on.day(on.gate.today())).times == 0
+        on.now -= DAY  # a clock that goes back
+        assert (await on.day(on.gate.today())).times == 1
+
+
 async def test_the_limit_of_a_turn_outlives_a_restart_and_a_day(tmp_path: Path) -> None:
     async with bench(tmp_path, turn_tokens=1000) as on:
         await (await on.gate.hold(OWNER, LOCAL, Tokens(400, 100))).settle(Tokens(600, 300))
@@ -156,8 +186,8 @@ async def test_the_background_stops_first_and_the_person_is_asked(tmp_path: Path
         with pytest.raises(OverLimit, match="Today's limit is used up: 1000 tokens of 1000 tokens") as turn:
             await on.gate.hold(OWNER, LAN, Tokens(1, 0))
         assert (turn.value.ask, turn.value.times, turn.value.more) == (True, 1, "1000 tokens")
-        await on.gate.go_on(turn.value.times)
-        await on.gate.go_on(turn.value.times)  # two conversations that asked the same
+        await on.gate.go_on(turn.value.times, turn.value.day)
+        await on.gate.go_on(turn.value.times, turn.value.day)  # two conversations that asked the same
         await on.gate.hold(OWNER, LAN, Tokens(1000, 0))
         with pytest.raises(OverLimit) as again:
             await on.gate.hold(OWNER, LAN, Tokens(1, 0))
@@ -185,8 +215,8 @@ async def test_the_persons_price_counts_at_once_and_a_broken_one_is_no_reason_no
             to_setting(CHEAP) | {"source": "lan", "model": "*", "currency": "EUR"}
         ]
         assert on.gate.prices().of(LAN, Tokens(10**6)) == Cost(Price.KNOWN, "EUR", 280_000_000)
-        on.settings.values["core.spend.prices"] = [{"model": "x"}]
-        assert on.gate.prices().of(LAN, Tokens(10**6)) == Cost(Price.UNKNOWN)
+        on.settings.values["core.spend.prices"] = [{"model": "x"}, to_setting(replace(CHEAP, source="lan", model="*"))]
+        assert on.gate.prices().of(LAN, Tokens(10**6)).price is Price.KNOWN, "the others hold"
         assert "Price 1" in caplog.text
 
 
@@ -210,7 +240,7 @@ async def test_a_day_is_the_persons_day(tmp_path: Path, zone: str, at: datetime,
 async def test_details_go_after_their_time_and_sums_stay(tmp_path: Path) -> None:
     async with bench(tmp_path, keep_days=7) as on:
         await (await on.gate.hold(OWNER, LAN, Tokens(100))).settle(Tokens(100))
-        await on.gate.go_on(1)
+        await on.gate.go_on(1, on.gate.today())
         on.now += 9 * DAY
         await on.gate.hold(OWNER, LAN, Tokens(5))
         assert await on.store.read(lambda tx: tx.value("SELECT count(*) FROM spend_calls")) == 1

@@ -113,7 +113,7 @@ def test_whatever_is_asked_for_the_calls_let_through_never_pass_the_limit(
     ],
 )
 def test_what_is_said_names_the_setting_that_helps(purpose: Purpose, refusal: Refusal) -> None:
-    error = over(refusal, 0, MONEY, purpose, WHENCE)
+    error = over(refusal, 0, MONEY, purpose, WHENCE, "2026-03-08")
     assert "core.spend." in error.hint
     assert error.code == "unavailable"
     assert error.ask is (refusal.ask and not patient(purpose))
@@ -122,6 +122,6 @@ def test_what_is_said_names_the_setting_that_helps(purpose: Purpose, refusal: Re
 def test_one_yes_is_enough_for_the_call_that_asked() -> None:
     refusal = judge(DAY, Standing(0, 900, 0, 1), Wanted(TURN, 3000, UNKNOWN))
     assert refusal is not None
-    error = over(refusal, 1, DAY, TURN, WHENCE)
-    assert (error.times, error.more) == (3, "2000 tokens")
+    error = over(refusal, 1, DAY, TURN, WHENCE, "2026-03-08")
+    assert (error.day, error.times, error.more) == ("2026-03-08", 3, "2000 tokens")
     assert judge(DAY, Standing(0, 900, 0, error.times), Wanted(TURN, 3000, UNKNOWN)) is None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homed.config.definitions import SPEND_PRICES, SPEND_RATES
 from homed.errors import ConfigError, InvalidInput
 from homed.spend.known import known
 from homed.spend.limits import money_text
@@ -15,6 +17,7 @@ from homed.spend.prices import (
     PriceList,
     Prices,
     changed,
+    check_setting,
     from_setting,
     nanos,
     price_list,
@@ -86,10 +89,42 @@ def test_a_price_of_nothing_throughout_is_a_server_of_ones_own() -> None:
 
 
 def test_a_price_goes_into_the_setting_and_comes_back() -> None:
-    assert from_setting([to_setting(CHEAP)]) == [CHEAP]
-    assert changed([CHEAP], CHEAP) == [CHEAP]
-    assert without([CHEAP], "ds", "deepseek-chat") == []
-    assert without([CHEAP], "ds", "other") == [CHEAP]
+    stored = [to_setting(CHEAP)]
+    assert from_setting(stored) == ([CHEAP], [])
+    assert changed(stored, CHEAP) == stored
+    assert without(stored, "ds", "deepseek-chat") == []
+    assert without(stored, "ds", "other") == stored
+
+
+def test_one_that_is_no_price_hides_no_other_and_stays_until_it_is_given_anew() -> None:
+    stored = [{"model": "x"}, to_setting(CHEAP), "?"]
+    found, faults = from_setting(stored)
+    assert found == [CHEAP]
+    assert [fault[:7] for fault in faults] == ["Price 1", "Price 3"]
+    assert without(stored, "ds", "deepseek-chat") == [{"model": "x"}, "?"]
+    assert changed(stored, replace(CHEAP, source="*", model="x"))[:-1] == [to_setting(CHEAP), "?"]
+
+
+@pytest.mark.parametrize("name", ["claude[1m]", "what?", "a[!b]", "[[]"])
+def test_a_name_stands_for_itself_but_for_its_stars(name: str) -> None:
+    prices = Prices([replace(CHEAP, source="*", model=name)])
+    assert prices.list_for(Whence("a", name)) is not None
+    assert prices.list_for(Whence("a", "claude1")) is None
+    assert Prices([replace(CHEAP, source="*", model=f"{name}*")]).list_for(Whence("a", f"{name}-2026")) is not None
+
+
+@pytest.mark.parametrize(
+    ("key", "stored"),
+    [
+        (SPEND_PRICES, [to_setting(CHEAP), {"model": "x"}]),
+        (SPEND_RATES, [{"currency": "CNY", "is": 0.14}, {"currency": "CNY", "is": "much"}]),
+        (SPEND_RATES, ["CNY"]),
+    ],
+)
+def test_a_setting_in_which_something_would_count_for_nothing_is_refused(key: str, stored: list[object]) -> None:
+    check_setting(key, stored[:1] if len(stored) > 1 else [])
+    with pytest.raises(ConfigError, match=r"(Price|Rate) \d of"):
+        check_setting(key, stored)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +136,7 @@ def test_a_price_goes_into_the_setting_and_comes_back() -> None:
         ({"model": "m", "prompt": True, "completion": "1"}, "prompt"),
         ({"model": "m", "prompt": "NaN", "completion": "1"}, "prompt"),
         ({"model": "m", "prompt": "1e12", "completion": "1"}, "prompt"),
+        ({"model": "m", "prompt": "1e-999999", "completion": "1"}, "prompt"),  # a megabyte, written out
         ({"model": " ", "prompt": "1", "completion": "1"}, "names its model"),
         ({"model": "m", "prompt": "1", "completion": "1", "currency": "dollars"}, "no currency"),
         ({"model": "m", "prompt": "1", "completion": "1", "per": "day"}, "per"),
@@ -109,8 +145,13 @@ def test_a_price_goes_into_the_setting_and_comes_back() -> None:
 def test_what_is_no_price_is_refused_with_what_is_wrong(entry: object, says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
         price_list(entry)
-    with pytest.raises(ConfigError, match=r"Price 1 of core\.spend\.prices"):
-        from_setting([entry])
+    (fault,) = from_setting([entry])[1]
+    assert fault.startswith("Price 1 of core.spend.prices: ")
+
+
+def test_a_price_is_never_longer_than_it_need_be() -> None:
+    made = price_list({"model": "m", "prompt": "0E-999999", "completion": f"100.{'0' * 1000}", "cached": "0.10"})
+    assert [f"{one:f}" for one in (made.prompt, made.completion, made.cached or Decimal(7))] == ["0", "100", "0.1"]
 
 
 def test_rates_that_make_no_sense_are_left_out() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from homed.errors import InvalidInput, NotFound
 from homed.spend.gate import DAY
@@ -18,12 +19,13 @@ class Stored(Settings):
     """Settings that can be set."""
 
     async def set(self, key: str, value: object) -> object:
+        await trio.lowlevel.checkpoint()  # as where it is written to a disk
         self.values[key] = value
         return value
 
 
-def reports(on: Bench) -> UsageOnDemand:
-    on.settings = Stored()
+def reports(on: Bench, **changed: Any) -> UsageOnDemand:
+    on.settings = Stored(**changed)
     on.restart()
     return UsageOnDemand(on.gate, on.store, on.settings, lambda: [DS, LAN, LOCAL])
 
@@ -58,6 +60,23 @@ async def test_by_day_source_kind_conversation_person_and_job(tmp_path: Path) ->
         assert found["today"] == {"tokens": 320, "money": "0", "times": 0}
         only: Any = await usage.usage(1)
         assert {one["day"] for one in only["days"]} == {"2026-03-09"}
+
+
+async def test_a_price_that_is_none_keeps_nobody_from_seeing_what_was_spent(tmp_path: Path) -> None:
+    async with bench(tmp_path) as on:
+        found: Any = await reports(on, prices=[{"model": "x"}]).usage(1)
+        assert [one["given"] for one in found["prices"]] == [False, False, False]
+
+
+async def test_of_prices_that_are_given_at_once_all_are_kept(tmp_path: Path) -> None:
+    async with bench(tmp_path) as on:
+        usage = reports(on)
+        async with trio.open_nursery() as nursery:
+            for number in range(3):
+                price = {"source": "a", "model": f"m{number}", "prompt": "1", "completion": "1"}
+                nursery.start_soon(usage.set_price, price)
+        after: Any = on.settings.get("core.spend.prices")
+        assert len(after) == 3
 
 
 async def test_prices_of_the_sources_and_whose_they_are(tmp_path: Path) -> None:
