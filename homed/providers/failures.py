@@ -96,7 +96,8 @@ class Where:
     def clean(self, text: str) -> str:
         """The text on one line, without secrets, cut to a readable length."""
         # Redacted before it is cut: half a key is not recognised any more.
-        plain = " ".join(Redactor(self.secrets).redact(text[:20_000]).split())
+        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        plain = " ".join(Redactor(self.secrets).redact(" ".join(whole.split())[:20_000]).split())
         return plain if len(plain) <= LONGEST_TEXT else plain[: LONGEST_TEXT - 1] + "…"
 
     def __str__(self) -> str:
@@ -134,7 +135,15 @@ def words_of(body: object) -> str:
     for key in ("message", "detail", "msg", "error_msg"):
         if isinstance(found := error.get(key), str) and found:
             return found
-    return json.dumps(body, ensure_ascii=False)
+    return _json(body)
+
+
+def _json(body: object) -> str:
+    """Empty for what is nested so deep that nobody could read it."""
+    try:
+        return json.dumps(body, ensure_ascii=False)
+    except RecursionError:
+        return ""
 
 
 def from_response(where: Where, status: int, raw: bytes, *, retry_after: float | None = None) -> ProviderError:
@@ -142,7 +151,7 @@ def from_response(where: Where, status: int, raw: bytes, *, retry_after: float |
     text = raw.decode("utf-8", "replace")
     try:
         said = words_of(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         said = "it sent a web page" if text.lstrip()[:1] == "<" else text
     if retry_after is None and (delay := _DELAY.search(text)):  # where Gemini says it
         retry_after = float(delay[1])
@@ -159,7 +168,7 @@ def from_report(where: Where, body: Mapping[str, object]) -> ProviderError:
         hint = _HINTS[ErrorKind.REFUSED]
         return ProviderError(ErrorKind.REFUSED, f"{where} will not answer: {said}.", hint=hint)
     status = code if isinstance(code, int) and 400 <= code < 600 else _TYPES.get(str(kind), 0)
-    return _made(where, "broke off with an error", words_of(body), json.dumps(body), status=status)
+    return _made(where, "broke off with an error", words_of(body), _json(body), status=status)
 
 
 def _made(

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import random
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -23,9 +23,14 @@ from homed.providers import failures, pairing
 from homed.providers.adapter import Adapter, Asked, Decoder
 from homed.providers.base import ChatRequest, ErrorKind, Part, ProviderError, Retrying, Source
 from homed.providers.retry import Failure, GiveUp, RetryPolicy, decide, parse_retry_after
+from homed.providers.sse import MAX_EVENT
+from homed.providers.unpacking import ASKED_FOR, Unpacker
 
 MAX_ERROR_BODY = 64 * 1024
 """Bytes of an error answer that are read."""
+
+MOST_SILENT = 2 * MAX_EVENT
+"""Bytes of a body in which nothing is said: signs of life have no limit of time, and need not many bytes."""
 
 CLOSE_LIMIT = 1.0
 """Seconds that closing a connection may take, also under cancellation."""
@@ -178,7 +183,10 @@ class _Exchange:
         self._decoder: Decoder | None = None
         self._where = failures.Where.of(source)
         self._response: httpx2.Response | None = None
-        self._chunks: AsyncIterator[bytes] | None = None
+        self._packed: AsyncIterator[bytes] | None = None
+        self._unpacker = Unpacker("")
+        self._pieces: Iterator[bytes] = iter(())
+        self._silent = 0
         self._first_byte_by = 0.0
         self._waiting_for_first = True
 
@@ -204,7 +212,8 @@ class _Exchange:
             raise self._no_first_byte() from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             self._network(error)
-        self._chunks = self._response.aiter_bytes()
+        self._packed = self._response.aiter_raw()
+        self._unpacker = Unpacker(self._response.headers.get("content-encoding", ""))
         if not self._response.is_success:
             await self._refused(self._response)
 
@@ -217,6 +226,7 @@ class _Exchange:
                 await self._decoder.end(out)
             else:
                 await self._decoder.feed(chunk, out)
+                self._heed_silence(len(chunk), said=bool(out))
         except failures.Unreadable as error:
             raise failures.unreadable(self._where, str(error)) from None
         except failures.Endless as error:
@@ -225,6 +235,11 @@ class _Exchange:
             raise failures.from_report(self._where, error.body) from None
         except failures.BrokenOff:
             raise failures.broken_off(self._where) from None
+
+    def _heed_silence(self, size: int, *, said: bool) -> None:
+        self._silent = 0 if said or self.finished else self._silent + size
+        if self._silent > MOST_SILENT:
+            raise failures.Endless(f"it says nothing in {MOST_SILENT} bytes")
 
     async def aclose(self) -> None:
         """Close; a finished answer's last bytes are awaited for a moment, so that the connection can be kept."""
@@ -250,8 +265,8 @@ class _Exchange:
             await self._run_out()
 
     async def _run_out(self) -> None:
-        if self._chunks is not None:
-            async for _ in self._chunks:
+        if self._packed is not None:
+            async for _ in self._packed:
                 pass
 
     async def _build(self, request: ChatRequest) -> httpx2.Request:
@@ -265,7 +280,11 @@ class _Exchange:
         self._decoder = asked.decoder
         try:
             return self._ports.client.build_request(
-                "POST", asked.url, headers=dict(asked.headers), content=asked.body, timeout=timeout
+                "POST",
+                asked.url,
+                headers={"Accept-Encoding": ASKED_FOR, **asked.headers},
+                content=asked.body,
+                timeout=timeout,
             )
         except (httpx2.InvalidURL, UnicodeError, ValueError, TypeError) as error:
             raise failures.bad_address(self._where, str(error)) from None
@@ -277,14 +296,28 @@ class _Exchange:
             raise failures.bad_address(self._where, str(error)) from None
 
     async def _chunk(self) -> bytes | None:
-        """The next chunk, or None at the end of the body."""
-        assert self._chunks is not None
+        """The next piece of the body, or None at its end."""
+        while True:
+            try:
+                piece = next(self._pieces, None)
+            except failures.Unreadable as error:
+                raise failures.unreadable(self._where, str(error)) from None
+            if piece is not None:
+                await trio.lowlevel.checkpoint()  # one packet may bring a thousand of them
+                return piece
+            if (packet := await self._packet()) is None:
+                return None
+            self._pieces = self._unpacker.feed(packet)
+
+    async def _packet(self) -> bytes | None:
+        """What comes next from the network, or None at the end of the body."""
+        assert self._packed is not None
         deadline = trio.current_time() + self._limits.idle
         if self._waiting_for_first:
             deadline = max(self._first_byte_by, trio.current_time())
         try:
             with trio.fail_at(deadline):
-                chunk = await anext(self._chunks, None)
+                packet = await anext(self._packed, None)
         except trio.TooSlowError:
             if self._waiting_for_first:
                 raise self._no_first_byte() from None
@@ -294,7 +327,7 @@ class _Exchange:
         except httpx2.HTTPError as error:
             raise failures.broken_off(self._where, str(error) or type(error).__name__) from None
         self._waiting_for_first = False
-        return chunk
+        return packet
 
     async def _refused(self, response: httpx2.Response) -> NoReturn:
         raw = b""
