@@ -22,6 +22,7 @@ from homed.agent.offspring import HousePort
 from homed.agent.ports import AgentPorts
 from homed.agent.recovery import report_ended
 from homed.agent.reports import End, report
+from homed.agent.roster import Roster
 from homed.agent.turn import Ending, Turn
 from homed.clock import new_id
 from homed.config.definitions import CHILDREN_DEPTH, CHILDREN_MAX
@@ -77,13 +78,10 @@ class Children:
     def __init__(self, ports: AgentPorts, house: HousePort) -> None:
         self._ports = ports
         self._house = house
-        self._threads: dict[str, Child] = {}
-        self._tasks: dict[str, ChildTask] = {}
+        self.roster = Roster(house)
         self._quiet: set[str] = set()
         self._withdrawn: set[str] = set()
         self._collecting: Counter[str] = Counter()
-        self._making: Counter[str] = Counter()
-        """By the scope at the top, those that are not counted otherwise yet."""
 
     # -- lifetime --------------------------------------------------------------------------------------------------
 
@@ -92,18 +90,18 @@ class Children:
         an effect nobody knows, and whoever wanted it is told."""
         store = self._ports.store
         for child in await store.read(table.all_):
-            self._threads[child.thread] = child
-        self._tasks = {task.id: task for task in await store.read(table.untold)}
+            self.roster.threads[child.thread] = child
+        self.roster.tasks = {task.id: task for task in await store.read(table.untold)}
         for given in await store.read(lambda tx: table.unfinished(tx, ONCE)):
             await report_ended(self._ports, given, ENDED, ENDED_HINT)
 
     async def settle(self) -> None:
         """Tell what is owed of an earlier run, and remove those whose parent's conversation is gone."""
         gone = set(await self._ports.store.read(table.parentless))
-        for child in [one for one in self._threads.values() if one.id in gone]:
+        for child in [one for one in self.roster.threads.values() if one.id in gone]:
             await self.destroy(child)
-        for task in list(self._tasks.values()):
-            if (child_of := self._by_id(task.child)) is not None:
+        for task in list(self.roster.tasks.values()):
+            if (child_of := self.roster.by_id(task.child)) is not None:
                 await self._settle(child_of, task)
 
     async def _settle(self, child: Child, task: ChildTask) -> None:
@@ -121,7 +119,7 @@ class Children:
 
         Raises Unavailable beyond the settings' numbers, Conflict for a name that is taken, InvalidInput.
         """
-        above = self._threads.get(maker.input.thread)
+        above = self.roster.threads.get(maker.input.thread)
         root = self._root(maker)
         self._admit(maker, wish, root, above.depth + 1 if above else 1)
         frame = maker.frame
@@ -137,12 +135,12 @@ class Children:
             above.depth + 1 if above else 1, maker.input.peer, maker.who.role.value, maker.input.channel,
             maker.tainted_for(""), maker.no_memory, maker.input.can_ask, wish.rounds, may, self._ports.wall(),
         )  # fmt: skip
-        self._making[root] += 1
+        self.roster.making[root] += 1
         try:
             child = await self._ports.store.write(lambda tx: table.add(tx, new))
         finally:
-            self._making[root] -= 1
-        self._threads[child.thread] = child
+            self.roster.making[root] -= 1
+        self.roster.threads[child.thread] = child
         self._ports.failpoints.reach("child.made")
         return child
 
@@ -150,15 +148,15 @@ class Children:
         """Make one and give it its one task.  Raises as these do."""
         root = self._root(maker)
         child = await self.make(maker, wish)
-        self._making[root] += 1
+        self.roster.making[root] += 1
         try:
             await self.give(maker, child, task)
         finally:
-            self._making[root] -= 1
+            self.roster.making[root] -= 1
         return child
 
     def _root(self, maker: Turn) -> str:
-        above = self._threads.get(maker.input.thread)
+        above = self.roster.threads.get(maker.input.thread)
         return above.root_scope if above else maker.input.scope
 
     async def give(self, maker: Turn, child: Child, text: str) -> ChildTask:
@@ -169,7 +167,7 @@ class Children:
         given = maker.input
         task = ChildTask(new_id("task"), child.id, given.thread, maker.id, given.scope, maker.front, self._ports.wall())
         await self._ports.store.write(lambda tx: table.give(tx, task))
-        self._tasks[task.id] = task
+        self.roster.tasks[task.id] = task
         self._ports.failpoints.reach("child.given")
         role = intersection([Role(child.role), maker.who.role])
         try:
@@ -191,60 +189,26 @@ class Children:
         if depth > (deepest := settings.int(CHILDREN_DEPTH)):
             raise Unavailable(f"Agents may not make agents beyond a depth of {deepest}.", hint="Do it yourself.")
         most = settings.int(CHILDREN_MAX)
-        if (
-            sum(1 for one in self._threads.values() if one.root_scope == root and self.alive(one)) + self._making[root]
-            >= most
-        ):
+        if self.roster.count(root) >= most:
             raise Unavailable(
                 f"{most} agents are there already.", hint="Wait for the end of one, or destroy a resident one."
             )
-        if wish.kind == RESIDENT and any(one.name == wish.name for one in self.residents(maker.input.scope)):
+        if wish.kind == RESIDENT and any(one.name == wish.name for one in self.roster.residents(maker.input.scope)):
             raise Conflict(f"There is an agent named {wish.name} already.", hint="Choose another name.")
         for input_ in wish.inputs:
-            taken = next((one for one in self._threads.values() if input_ in one.may.inputs), None)
+            taken = next((one for one in self.roster.threads.values() if input_ in one.may.inputs), None)
             if taken is not None:
                 raise Conflict(f"The input {input_} goes to the agent {taken.name} already.")
-
-    # -- finding ---------------------------------------------------------------------------------------------------
-
-    def residents(self, scope: str) -> list[Child]:
-        """Those that were made in this scope and stay."""
-        return [one for one in self._threads.values() if one.parent_scope == scope and one.kind == RESIDENT]
-
-    def find(self, scope: str, named: str) -> Child:
-        """One that was made in this scope, by id or name; NotFound for all others, whoever's they are."""
-        mine = [one for one in self._threads.values() if one.parent_scope == scope]
-        found = [one for one in mine if one.id == named] or [o for o in mine if o.name == named and o.kind == RESIDENT]
-        if not found:
-            raise NotFound(f"There is no agent {named}.", hint="resident_agents with action list names them.")
-        return found[0]
-
-    def alive(self, child: Child) -> bool:
-        """Whether it is there to be counted: a resident one always, another while it works."""
-        return child.kind == RESIDENT or self._house.lane(child.thread) is not None
-
-    def working(self, child: Child) -> str:
-        """What it does now: ``idle``, ``working`` or ``suspended``."""
-        lane = self._house.lane(child.thread)
-        if lane is None:
-            return "idle"
-        return "working" if lane.running or lane.waiting else "suspended" if lane.suspended else "idle"
-
-    def _by_id(self, id_: str) -> Child | None:
-        return next((one for one in self._threads.values() if one.id == id_), None)
-
-    def _task(self, input_: Input) -> ChildTask | None:
-        return self._tasks.get(input_.mark.removeprefix(PARENT)) if input_.mark.startswith(PARENT) else None
 
     # -- turns -----------------------------------------------------------------------------------------------------
 
     def bind(self, turn: Turn) -> bool:
         """Bind a turn of one of them; False if there is none."""
         given = turn.input
-        child = self._threads.get(given.thread)
+        child = self.roster.threads.get(given.thread)
         if child is None:
             return False
-        task, may = self._task(given), child.may
+        task, may = self.roster.task(given), child.may
         front = task.front if task else Front(child.thread, turn.id, child.root_scope)
         guest = child.role == Role.GUEST.value
         turn.frame = Frame(
@@ -262,11 +226,11 @@ class Children:
 
     async def ended(self, turn: Turn, ending: Ending) -> None:
         """Tell whoever gave what has ended: each conversation once, also where several messages became one turn."""
-        child = self._threads.get(turn.input.thread)
+        child = self.roster.threads.get(turn.input.thread)
         if child is None:
             return
         done: set[str] = set()
-        for task in filter(None, map(self._task, (turn.input, *turn.joined))):
+        for task in self.roster.tasks_of((turn.input, *turn.joined)):
             if task.id in self._quiet or task.thread in done:
                 await self._told(task)
             elif not self._collecting[task.id]:
@@ -286,7 +250,7 @@ class Children:
         await self._told(task)
 
     async def _told(self, task: ChildTask) -> None:
-        self._tasks.pop(task.id, None)
+        self.roster.tasks.pop(task.id, None)
         self._quiet.discard(task.id)
         await self._ports.store.write(lambda tx: table.tell(tx, task.id))
 
@@ -305,7 +269,7 @@ class Children:
                     with trio.move_on_after(wait):
                         await ended.wait()
                 found = (await self._ports.store.read(lambda tx: _last(tx, child)))[1] or found
-        if found.outcome is not None and task.id in self._tasks:
+        if found.outcome is not None and task.id in self.roster.tasks:
             await self._told(task)
         return Result(child, task, found)
 
@@ -323,7 +287,7 @@ class Children:
         """Stop what was begun from a thread, or from one turn of it; and what these have begun.  Nobody is told: who
         would be is stopped too."""
         stopped = False
-        for child in list(self._threads.values()):
+        for child in list(self.roster.threads.values()):
             lane = self._house.lane(child.thread)
             if lane is None:
                 continue
@@ -339,24 +303,24 @@ class Children:
         return stopped
 
     def _is_of(self, child: Child, given: Input, thread: str, turn: str) -> bool:
-        task = self._task(given)
+        task = self.roster.task(given)
         if task is None:
             return child.parent == thread and not turn
         return task.thread == thread and turn in ("", task.turn)
 
     def _hush(self, given: Iterable[Input]) -> None:
-        self._quiet |= {task.id for task in map(self._task, given) if task is not None}
+        self._quiet |= {task.id for task in self.roster.tasks_of(given)}
 
     async def destroy(self, child: Child) -> None:
         """Stop it wherever it stands, and remove it with what it made, said and kept.  Raises what ``forget`` does;
         cancelled, it is hidden at most, and removed at the next start."""
-        self._quiet |= {task.id for task in self._tasks.values() if task.child == child.id}
+        self._quiet |= {task.id for task in self.roster.tasks.values() if task.child == child.id}
         await self.leave(child.thread)
         await self._house.forget(child.thread)
 
     async def leave(self, thread: str) -> None:
         """Destroy all that were made in a thread."""
-        for child in [one for one in self._threads.values() if one.parent == thread]:
+        for child in [one for one in self.roster.threads.values() if one.parent == thread]:
             try:
                 await self.destroy(child)
             except NotFound:
@@ -364,17 +328,17 @@ class Children:
 
     def gone(self, thread: str) -> None:
         """Its conversation was deleted, and it with that."""
-        child = self._threads.pop(thread, None)
+        child = self.roster.threads.pop(thread, None)
         if child is not None:
-            mine = {task.id for task in self._tasks.values() if task.child == child.id}
-            self._tasks = {id_: task for id_, task in self._tasks.items() if id_ not in mine}
+            mine = {task.id for task in self.roster.tasks.values() if task.child == child.id}
+            self.roster.tasks = {id_: task for id_, task in self.roster.tasks.items() if id_ not in mine}
             self._quiet -= mine
 
     async def tidy(self, parent: str) -> None:
         """Remove the one-shot ones of a conversation that nobody looks at any more."""
-        busy = [one.id for one in self._threads.values() if one.kind == ONCE and self.alive(one)]
+        busy = [one.id for one in self.roster.threads.values() if one.kind == ONCE and self.roster.alive(one)]
         for id_ in await self._ports.store.read(lambda tx: table.old(tx, parent, KEPT, busy)):
-            if (child := self._by_id(id_)) is not None:
+            if (child := self.roster.by_id(id_)) is not None:
                 await self.destroy(child)
 
     # -- what comes from outside -----------------------------------------------------------------------------------
@@ -382,20 +346,13 @@ class Children:
     def route(self, who: Identity, message: Message) -> Message:
         """A message of no conversation in particular goes to the agent whose input it comes in by; only what would come
         to its maker's scope anyway.  One into an agent's conversation is as untrusted as the agent."""
-        child = self._threads.get(message.thread) if message.thread else self._granted(who, message.channel)
+        child = self.roster.threads.get(message.thread) if message.thread else self.roster.granted(who, message.channel)
         if child is None:
             return message
         return replace(
             message, thread=child.thread, untrusted=message.untrusted or child.untrusted,
             no_memory=message.no_memory or child.no_memory,
         )  # fmt: skip
-
-    def _granted(self, who: Identity, channel: str) -> Child | None:
-        for input_ in (who.peer, channel):  # one person's own before the channel's
-            for child in self._threads.values():
-                if input_ in child.may.inputs and child.root_scope == who.scope:
-                    return child
-        return None
 
 
 def _within(wanted: frozenset[str] | None, above: frozenset[str] | None) -> frozenset[str] | None:

@@ -106,10 +106,10 @@ def _result(makers: Makers) -> BuiltinTool:
     async def run(context: CallContext, args: Mapping[str, object]) -> object:
         children = makers.children.need()
         wait = args.get("wait")
-        child = children.find(context.scope, str(args["child"]))
+        child = children.roster.find(context.scope, str(args["child"]))
         found = await children.result(child, float(wait) if isinstance(wait, (int, float)) else 0.0)
         if found.input is None or found.input.outcome is None:
-            return {"child": child.id, "name": child.name, "state": children.working(child)}
+            return {"child": child.id, "name": child.name, "state": children.roster.working(child)}
         outcome = found.input.outcome
         failed = {"error": outcome.error, "hint": outcome.hint} if outcome.error else {}
         answer = {"child": child.id, "name": child.name, "state": outcome.state.value, "text": outcome.text, **failed}

@@ -51,15 +51,15 @@ class Residents:
         return self._makers.children.need()
 
     def _one(self, context: CallContext, args: Mapping[str, object]) -> Child:
-        return self._children.find(context.scope, _needed(args, "agent"))
+        return self._children.roster.find(context.scope, _needed(args, "agent"))
 
     async def _list(self, context: CallContext, _: Mapping[str, object]) -> object:
-        found = self._children.residents(context.scope)
+        found = self._children.roster.residents(context.scope)
         held = await self._memory.store.read(lambda tx: [table.rows(tx, one) for one in found])
         return {
             "agents": [
                 {
-                    "agent": one.id, "name": one.name, "brief": one.brief, "state": self._children.working(one),
+                    "agent": one.id, "name": one.name, "brief": one.brief, "state": self._children.roster.working(one),
                     "in_view": rows.auto, "kept": rows.own,
                 }
                 for one, rows in zip(found, held, strict=True)
@@ -93,7 +93,7 @@ class Residents:
         rows, said, kept = await self._memory.store.read(read)
         may = child.may
         answer = {
-            "agent": child.id, "name": child.name, "brief": child.brief, "state": self._children.working(child),
+            "agent": child.id, "name": child.name, "brief": child.brief, "state": self._children.roster.working(child),
             "rows": {"auto": rows.auto, "cold": rows.cold, "own": rows.own, "tokens": rows.tokens},
             "tools": sorted(may.tools) if may.tools is not None else "all",
             "outputs": sorted(may.outputs) if may.outputs is not None else "all", "inputs": list(may.inputs),
