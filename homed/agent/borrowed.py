@@ -69,6 +69,7 @@ class Handed:
 @dataclass(slots=True)
 class _Waiting:
     handed: Handed
+    place: int
     answered: trio.Event = field(default_factory=trio.Event)
     result: str = ""
 
@@ -85,6 +86,7 @@ class Borrowed:
         self._functions = functions
         self._over = False
         self._coming: set[str] = set()
+        self._places: dict[str, int] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._changed = trio.Event()
 
@@ -97,18 +99,20 @@ class Borrowed:
         return {name: _entry(name, function, parallel=self.parallel) for name, function in self._functions.items()}
 
     async def handed(self) -> tuple[Sequence[Handed], Mapping[str, object]]:
-        """The calls that wait, once there are some and no more of that step to come, and the turn's usage so far; none
-        once the turn is over."""
+        """The calls that wait, in the order in which the model made them, and the turn's usage so far: once there are
+        some, and no more of that step to come.  None once the turn is over."""
         while not self._over and (self._coming or not self._waiting):
             await self._changed.wait()
         if self._over:
             return (), {}
         self.told = self.usage()
-        return tuple(waiting.handed for waiting in self._waiting.values()), self.told
+        waiting = sorted(self._waiting.values(), key=lambda one: one.place)
+        return tuple(one.handed for one in waiting), self.told
 
     def expect(self, calls: Iterable[str]) -> None:
         """The model has made these calls: all are told at once, when each waits or has ended."""
-        self._coming = set(calls)
+        self._places = {call: place for place, call in enumerate(calls)}
+        self._coming = set(self._places)
 
     def settled(self, call: str) -> None:
         """This one has come to wait, or has ended.  Again does nothing."""
@@ -117,7 +121,8 @@ class Borrowed:
 
     async def call(self, call: str, name: str, arguments: Mapping[str, object]) -> str | None:
         """Have the program make a call; its result, None if none came in time.  Cancelled: it waits no more."""
-        mine = _Waiting(Handed(f"call_{secrets.token_hex(12)}", self._functions[name].name, arguments))
+        handed = Handed(f"call_{secrets.token_hex(12)}", self._functions[name].name, arguments)
+        mine = _Waiting(handed, self._places.get(call, 0))
         self._waiting[mine.handed.id] = mine
         self.settled(call)
         try:

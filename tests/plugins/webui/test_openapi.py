@@ -13,13 +13,14 @@ from plugins.webui import answered, answered_settings, asked
 from plugins.webui.context import STATUS, Site
 from plugins.webui.guard import Guard
 from plugins.webui.openapi import document
-from plugins.webui.routes import BY_ENDPOINT, PREFIX, ROUTES, Route
+from plugins.webui.routes import BY_ENDPOINT, ROUTES, V1_ROUTES, Route
 from plugins.webui.web import create_app
 
 from .client import browsing
 from .standin import StandIn, furnished
 
 DOCUMENT = document()
+EVERY = (*ROUTES, *V1_ROUTES)
 
 
 def test_every_route_of_the_application_is_in_it_and_the_reverse() -> None:
@@ -29,11 +30,11 @@ def test_every_route_of_the_application_is_in_it_and_the_reverse() -> None:
         (method.lower(), re.sub(r"<(?:any\([^)]*\):)?(\w+)>", r"{\1}", rule.rule))
         for rule in app.url_map.iter_rules()
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
-        if rule.rule.startswith("/api/")
+        if rule.rule.startswith(("/api/", "/v1/"))
     }
     told = {(method, path) for path, methods in DOCUMENT["paths"].items() for method in methods}
     assert served == told
-    assert len(told) == len(ROUTES) == len(BY_ENDPOINT)
+    assert len(told) == len(EVERY) == len(BY_ENDPOINT)
 
 
 def test_every_model_that_a_route_names_is_there_and_every_model_is_named() -> None:
@@ -45,18 +46,18 @@ def test_every_model_that_a_route_names_is_there_and_every_model_is_named() -> N
     assert models - {"Body", "Query"} == bodies - {""}
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
+@pytest.mark.parametrize("route", EVERY, ids=lambda route: route.name)
 def test_every_status_that_can_occur_is_told(route: Route) -> None:
-    told = DOCUMENT["paths"][PREFIX + route.path][route.method.lower()]["responses"]
+    told = DOCUMENT["paths"][route.prefix + route.path][route.method.lower()]["responses"]
     assert {str(status) for status in route.statuses} <= told.keys()
     assert {str(status) for status in STATUS.values()} | {"401", "408", "413", "415", "421", "500"} <= told.keys()
 
 
 def test_who_may_ask_is_told() -> None:
-    for route in ROUTES:
-        told = DOCUMENT["paths"][PREFIX + route.path][route.method.lower()]
+    for route in EVERY:
+        told = DOCUMENT["paths"][route.prefix + route.path][route.method.lower()]
         session, key = {"session": []}, {"key": []}  # type: dict[str, list[str]], dict[str, list[str]]
-        wanted = {"open": [], "session": [session]}.get(route.scope, [session, key])
+        wanted = {"open": [], "session": [session]}.get(route.scope, [key] if route.by_key else [session, key])
         assert told["security"] == wanted
         assert told.get("x-scope", "") == ("" if route.scope in ("open", "session") else route.scope)
     assert set(DOCUMENT["components"]["securitySchemes"]) == {"session", "key"}
