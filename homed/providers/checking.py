@@ -61,8 +61,11 @@ def _no_address(source: Source) -> str:
 
 
 def place(source: Source) -> tuple[str, str]:
-    """Where its key is sent."""
-    parts = urlsplit(source.base_url)
+    """Where its key is sent; nowhere, if that is no address."""
+    try:
+        parts = urlsplit(source.base_url)
+    except ValueError:
+        return "", ""
     return parts.scheme, parts.netloc.lower()
 
 

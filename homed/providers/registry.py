@@ -8,7 +8,7 @@ setting allows it, and answers while there is no other.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,6 +48,7 @@ NEEDS = ("settings",)
 SLOW = True
 
 if TYPE_CHECKING:
+    from homed.providers.cassette import Tape
     from homed.providers.listing import Available
     from homed.providers.lua.scripts import Listed
     from homed.providers.trial import Trial
@@ -116,6 +117,8 @@ class Sources:
         self._secrets = secrets
         self._http = http
         self._made: dict[str, _Made] = {}
+        self.tape: Callable[[], Tape | None] = lambda: None
+        """Where what sources are asked and answer is written down for tests, if anybody wants that."""
         self._one_change = trio.Lock()
         self.troubles = Troubles()
         """Who is left alone for a while: noted by whoever asks, forgotten when a person does something about it."""
@@ -197,22 +200,21 @@ class Sources:
         refused when the address is another one.  Raises InvalidInput for what cannot work, Conflict when the sources
         are given from outside; nothing is stored then.  Cancelled: it is either whole or not there.
         """
-        old = next((one for one in self._stored() if one.name == source.name), None)
         names = await self._script_names(source)
-        source = checked(replace(source, options=unmasked(source.options, old)), names)
+        self._completed(source, names)
         if source.name == EMBEDDED.name:
             raise InvalidInput(f"{source.name!r} is the built-in model.", hint="Give the source another name.")
         self._settings.changeable(LLM_SOURCES)
         if source.path:
             await trio.to_thread.run_sync(gguf.check, Path(source.path))
-        if api_key is None:
-            self._same_place(source)
-        else:
+        if api_key is not None:
             self._know([api_key])
         keys = {} if api_key is None else {secret_name(source.name): api_key.strip() or None}
-        async with self._one_change:
-            kept = self._stored()
-            if any(old.name == source.name for old in kept):
+        async with self._one_change:  # what it had is looked at in here: another change may be under way
+            source, kept = self._completed(source, names), self._stored()
+            if api_key is None:
+                self._same_place(source)
+            if self._in(kept, source.name) is not None:
                 kept = [source if old.name == source.name else old for old in kept]
             else:
                 kept.append(source)
@@ -220,9 +222,17 @@ class Sources:
         self.troubles.clear(source.name)
         return source
 
+    def _completed(self, source: Source, names: Sequence[str]) -> Source:
+        """As it would be stored now; raises InvalidInput for what cannot work."""
+        return checked(unmasked(source, self._in(self._stored(), source.name)), names)
+
+    @staticmethod
+    def _in(sources: Iterable[Source], name: str) -> Source | None:
+        return next((one for one in sources if one.name == name), None)
+
     def _same_place(self, source: Source) -> None:
         """Raises InvalidInput if the key that is stored for this name was given for another server."""
-        old = next((one for one in self._stored() if one.name == source.name), None)
+        old = self._in(self._stored(), source.name)
         if old is not None and self.has_key(source.name) and place(old) != place(source):
             raise InvalidInput(
                 f"The key of {source.name} was given for another address.",
@@ -299,19 +309,26 @@ class Sources:
 
     def _guard(self, source: Source) -> GuardPorts:
         async def learn(window: int) -> None:
-            kept = learnt.with_window(self._settings.get(LEARNT_WINDOWS), source, window)
-            await self._settings.set(LEARNT_WINDOWS, kept)
+            async with self._one_change:
+                kept = learnt.with_window(self._settings.get(LEARNT_WINDOWS), source, window)
+                await self._settings.set(LEARNT_WINDOWS, kept)
 
         return GuardPorts(self._provider, lambda: self.learnt(source), learn)
 
     def _provider(self, source: Source) -> Provider:
         if source.adapter.startswith(SCRIPT):
-            return self._scripts.get().provider(source, self._ports(source.name))
-        return HttpProvider(source, native(source.adapter), self._ports(source.name))
+            return self._scripts.get().provider(source, self._ports(source))
+        return HttpProvider(source, native(source.adapter), self._ports(source))
 
-    def _ports(self, name: str) -> HttpPorts:
-        key = lambda: self._secrets.get(secret_name(name))  # noqa: E731
-        return HttpPorts(self._http, key, self._limits, policy=ONCE)
+    def _ports(self, source: Source) -> HttpPorts:
+        def key() -> str | None:
+            """A question may wait, and ask again, while the source gets another address and the key of that."""
+            now = self._in(self._stored(), source.name)
+            return self._secrets.get(secret_name(source.name)) if now and place(now) == place(source) else None
+
+        tape = self.tape()
+        http = self._http if tape is None else tape.client(source, key, self._http)
+        return HttpPorts(http, key, self._limits, policy=ONCE)
 
     def _limits(self) -> Limits:
         read = self._settings.float

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 
-from homed.errors import ConfigError
+from homed.errors import ConfigError, InvalidInput
 from homed.providers.base import Source
+from homed.providers.checking import place
 from homed.settings.registry import MASK
 
 
@@ -30,15 +31,23 @@ def shown_options(options: Mapping[str, object]) -> dict[str, object]:
     return {**options, "headers": dict.fromkeys(headers, MASK) if isinstance(headers, Mapping) else MASK}
 
 
-def unmasked(options: Mapping[str, object], old: Source | None) -> dict[str, object]:
-    """Options that came back from a person: a header shown as a mask keeps the value it had."""
-    given, had = options.get("headers"), old.options.get("headers") if old else None
-    if not isinstance(given, Mapping) or not isinstance(had, Mapping):
-        return dict(options)
-    return {
-        **options,
-        "headers": {name: had.get(name, "") if value == MASK else value for name, value in given.items()},
-    }
+def unmasked(source: Source, old: Source | None) -> Source:
+    """A source that came back from a person: a header shown as a mask keeps the value it had.
+
+    Its value may be a key, and was given for the server of ``old``: InvalidInput when it would go to another one.
+    """
+    given = source.options.get("headers")
+    if not isinstance(given, Mapping) or not (masked := [name for name, value in given.items() if value == MASK]):
+        return source
+    had = old.options.get("headers") if old is not None and place(old) == place(source) else None
+    known = had if isinstance(had, Mapping) else {}
+    if lost := sorted(set(masked) - known.keys()):
+        raise InvalidInput(
+            f"The value of the header {lost[0]} of {source.name} is not known for this address.",
+            hint="Give it again, or take the header out.",
+        )
+    headers = {**given, **{name: known[name] for name in masked}}
+    return replace(source, options={**source.options, "headers": headers})
 
 
 def secret_name(name: str) -> str:

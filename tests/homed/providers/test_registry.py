@@ -13,13 +13,14 @@ import trio
 import trio.testing
 
 from homed.errors import Conflict, InvalidInput, NotFound, Unavailable
-from homed.providers.base import Source
+from homed.providers.base import ProviderError, Source
 from homed.providers.checking import checked
 from homed.providers.guarded import Guarded
 from homed.providers.local.models import EMBEDDED, NOTE, LocalModels, LocalPorts, Standing
 from homed.providers.local.provider import LocalProvider
 from homed.providers.local.weights import Pinned, Weights
 from homed.providers.registry import Sources, open_sources
+from homed.settings.registry import MASK
 from homed.settings.watch import Watch
 from tests.homed.providers.kit import ask
 from tests.kit.fake_openai import FakeOpenAI, open_fake_openai
@@ -159,6 +160,70 @@ async def test_a_stored_key_goes_nowhere_but_where_it_was_given_for(
     assert secrets.get("llm.mine.api_key") == "sk-secret"
     await sources.add(replace(first, base_url=url), "")
     assert not sources.has_key("mine")
+
+
+@pytest.mark.parametrize("key", [None, "", "sk-another"])
+async def test_a_header_that_is_masked_goes_nowhere_but_where_it_was_given_for(
+    sources: Sources, settings: Settings, key: str | None
+) -> None:
+    """Its value may be a key as well; a mask comes back from the form that shows the source."""
+    masked = {"headers": {"X-Key": MASK, "X-Team": "blue"}}
+    first = Source("mine", "https://api.example/v1", "m", options={"headers": {"X-Key": "sk-secret"}})
+    await sources.add(first)
+    for other in (replace(first, base_url="https://elsewhere.example/v1"), replace(first, name="new")):
+        with pytest.raises(InvalidInput, match="X-Key"):
+            await sources.add(replace(other, options=masked), key)
+    assert sources.list() == [first]
+    await sources.add(replace(first, options=masked), key)
+    assert sources.list()[0].options["headers"] == {"X-Key": "sk-secret", "X-Team": "blue"}
+
+
+async def test_two_that_change_a_source_at_once_bring_no_key_to_another_server(
+    sources: Sources, settings: Settings, secrets: Secrets
+) -> None:
+    """The second looks at what the first has made of it, not at what was there when it came."""
+    began, go_on = trio.Event(), trio.Event()
+    real = settings.change
+
+    async def slow(changes: Mapping[str, object], *, keys: Mapping[str, str | None]) -> object:
+        began.set()
+        await go_on.wait()
+        return await real(changes, keys=keys)
+
+    first = Source("mine", "https://api.example/v1", "m")
+    refused: list[InvalidInput] = []
+
+    async def second() -> None:
+        try:
+            await sources.add(replace(first, base_url="https://elsewhere.example/v1"))
+        except InvalidInput as error:
+            refused.append(error)
+
+    settings.change = slow  # type: ignore[method-assign]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(sources.add, first, "sk-secret")
+        await began.wait()
+        nursery.start_soon(second)
+        await trio.testing.wait_all_tasks_blocked()
+        go_on.set()
+    assert len(refused) == 1
+    assert sources.list() == [first]
+
+
+async def test_a_question_under_way_takes_no_key_that_was_given_for_another_server(
+    sources: Sources, fake: FakeOpenAI
+) -> None:
+    """It may wait and ask again after the source was changed."""
+    await sources.add(Source("f", fake.url, fake.model), fake.key)
+    waiting = sources.provider()
+    await sources.add(Source("f", "http://127.0.0.1:9/v1", fake.model), "sk-for-the-other-0123456789")
+    with pytest.raises(ProviderError):
+        await ask(waiting)
+    assert "authorization" not in fake.requests[-1].headers
+    await sources.remove("f")
+    with pytest.raises(ProviderError):
+        await ask(waiting)
+    assert "authorization" not in fake.requests[-1].headers
 
 
 async def test_where_the_sources_are_given_from_outside_no_key_is_stored(
