@@ -399,7 +399,8 @@ class _Busy(httpx2.AsyncBaseTransport):
     """A source that always says: come back in an hour."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(429, headers={"retry-after": "3600"}, json={"error": {"message": "busy"}})
+        body = httpx2.ByteStream(b'{"error": {"message": "busy"}}')
+        return httpx2.Response(429, headers={"retry-after": "3600"}, stream=body)
 
 
 async def test_an_endless_wait_is_clamped_and_can_be_cancelled_a23(autojump_clock: MockClock) -> None:
