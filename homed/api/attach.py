@@ -19,7 +19,7 @@ FAR = 1 << 53
 class Attach(PeerParams):
     """``core.attach``: ``data`` is base64, or bytes by the arena."""
 
-    data: str | bytes
+    data: str | bytes = Field(max_length=BASE64)
     file: str = Field(default="", max_length=MAX_NAME)
     name: str = Field(default="", max_length=4096)
     media_type: str = Field(default="", max_length=256)
@@ -42,15 +42,17 @@ async def attach(call: PeerCall[Attach]) -> Mapping[str, object]:
 
 def _decoded(data: str | bytes) -> bytes:
     if isinstance(data, bytes):
+        if len(data) > PIECE:
+            raise InvalidInput(f"core.attach: data has {len(data)} bytes; {PIECE} are the limit of a piece.")
         return data
     try:
-        found = base64.b64decode(data, validate=True) if len(data) <= BASE64 else b""
+        found = base64.b64decode(data, validate=True)
     except ValueError:
         found = b""
     if len(data) != 4 * -(-len(found) // 3):
         raise InvalidInput(
-            "core.attach: data is not valid base64, or too much.",
-            hint=f"Encode at most {PIECE} bytes with padding, in one line; or send bytes by the arena.",
+            "core.attach: data is not valid base64.",
+            hint="Encode it with padding, in one line; or send bytes by the arena.",
         )
     return found
 

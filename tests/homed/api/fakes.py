@@ -176,6 +176,10 @@ class FakeUploads:
         self.calls.append(("receive", who, piece))
         return "blk_1", len(piece.data)
 
+    async def of_call(self, turn: str, call: str, piece: Piece) -> tuple[str, int]:
+        self.calls.append(("of_call", turn, call, piece))
+        return "blk_1", len(piece.data)
+
     async def cancel(self, who: Identity, upload: str) -> None:
         self.calls.append(("cancel", who, upload))
 
@@ -378,6 +382,9 @@ class FakeCalling:
 
     def within(self, lent: CallIdentity) -> tuple[str, str]:
         return "files_edit", "call_1"
+
+    def attaching(self, lent: CallIdentity) -> tuple[str, str]:
+        return lent.turn, lent.within
 
     def took_in(self, lent: CallIdentity, *, untrusted: bool, no_memory: bool = False) -> None:
         self.calls.append(("took_in", lent.turn, untrusted, no_memory))

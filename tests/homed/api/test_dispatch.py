@@ -272,6 +272,7 @@ ENOUGH: dict[str, dict[str, object]] = {
     "settings.set": {"key": "core.agent.persona", "value": "x"},
     "settings.change": {"changes": {"core.agent.persona": "x"}},
     "tools.call": {"tool": "look"},
+    "core.attach": {"data": "aGk="},
     "auth.redeem": {"secret": "s"},
     "auth.login": {"password": "p"},
     "auth.check": {"session": "s"},

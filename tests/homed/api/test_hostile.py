@@ -251,6 +251,8 @@ def garbage(kind: type) -> list[object]:
         return ["yes", 1, None]
     if kind is str or (isinstance(kind, type) and issubclass(kind, Enum)):
         return [5, True, HUGE, ["x"], {}, None]
+    if kind is bytes:
+        return [5, True, ["x"], {}, None]
     if kind is list:
         return ["x", {"0": "x"}, ["x"] * 100_000, [{}] * 100_000, 5]
     if kind is NoneType:
