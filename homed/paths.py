@@ -84,6 +84,11 @@ class Paths:
         return self.data / "textlog"
 
     @property
+    def cassettes(self) -> Path:
+        """Recordings of what sources were asked and answered, for tests."""
+        return self.data / "cassettes"
+
+    @property
     def tracker(self) -> Path:
         """What files held before tools changed them."""
         return self.data / "tracker"

@@ -6,6 +6,7 @@ do theirs.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from homed.builtin.coldcontext import ColdQuery
 from homed.builtin.ports import MemoryPorts
 from homed.builtin.tools import builtin_tools
 from homed.clock import WallClock
-from homed.config.definitions import LLM_FALLBACK, PERSONA
+from homed.config.definitions import LLM_FALLBACK, LLM_RECORD, PERSONA
 from homed.config.environment import child_environment
 from homed.engine import Engine, open_engine, zone_of
 from homed.host.packages import PackagePorts, Packages
@@ -59,6 +60,7 @@ from homed.tracker.ondemand import TrackerOnDemand
 
 if TYPE_CHECKING:
     from homed.jobs.textlog.log import LogPorts
+    from homed.providers.cassette import Tape
     from homed.tracker.tracker import TrackerPorts
 
 BEHIND_THE_DOOR = ("blocks", "stages", "outputs", "tools", "window", "cold", "ledger")
@@ -77,6 +79,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     ):
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
         asking = _asking(house, sources)
+        sources.tape = partial(_tape, house)
         textlog = _text_log(house)
         tracker = TrackerOnDemand(store, partial(_tracking, house))
         rules, media, uploads = Rules(store, wall), _media(house, files), _uploads(house, files)
@@ -94,7 +97,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
                 erased=engine.forget_vectors, refresh=house.settings.refresh,
             ), uploads,
         )  # fmt: skip
-        engine.beside.extend([tracker.erased, textlog.erased])
+        engine.beside.extend([tracker.erased, textlog.erased, partial(_forget_tapes, house)])
         slow.start_soon(textlog.run)
         slow.start_soon(tracker.run)
         jobs = engine.jobs(conversations, uploads, sources, asking.completions)
@@ -166,6 +169,21 @@ def _look(house: House, sources: Sources) -> SelfLook:
         paths=house.paths, store=house.store, settings=house.settings, sources=sources, host=house.host,
         redactor=house.redactor,
     )  # fmt: skip
+
+
+async def _forget_tapes(house: House) -> None:
+    """Recordings hold what people said, and nothing says who: they go as a whole."""
+    if await trio.to_thread.run_sync(house.paths.cassettes.exists):
+        await trio.to_thread.run_sync(shutil.rmtree, house.paths.cassettes)
+
+
+def _tape(house: House) -> Tape | None:
+    """The recording that is wanted, if any."""
+    if not (name := house.settings.str(LLM_RECORD)):
+        return None
+    from homed.providers.cassette import tape_named  # for developers alone
+
+    return tape_named(house.paths.cassettes, name, house.redactor.redact, house.redactor.redact_json)
 
 
 def _text_log(house: House) -> TextLogOnDemand:

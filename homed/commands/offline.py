@@ -129,7 +129,7 @@ def tracking_of(paths: Paths, store: Store, settings: Settings) -> TrackerOnDema
 
 async def _forget_beside(paths: Paths, store: Store) -> None:
     """Nothing of what was deleted stays in files beside the database."""
-    for made_again in (paths.vectors, paths.textlog):
+    for made_again in (paths.vectors, paths.textlog, paths.cassettes):
         await trio.to_thread.run_sync(partial(shutil.rmtree, made_again, ignore_errors=True))
     await tracking_of(paths, store, cast(Any, NotRunning())).erased()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from homed.config.definitions.shape import Definition
 
 LLM_SOURCES = "core.llm.sources"
@@ -16,7 +18,14 @@ SNAPSHOTS_KEPT = "core.llm.snapshots_kept"
 LEARNT_WINDOWS = "core.models.learnt"
 """Not below core.llm: no person changes it, so no snapshot of the model settings is kept for it."""
 
+LLM_RECORD = "core.models.record"
+
 _MODELS = "Models"
+
+
+def _recording(text: str) -> bool:
+    return not text or bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", text))
+
 
 MODELS: tuple[Definition, ...] = (
     Definition(
@@ -55,6 +64,12 @@ MODELS: tuple[Definition, ...] = (
     Definition(
         IDLE_TIMEOUT, "duration", 60, "Seconds an answer that has begun may pause.",
         "Idle limit", _MODELS, minimum=0.1, maximum=3600,
+    ),
+    Definition(
+        LLM_RECORD, "string", "", "For developers: the name of a recording in DATA/cassettes to which everything that"
+        " sources are asked and answer is added, secrets taken out. Empty: none. Forgetting removes recordings.",
+        "Recording", _MODELS, fits=_recording, wanted="must have letters, digits, dots and dashes, 64 at most",
+        restart=True,
     ),
     Definition(
         LEARNT_WINDOWS, "list", [], "Windows that sources turned out to have when they refused what was too long; kept"

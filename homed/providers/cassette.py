@@ -1,0 +1,242 @@
+"""What sources were asked and what they answered, as a file for tests, with the secrets taken out; and played back.
+
+A line of JSON each: ``{v, source, adapter, url, request, status, headers, chunks, ended}``.  ``request`` is the body's
+JSON, ``chunks`` what came, piece by piece: text, or ``{"bytes": base64}`` where a piece ends within a character;
+``ended`` is whole, or cut when nobody read to the end.  The answer is what it was on the line but for compression.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+
+import httpx2
+import trio
+
+from homed.errors import InvalidInput, NotFound
+from homed.providers.base import Source
+from homed.redact import marker
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+KEEP_LIMIT = 2.0
+"""Seconds, shielded, that writing an exchange down may take: the answer waits for it."""
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+MOST = 32 << 20
+"""Bytes of one exchange; of a longer one only that it was too long is noted."""
+
+KEPT_HEADERS = ("content-type", "retry-after")
+"""Of the answer; of the request none is kept: keys and cookies stand there."""
+
+_ARGUMENTS = ("key", "api_key", "api-key", "access_token", "token", "sig", "signature")
+_KEY = marker("key")
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """A recording that is added to.  ``redact``, ``redact_json``: take out what homed knows or recognises as secret."""
+
+    path: Path
+    redact: Callable[[str], str] = field(repr=False)
+    redact_json: Callable[[object], object] = field(repr=False)
+
+    def client(self, source: Source, key: Callable[[], str | None], http: httpx2.AsyncClient) -> httpx2.AsyncClient:
+        """A client that asks by way of ``http`` and writes down what is said; whoever closes that closes all of it."""
+        return httpx2.AsyncClient(transport=_Recording(self, source, key, http), follow_redirects=False)
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request and what comes of it."""
+
+    tape: Tape
+    source: Source
+    key: str = field(repr=False)
+    url: str = field(repr=False)
+    body: bytes = field(repr=False)
+    status: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    chunks: list[bytes] = field(default_factory=list, repr=False)
+    taken: int = 0
+    whole: bool = False
+
+    def answered(self, response: httpx2.Response) -> None:
+        """The answer begins."""
+        self.status = response.status_code
+        self.headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+
+    def came(self, chunk: bytes | None) -> None:
+        """A piece of it; None: that was all."""
+        if chunk is None:
+            self.whole = True
+            return
+        self.taken += len(chunk)
+        if self.taken <= MOST:
+            self.chunks.append(chunk)
+
+    async def keep(self) -> None:
+        """Write it down; a disk that refuses is logged.  Cancelled: it is written, or not."""
+        line = json.dumps(self.view(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+        try:
+            await trio.to_thread.run_sync(_append, self.tape.path, line)
+        except OSError as error:
+            log.warning("an exchange with %s was not recorded: %s", self.source.name, error.strerror)
+
+    def view(self) -> dict[str, object]:
+        """As it is written, without a secret."""
+        said: dict[str, object] = {
+            "v": VERSION, "source": self.source.name, "adapter": self.source.adapter, "url": self._clean_url(),
+            "request": self._clean_request(), "status": self.status,
+            "headers": {name: self._clean(value) for name, value in self.headers.items()},
+            "chunks": self._clean_chunks(), "ended": "whole" if self.whole else "cut",
+        }  # fmt: skip
+        return said if self.taken <= MOST else {**said, "chunks": [], "ended": "too long"}
+
+    def _clean(self, text: str) -> str:
+        for form in {self.key, quote(self.key, safe=""), json.dumps(self.key)[1:-1]} - {""}:
+            text = text.replace(form, _KEY)
+        return self.tape.redact(text)
+
+    def _clean_url(self) -> str:
+        parts = urlsplit(self.url)
+        query = [(name, _KEY if name.lower() in _ARGUMENTS else value) for name, value in parse_qsl(parts.query)]
+        host = parts.netloc.rpartition("@")[2]  # what stands before the host is a name and a password
+        return self._clean(urlunsplit((parts.scheme, host, parts.path, urlencode(query), "")))
+
+    def _clean_request(self) -> object:
+        try:
+            body = json.loads(self.body)
+        except ValueError:
+            return self._clean(self.body.decode("utf-8", "replace"))
+        text = self._clean(json.dumps(self.tape.redact_json(body), ensure_ascii=False))
+        try:
+            return json.loads(text)
+        except ValueError:  # what was taken out went beyond a string
+            return text
+
+    def _clean_chunks(self) -> list[object]:
+        """Piece by piece, if nothing is to be taken out; else in one, for a secret may go over the border of two."""
+        joined = b"".join(self.chunks).decode("utf-8", "replace")
+        clean = self._clean(joined)
+        if clean != joined:
+            return [clean]
+        return [_shown(chunk) for chunk in self.chunks]
+
+
+class _Recording(httpx2.AsyncBaseTransport):
+    def __init__(self, tape: Tape, source: Source, key: Callable[[], str | None], http: httpx2.AsyncClient) -> None:
+        self._tape, self._source, self._key, self._http = tape, source, key, http
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        request.headers["accept-encoding"] = "identity"  # else what is written down could not be read
+        body = await request.aread()
+        exchange = Exchange(self._tape, self._source, (self._key() or "").strip(), str(request.url), body)
+        response = await self._http.send(request, stream=True, auth=httpx2.Auth())
+        exchange.answered(response)
+        return httpx2.Response(
+            response.status_code, headers=response.headers, stream=_Noted(response, exchange),
+            extensions=response.extensions,
+        )  # fmt: skip
+
+
+class _Noted(httpx2.AsyncByteStream):
+    """The body of an answer, written down once it is closed."""
+
+    def __init__(self, response: httpx2.Response, exchange: Exchange) -> None:
+        self._response, self._exchange = response, exchange
+        self._kept = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._response.aiter_raw():
+            self._exchange.came(chunk)
+            yield chunk
+        self._exchange.came(None)
+
+    async def aclose(self) -> None:
+        try:
+            await self._response.aclose()
+        finally:
+            if not self._kept:
+                self._kept = True
+                with trio.move_on_after(KEEP_LIMIT, shield=True):
+                    await self._exchange.keep()
+
+
+def _shown(chunk: bytes) -> object:
+    try:
+        return chunk.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"bytes": base64.b64encode(chunk).decode("ascii")}
+
+
+def _append(path: Path, line: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, line)
+    finally:
+        os.close(fd)
+
+
+def tape_named(folder: Path, name: str, redact: Callable[[str], str], redact_json: Callable[[object], object]) -> Tape:
+    """The recording of this name.  InvalidInput for what cannot be one."""
+    if not NAME.fullmatch(name):
+        raise InvalidInput(f"{name!r} cannot be a recording's name.", hint="Use letters, digits, dots and dashes.")
+    return Tape(folder / f"{name}.jsonl", redact, redact_json)
+
+
+def read(path: Path) -> list[Mapping[str, Any]]:
+    """The exchanges of a recording.  InvalidInput for what is none."""
+    try:
+        found = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    except ValueError as error:
+        raise InvalidInput(f"{path.name} is no recording: {error}.") from None
+    if any(one.get("v") != VERSION for one in found):
+        raise InvalidInput(f"{path.name} is a recording of another version.")
+    return found
+
+
+class Replay(httpx2.AsyncBaseTransport):
+    """Answers as it was recorded: the first exchange not yet played whose place and request are the same.
+
+    For ``homed.net.open_http``.  A request that was not recorded raises NotFound: the test has changed what it sends.
+    """
+
+    def __init__(self, exchanges: Sequence[Mapping[str, Any]]) -> None:
+        self._left = list(exchanges)
+
+    @property
+    def left(self) -> int:
+        """Exchanges that were not asked for yet."""
+        return len(self._left)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """The recorded answer."""
+        await trio.lowlevel.checkpoint()
+        body = json.loads(await request.aread() or b"null")
+        path = urlsplit(str(request.url)).path
+        for at, one in enumerate(self._left):
+            if urlsplit(one["url"]).path == path and one["request"] == body:
+                del self._left[at]
+                return httpx2.Response(one["status"], headers=one["headers"], stream=_Played(one["chunks"]))
+        raise NotFound(f"This request to {path} was not recorded.", hint="Record it again.")
+
+
+class _Played(httpx2.AsyncByteStream):
+    def __init__(self, chunks: Sequence[Any]) -> None:
+        self._chunks = chunks
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for chunk in self._chunks:
+            await trio.lowlevel.checkpoint()
+            yield chunk.encode("utf-8") if isinstance(chunk, str) else base64.b64decode(chunk["bytes"])
