@@ -50,7 +50,7 @@ class OfMerge(PeerParams):
 class Accept(OfMerge):
     """``admin.merges_accept``"""
 
-    keep: Literal[0, 1, 2] = 0
+    keep: int = Field(default=0, ge=0, le=2)
 
 
 class OfDone(PeerParams):
