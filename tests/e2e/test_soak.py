@@ -1,0 +1,47 @@
+"""Many turns of every kind side by side on a real daemon: it holds at the end what it held after the first of them.
+
+300 turns in CI, 10 000 in `make soak`; `docs/benchmarks.md` has the figures.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.kit.soak import KINDS, soak
+
+pytestmark = [pytest.mark.slow, pytest.mark.soak]
+
+TURNS = int(os.environ.get("HOMED_TEST_TURNS", "300"))
+LONG = 2_000
+"""Turns from which on every cache is full, so that memory has to be flat."""
+
+SLACK = 4
+"""Tasks, descriptors and threads that come and go: a job of the background, a reader of the database, a worker."""
+
+FILLING, FLAT = 96 * 1024, 16 * 1024
+"""Bytes of memory for each turn of the second half: in the first hundreds caches of the database, of its indexes and of
+counted texts fill, and later no more than what is kept of a turn's vectors and words.  A leak of what a turn works with
+(its window, some hundred kilobytes) is above both."""
+
+OBJECTS = 40
+"""Python objects for each turn of the second half: a turn that is kept is some thousand."""
+
+STORE = 64 * 1024
+"""Bytes of the database for each turn: its events with their indexes, records and vectors."""
+
+
+def test_very_many_turns_leave_nothing_behind(tmp_path: Path) -> None:
+    run = soak(tmp_path, TURNS, samples=4)
+    first, last = run.held[0], run.held[-1]
+    assert last.turns == sum(run.ends.values()) == TURNS
+    assert {kind for kind, _ in run.ends} == set(KINDS), "every kind of turn was there"
+    for what in ("tasks", "fds", "threads", "children", "plugins_fds"):
+        before, after = getattr(first, what), getattr(last, what)
+        assert after <= before + SLACK, f"{what}: {before} after {first.turns} turns, {after} after {last.turns}"
+    assert run.per_turn("objects") < OBJECTS, run.held
+    assert run.per_turn("rss") < (FLAT if TURNS >= LONG else FILLING), run.held
+    assert run.per_turn("plugins_rss") < FLAT, run.held
+    assert run.per_turn("store") < STORE, run.held
