@@ -258,7 +258,7 @@ class Children:
 
     async def result(self, child: Child, wait: float) -> Result:
         """What came of the last thing it was given, after at most ``wait`` seconds.  What is given here, ended, is told
-        in no interrupt.  Cancelled: it is told as if nobody had waited, unless it was told before."""
+        in no interrupt.  Cancelled: it is told by one, at the next start at the latest."""
         task, found = await self._ports.store.read(lambda tx: _last(tx, child))
         if task is None or found is None:
             return Result(child, task, found)
@@ -289,11 +289,14 @@ class Children:
         stopped = False
         for child in list(self.roster.threads.values()):
             lane = self._house.lane(child.thread)
+            if child.parent == thread and not turn:  # what it has made may work when it does not
+                stopped = await self.stop(child.thread) or stopped
             if lane is None:
                 continue
             for given in lane.waiting:
                 if self._is_of(child, given, thread, turn):
                     self._withdrawn.add(given.id)
+                    self._hush((given,))
                     stopped = True
             for one in [held for held in lane.turns.values() if not held.over]:
                 if self._is_of(child, one.input, thread, turn):

@@ -161,6 +161,46 @@ async def test_f3_stop_reaches_what_still_works_after_its_makers_turn_has_ended(
         assert not await agent.conversations.stop(OWNER, done.thread)
 
 
+async def test_f3_what_waits_for_an_agent_is_stopped_with_its_maker(tmp_path: Path) -> None:
+    host, began = FakeHost(), trio.Event()
+
+    async def look(_: Mapping[str, Any]) -> object:
+        began.set()
+        await trio.sleep_forever()
+
+    host.tool("look", look)
+    make = [one(resident("create", name="r", brief="b")), one(resident("send", agent="r", text="go"))]
+    scripts = {MAIN: [*make, says("sent")], "r": [calls(("look", "{}")), says("never")]}
+    async with agents(tmp_path, scripts, host=host) as (agent, cast):
+        done = await agent.ask("go")
+        with trio.fail_after(5):
+            await began.wait()
+        cast.scripts[MAIN] = [one(resident("send", agent="r", text="and this")), says("sent")]
+        await agent.ask("more", thread=done.thread)
+        assert await agent.conversations.stop(OWNER, done.thread)
+        await quiet(agent)
+        states = await agent.store.read(lambda tx: tx.all("SELECT state FROM inputs WHERE mark LIKE 'parent:%'"))
+        assert states == [("stopped",), ("stopped",)]
+        assert reports(agent) == []
+        assert len(cast.asked["r"]) == 1
+
+
+async def test_f3_stop_reaches_the_agents_of_an_agent_that_is_done(tmp_path: Path) -> None:
+    scripts = {
+        MAIN: [one(spawn("look")), says("x")], "helper": [one(spawn("deeper", "second")), says("done")],
+        "second": [hangs("hm")],
+    }  # fmt: skip
+    settings = FakeSettings(**{"core.agent.children_depth": 2})
+    async with agents(tmp_path, scripts, settings=settings) as (agent, cast):
+        done = await agent.ask("look")
+        with trio.fail_after(5):
+            await cast.hung("second").wait()
+        await agent.until(lambda: any(d["phase"] == "end" and d["name"] == "helper" for d in agent.of("child")))
+        assert await agent.conversations.stop(OWNER, done.thread)
+        await quiet(agent)
+        assert cast.open == 0
+
+
 async def test_a_person_stops_one_agent_alone_and_its_maker_hears_of_it(tmp_path: Path) -> None:
     scripts = {MAIN: [one(spawn("look")), says("later"), says("I see")], "helper": [hangs("so far")]}
     async with agents(tmp_path, scripts) as (agent, cast):
