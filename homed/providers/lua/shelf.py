@@ -2,7 +2,8 @@
 
 What was written is remembered by its hash (``.shipped.json``): a file that is still what we wrote is ours to replace
 with a newer one, a file that somebody has edited is theirs: it stays, and the newer one is put beside it, once.
-Everything here blocks for the disk.
+What lies there by the name of a script and is none (a pipe, a folder, a file of any size) is theirs as well, and costs
+nobody anything.  Everything here blocks for the disk.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,8 @@ BUNDLED = Path(__file__).parent / "scripts"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MAX_SCRIPT = 256 * 1024
 _RECORD = ".shipped.json"
+_THEIRS = "theirs"
+"""Stands for the hash of what is no script."""
 NEWER = ".new"
 
 
@@ -67,18 +71,19 @@ class Shelf:
         """Its text.  Raises NotFound, StorageError for what cannot be read as one."""
         path = self.path(name)
         try:
-            if not path.is_file():
-                raise self._missing(name)
-            with path.open("rb") as file:
-                raw = file.read(MAX_SCRIPT + 1)
-            text = raw.decode("utf-8")
+            raw = _read(path)
+        except FileNotFoundError:
+            raise self._missing(name) from None
         except OSError as error:
             raise StorageError(f"{path} cannot be read: {error.strerror}.", hint="Is it this user's?") from error
-        except UnicodeDecodeError:
-            raise StorageError(f"{path} is no UTF-8 text.", hint="Save it as UTF-8.") from None
+        if raw is None:
+            raise self._missing(name)
         if len(raw) > MAX_SCRIPT:
             raise StorageError(f"{path} is over {MAX_SCRIPT} bytes.", hint="Is it a script?")
-        return text
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError:
+            raise StorageError(f"{path} is no UTF-8 text.", hint="Save it as UTF-8.") from None
 
     def refresh(self) -> None:
         """Put the bundled scripts in place, leaving alone what somebody has edited.  Raises StorageError.
@@ -108,10 +113,7 @@ class Shelf:
     def _described(self, file: Path, bundled: set[str]) -> Found:
         if file.stem not in bundled:
             return Found(file.stem, "own", file)
-        try:
-            same = _hash(file.read_bytes()) == _hash((self._bundled / file.name).read_bytes())
-        except OSError:
-            same = False
+        same = _hash_of(file) == _hash((self._bundled / file.name).read_bytes())
         newer = file.with_name(file.name + NEWER)
         return Found(file.stem, "bundled" if same else "edited", file, str(newer) if newer.is_file() else "")
 
@@ -119,10 +121,7 @@ class Shelf:
         """Returns what is to be remembered: the hash of the bundled one that was dealt with last."""
         path, wanted = self.folder / name, _hash(new)
         beside = path.with_name(name + NEWER)
-        try:
-            there = _hash(path.read_bytes())
-        except FileNotFoundError:
-            there = ""
+        there = _hash_of(path)
         if there in ("", wrote, wanted):
             if there != wanted:
                 _write(path, new)
@@ -134,8 +133,8 @@ class Shelf:
 
     def _record(self) -> dict[str, str]:
         try:
-            stored = json.loads((self.folder / _RECORD).read_bytes())
-        except (OSError, ValueError):
+            stored = json.loads(_read(self.folder / _RECORD) or b"")
+        except (OSError, ValueError, RecursionError):
             return {}
         return {str(k): str(v) for k, v in stored.items()} if isinstance(stored, dict) else {}
 
@@ -144,12 +143,36 @@ class Shelf:
         return NotFound(f"There is no adapter script {self.path(name)}.", hint=hint)
 
 
+def _read(path: Path) -> bytes | None:
+    """What is in a file, cut behind ``MAX_SCRIPT``; None for what is no file.  Raises OSError."""
+    # Not blocking: what has that name may be a pipe, and whoever waited for one could not be stopped.
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        return None
+    with open(fd, "rb") as file:
+        return file.read(MAX_SCRIPT + 1)
+
+
 def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def _hash_of(path: Path) -> str:
+    """Of what lies there: empty for nothing, and like no other for what cannot be read as a script."""
+    try:
+        data = _read(path)
+    except FileNotFoundError:
+        return "" if not path.is_symlink() else _THEIRS
+    except OSError:
+        return _THEIRS
+    return _THEIRS if data is None else _hash(data)
 
 
 def _write(path: Path, data: bytes) -> None:
     """The whole file or the one before."""
     temporary = path.with_name(f"{path.name}.part")
-    temporary.write_bytes(data)
+    temporary.unlink(missing_ok=True)  # of one that was killed, or somebody's link to elsewhere
+    with temporary.open("xb") as file:
+        file.write(data)
     os.replace(temporary, path)

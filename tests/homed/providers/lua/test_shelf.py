@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -124,6 +127,56 @@ def test_what_is_no_script_is_refused_in_words(shelf: Shelf) -> None:
     shelf.path("folder").mkdir()
     with pytest.raises(NotFound):
         shelf.read("folder")
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def huge(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 1 << 40)
+
+
+@pytest.mark.parametrize("put", [pipe, huge, Path.mkdir, lambda path: path.symlink_to("/dev/zero")])
+@pytest.mark.parametrize("name", ["a.lua", ".shipped.json", "a.lua.new", "a.lua.part", "own.lua"])
+def test_what_lies_there_and_is_no_script_costs_nobody_anything(
+    tmp_path: Path, shipped: Path, name: str, put: Callable[[Path], object]
+) -> None:
+    """A daemon that waited for a pipe could not be stopped, and one that read a terabyte would not start."""
+    folder = tmp_path / "new"
+    folder.mkdir()
+    put(folder / name)
+    shelf = Shelf(folder, shipped)
+    with contextlib.suppress(StorageError):
+        shelf.refresh()
+    assert {one.name for one in shelf.found()} >= ({"b"} if name in ("a.lua", "own.lua") else set())
+    with contextlib.suppress(NotFound, StorageError):
+        shelf.read(name.removesuffix(".lua"))
+
+
+@pytest.mark.parametrize("put", [pipe, Path.mkdir, lambda path: path.symlink_to("/nowhere")])
+def test_it_is_theirs_and_stays(tmp_path: Path, shipped: Path, put: Callable[[Path], object]) -> None:
+    folder = tmp_path / "new"
+    folder.mkdir()
+    put(folder / "a.lua")
+    shelf = Shelf(folder, shipped)
+    for _ in range(2):
+        shelf.refresh()
+        assert not (folder / "a.lua").is_file()
+        assert (folder / "b.lua").read_text() == "b 1"
+        with pytest.raises(NotFound):
+            shelf.read("a")
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path, shipped: Path) -> None:
+    folder, elsewhere = tmp_path / "new", tmp_path / "mine"
+    folder.mkdir()
+    elsewhere.write_text("mine")
+    (folder / "a.lua.part").symlink_to(elsewhere)
+    Shelf(folder, shipped).refresh()
+    assert elsewhere.read_text() == "mine"
+    assert (folder / "a.lua").read_text() == "a 1"
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, shipped: Path) -> None:
