@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from homed.agent.offers import SHOW
@@ -24,6 +24,9 @@ ABOUT = 90
 
 NAMED = 20
 """Tools of one plugin that it names."""
+
+LINES = 4000
+"""Bytes that the lines of all plugins may take."""
 
 
 class Catalogue:
@@ -109,7 +112,7 @@ class Catalogue:
             if turn.borrowed is None or not turn.borrowed.owns(entry.name):
                 groups.setdefault(self.group(entry), []).append(entry.name)
         about = {status.name: status.description for status in self._ports.host.statuses()} | self._about
-        return [line(name, about.get(name, ""), tools) for name, tools in sorted(groups.items())]
+        return shortened({name: (about.get(name, ""), groups[name]) for name in sorted(groups)})
 
     def asked(self, arguments: Mapping[str, object]) -> list[str]:
         """The tools that a call of ``get_plugin_tools`` is about, whoever may use them; none for a call without names.
@@ -143,12 +146,27 @@ class Catalogue:
         return {"offered_from_now_on": told}
 
 
-def line(name: str, about: str, tools: Sequence[str]) -> str:
-    """What the system prompt says of a plugin; of very many tools the first ones."""
-    first = about.strip().splitlines()[0].strip() if about.strip() else ""
-    said = f" ({first[:ABOUT].rstrip(' .')})" if first else ""
-    more = f" and {len(tools) - NAMED} more" if len(tools) > NAMED else ""
-    return f"- {name}{said}: {', '.join(tools[:NAMED])}{more}"
+def shortened(groups: Mapping[str, tuple[str, Sequence[str]]]) -> list[str]:
+    """A line for each: what it is for, and its tools; where that is too much altogether, one without the other, and at
+    last the names alone."""
+    forms = (line(ABOUT, NAMED), line(0, NAMED), line(ABOUT, 0))
+    for form in forms:
+        lines = [form(name, about, tools) for name, (about, tools) in groups.items()]
+        if sum(len(said.encode("utf-8", "surrogatepass")) for said in lines) <= LINES:
+            return lines
+    return [f"- {name}" for name in groups]
+
+
+def line(about: int, named: int) -> Callable[[str, str, Sequence[str]], str]:
+    """How the system prompt speaks of a plugin: with so many characters about it, and the first so many tools."""
+
+    def said(name: str, description: str, tools: Sequence[str]) -> str:
+        first = next(iter(description.strip().splitlines()), "")
+        what = f" ({first[:about].rstrip(' .')})" if about and first else ""
+        more = f" and {len(tools) - named} more" if len(tools) > named else ""
+        return f"- {name}{what}: {', '.join(tools[:named])}{more}" if named else f"- {name}{what}"
+
+    return said
 
 
 def _about(text: str) -> dict[str, str]:
