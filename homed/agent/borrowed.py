@@ -78,7 +78,7 @@ class Borrowed:
     """What was lent for one input, and the calls that wait.  ``told``: the turn's usage, as it was last told."""
 
     def __init__(self, who: Identity, input_: str, functions: Mapping[str, Function], *, parallel: bool) -> None:
-        self.who = who
+        self._who = who
         self.input = input_
         self.parallel = parallel
         self.told: Mapping[str, object] = {}
@@ -93,6 +93,15 @@ class Borrowed:
     def owns(self, name: str) -> bool:
         """Whether the model knows one of these by that name."""
         return name in self._functions
+
+    def of(self, who: Identity) -> bool:
+        """Whether it is this peer's."""
+        return (self._who.peer, self._who.scope) == (who.peer, who.scope)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a call waits."""
+        return bool(self._waiting)
 
     def entries(self) -> dict[str, ToolEntry]:
         """Tool name → declaration, for this turn alone."""
@@ -177,12 +186,12 @@ class Lending:
     def seen(self, who: Identity, input_: str) -> Borrowed | None:
         """The same, if it is this peer's."""
         found = self._by_input.get(input_)
-        return found if found is not None and _same(found.who, who) else None
+        return found if found is not None and found.of(who) else None
 
     def answer(self, who: Identity, results: Mapping[str, str]) -> Borrowed:
         """Give results to the turn that waits for them.  Raises NotFound for none of this peer's, InvalidInput."""
         for borrowed in self._by_input.values():
-            if _same(borrowed.who, who) and any(map(borrowed.waits, results)):
+            if borrowed.of(who) and any(map(borrowed.waits, results)):
                 borrowed.answer(results)
                 return borrowed
         raise NotFound(
@@ -193,10 +202,6 @@ class Lending:
         """The turn of this input is over."""
         if (borrowed := self._by_input.pop(input_, None)) is not None:
             borrowed.end()
-
-
-def _same(one: Identity, other: Identity) -> bool:
-    return (one.peer, one.scope) == (other.peer, other.scope)
 
 
 def checked(functions: Sequence[Function]) -> None:

@@ -123,8 +123,17 @@ class Conversations:
             receipt = await self._entry.message(who, message)
             if functions and not receipt.duplicate:
                 self._lending.lend(Borrowed(who, receipt.input.id, functions, parallel=message.lent.parallel))
+            if message.place is not None and not receipt.duplicate:
+                self._given_up(who, receipt.input.thread)
             self._take(receipt)
         return receipt
+
+    def _given_up(self, who: Identity, thread: str) -> None:
+        """A program that says something new instead of bringing results will not bring them: its turn is over."""
+        lane = self._lanes.get(thread)
+        turn = lane.running if lane else None
+        if turn is not None and turn.borrowed is not None and turn.borrowed.of(who) and turn.borrowed.waiting:
+            turn.stop()
 
     async def interrupt(
         self, who: Identity, message: Message, level: int, *, critical: bool = False

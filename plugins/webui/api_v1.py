@@ -15,7 +15,7 @@ from homed.errors import HomedError, InvalidInput, NotFound, Unavailable
 from . import v1_shape as shape
 from .api_files import CANCEL_SECONDS, Sending
 from .bodies import BoundedRequest
-from .context import STATUS, Site, Who, answer, problem, reply, who
+from .context import STATUS, Site, Who, answer, problem, problem_of, reply, who
 from .v1_run import CONTENT, Ended, Run
 from .v1_said import Attached, Said, said, wrong
 
@@ -68,7 +68,10 @@ class V1Api:
         if body.stream:
             return _head(_streamed(Live(self._site, run, form, person)), run)
         with self._site.limits.streams.slot(person.account):
-            return _head(await self._whole(run, form), run)
+            try:
+                return _head(await self._whole(run, form), run)
+            except HomedError as error:
+                return _head(problem_of(error, self._site.lang()), run)
 
     async def _whole(self, run: Run, form: shape.Form) -> Response:
         told: dict[str, list[str]] = {}

@@ -15,6 +15,7 @@ from homed.agent.borrowed import DEPTH, MOST, Borrowed, Function, Lent, checked,
 from homed.agent.intake import Message
 from homed.errors import InvalidInput, NotFound
 from homed.identity.permissions import Decision, Rule
+from homed.memory.chains import Place
 from homed.memory.records import InputState
 from homed.providers.base import ToolResult
 from tests.kit.builders import (
@@ -149,6 +150,19 @@ async def test_an_input_is_stopped_before_its_time_has_come_and_no_other_one(tmp
         assert (await agent.conversations.wait(OWNER, waits.id)).state is InputState.STOPPED
         assert not await agent.conversations.stop(OWNER, first.thread, input_=waits.id)
         assert len(model.requests) == 1, "the model was never asked"
+
+
+async def test_a_program_that_says_something_new_gives_the_results_up(tmp_path: Path) -> None:
+    model = FakeModel(calls(("look", "{}")), says("Never mind, then."))
+    async with running_agent(tmp_path, Setup(model=model)) as agent:
+        first = (await agent.conversations.inject(OWNER, replace(told("look"), place=Place("c1", "s1")))).input
+        await handed(agent, first.id)
+        new = Message(text="never mind", channel="webui", place=Place("c2", "s2", "c1", "s1"))
+        second = (await agent.conversations.inject(OWNER, new)).input
+        assert second.thread == first.thread
+        with trio.fail_after(5):
+            assert (await agent.conversations.wait(OWNER, first.id)).state is InputState.STOPPED
+            assert (await agent.conversations.wait(OWNER, second.id)).state is InputState.ANSWERED
 
 
 def deep(levels: int) -> dict[str, Any]:

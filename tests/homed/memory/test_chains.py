@@ -9,9 +9,9 @@ from homed.memory.chains import ANSWER, Place, ending
 from tests.kit.builders import GUEST, OWNER, Agent, FakeModel, Setup, message, running_agent, says
 
 
-async def say(agent: Agent, text: str, place: Place, **more: str) -> str:
+async def say(agent: Agent, text: str, place: Place) -> str:
     """Say something and wait for the answer; the thread it is in."""
-    given = Message(text=text, channel="webui", place=place, **more)
+    given = Message(text=text, channel="webui", place=place)
     receipt = await agent.conversations.inject(OWNER, given)
     await agent.conversations.wait(OWNER, receipt.input.id)
     return receipt.input.thread

@@ -26,6 +26,7 @@ from plugins.webui.server import serve_until_cancelled
 from plugins.webui.web import create_app
 
 from .standin import OWNER, StandIn, furnished
+from .standin_v1 import Programs
 
 WIDE = 1e9
 CONFIG = """
@@ -48,6 +49,14 @@ include-method = "POST"
 checks.positive_data_acceptance.enabled = false
 
 [[operations]]
+include-path = "/v1/chat/completions"
+checks.positive_data_acceptance.enabled = false
+
+[[operations]]
+include-path = "/v1/models/{{model}}"
+checks.positive_data_acceptance.enabled = false
+
+[[operations]]
 include-path = "/api/v1/uploads"
 checks.positive_data_acceptance.enabled = false
 
@@ -61,13 +70,14 @@ enabled = false
 """
 """What is ours to say: a key to it; a body too large is refused by its size; a plain request opens no WebSocket; any
 bytes are no package, and no address that is made up is asked for one; a pattern does not say which names are UTF-8;
-which values a setting takes is the kernel's to know; other methods are asked in ``test_door``."""
+which values a setting takes is the kernel's to know; what a
+conversation ends with, and which models there are, no schema says; other methods are asked in ``test_door``."""
 SCOPES = ["chat", "memory", "admin"]
 
 
 def fuzzed_kernel() -> tuple[StandIn, str]:
     """A kernel with something of everything, and a key to it."""
-    kernel = furnished(StandIn())
+    kernel = furnished(Programs())
     kernel.put("a.png", "image/png", b"\x89PNG")
     kernel.put("b.txt", "text/plain", b"text")
     kernel.remember("e1", "evidence")
