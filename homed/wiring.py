@@ -79,9 +79,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     ):
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
         asking = _asking(house, sources)
-        sources.tape = partial(_tape, house)
-        textlog = _text_log(house)
-        tracker = TrackerOnDemand(store, partial(_tracking, house))
+        tracker = _kept_beside(house, engine, sources, slow)
         rules, media, uploads = Rules(store, wall), _media(house, files), _uploads(house, files)
         remembered = _remembered(house, engine, lambda: keeping.forgetting)  # there before a tool is called
         conversations = Conversations(
@@ -97,9 +95,6 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
                 erased=engine.forget_vectors, refresh=house.settings.refresh,
             ), uploads,
         )  # fmt: skip
-        engine.beside.extend([tracker.erased, textlog.erased, partial(_forget_tapes, house)])
-        slow.start_soon(textlog.run)
-        slow.start_soon(tracker.run)
         jobs = engine.jobs(conversations, uploads, sources, asking.completions)
         slow.start_soon(jobs.run)
         keeping = engine.keeping(conversations, uploads)
@@ -169,6 +164,16 @@ def _look(house: House, sources: Sources) -> SelfLook:
         paths=house.paths, store=house.store, settings=house.settings, sources=sources, host=house.host,
         redactor=house.redactor,
     )  # fmt: skip
+
+
+def _kept_beside(house: House, engine: Engine, sources: Sources, slow: trio.Nursery) -> TrackerOnDemand:
+    """What is kept in files beside the database: changes of people's files, the text log, recordings."""
+    tracker, textlog = TrackerOnDemand(house.store, partial(_tracking, house)), _text_log(house)
+    sources.tape = partial(_tape, house)
+    engine.beside.extend([tracker.erased, textlog.erased, partial(_forget_tapes, house)])
+    slow.start_soon(textlog.run)
+    slow.start_soon(tracker.run)
+    return tracker
 
 
 async def _forget_tapes(house: House) -> None:

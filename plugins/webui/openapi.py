@@ -10,7 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from homed.wire.version import CORE
 
-from . import answered, answered_settings, answered_v1, asked, asked_v1
+from . import answered, answered_kept, answered_settings, answered_v1, asked, asked_v1
 from .files import FORMS
 from .routes import JSON, ROUTES, V1_ROUTES, Route
 
@@ -61,7 +61,7 @@ def document() -> dict[str, Any]:
 
 def _answer(name: str) -> type[BaseModel]:
     """The model of an answer, in whichever of the modules it stands."""
-    for room in (answered, answered_settings):
+    for room in (answered, answered_settings, answered_kept):
         if hasattr(room, name):
             found: type[BaseModel] = getattr(room, name)
             return found
