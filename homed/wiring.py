@@ -7,7 +7,7 @@ do theirs.
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +23,7 @@ from homed.agent.explain import Explanations
 from homed.agent.filelimits import file_limits
 from homed.agent.media import Media
 from homed.agent.metering import whence
-from homed.agent.ports import AgentPorts
+from homed.agent.ports import AgentPorts, BuiltinTool
 from homed.agent.remember import Remembering
 from homed.agent.uploads import Uploads
 from homed.api.dispatch import ApiDispatcher
@@ -70,8 +70,7 @@ BEHIND_THE_DOOR = ("blocks", "stages", "outputs", "tools", "window", "cold", "le
 @asynccontextmanager
 async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     """The model sources, the conversations, and an open door for plugins, for the length of the block."""
-    store, wall, redactor = house.store, house.wall, house.redactor
-    files = MediaFiles(house.paths.media)
+    store, wall, redactor, files = house.store, house.wall, house.redactor, MediaFiles(house.paths.media)
     async with (
         open_sources(house.settings, house.secrets, redactor.know, _local(house)) as sources,
         open_engine(house) as engine,
@@ -87,10 +86,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
                 store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
                 spend=asking.gate, chain=asking.chain, rules=rules, tokens=house.tokens, redactor=redactor, wall=wall,
                 failpoints=house.failpoints,
-                builtins=(
-                    *builtin_tools(store, wall, house.failpoints, media, remembered),
-                    *children_tools(lambda: conversations, remembered), *changes_tools(tracker),
-                ),
+                builtins=(*_tools(house, media, remembered, lambda: conversations), *changes_tools(tracker)),
                 media=media, ranker=engine.ranker, explicit=remembered.explicit, stored=engine.dense.wake,
                 erased=engine.forget_vectors, refresh=house.settings.refresh,
             ), uploads,
@@ -102,14 +98,12 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         api = ApiPorts(
             directory=house.directory, tokens=house.tokens, logins=house.logins, conversations=conversations,
             host=house.host, settings=house.settings, sources=sources, status=_overview(house, sources, conversations),
-            doctor=_look(house, sources),
-            archive=conversations.archive, memory=Explanations(store), uploads=uploads,
-            keys=house.keys, packages=_packages(house), calling=conversations.calling,
+            doctor=_look(house, sources), archive=conversations.archive, memory=Explanations(store), uploads=uploads,
+            keys=house.keys, packages=_packages(house), calling=conversations.calling, tracker=tracker,
             remembering=Remembering(store, redactor, engine.ranker, partial(zone_of, house.settings)),
             cold=ColdQuery(store, wall, house.failpoints, engine.ranker),
-            completions=asking.completions, people=People(store), rules=rules,
-            publisher=Publisher(house.bus, redactor), jobs=jobs, keeping=keeping,
-            tracker=tracker, usage=asking.usage,
+            completions=asking.completions, people=People(store), rules=rules, jobs=jobs, keeping=keeping,
+            publisher=Publisher(house.bus, redactor), usage=asking.usage,
         )  # fmt: skip
         with house.door.open_to(ApiDispatcher(api)):
             house.facilities.up(*BEHIND_THE_DOOR)
@@ -164,6 +158,13 @@ def _look(house: House, sources: Sources) -> SelfLook:
         paths=house.paths, store=house.store, settings=house.settings, sources=sources, host=house.host,
         redactor=house.redactor,
     )  # fmt: skip
+
+
+def _tools(
+    house: House, media: Media, remembered: MemoryPorts, conversations: Callable[[], Conversations]
+) -> Iterator[BuiltinTool]:
+    yield from builtin_tools(house.store, house.wall, house.failpoints, media, remembered)
+    yield from children_tools(conversations, remembered)
 
 
 def _kept_beside(house: House, engine: Engine, sources: Sources, slow: trio.Nursery) -> TrackerOnDemand:

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from plugins.webui import answered, answered_settings, asked
+from plugins.webui import answered, answered_kept, answered_settings, asked
 from plugins.webui.context import STATUS, Site
 from plugins.webui.guard import Guard
 from plugins.webui.openapi import document
@@ -40,7 +40,7 @@ def test_every_route_of_the_application_is_in_it_and_the_reverse() -> None:
 def test_every_model_that_a_route_names_is_there_and_every_model_is_named() -> None:
     bodies = {route.body for route in ROUTES} | {route.query for route in ROUTES} - {""}
     assert all(hasattr(asked, name) for name in bodies - {""})
-    rooms = (answered, answered_settings)
+    rooms = (answered, answered_settings, answered_kept)
     assert all(any(hasattr(room, route.answer) for room in rooms) for route in ROUTES if route.answer)
     models = {name for name, cls in vars(asked).items() if isinstance(cls, type) and cls.__module__ == asked.__name__}
     assert models - {"Body", "Query"} == bodies - {""}
