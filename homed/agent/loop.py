@@ -175,8 +175,9 @@ class Loop:
         the interrupt's exchange before the turn's own messages."""
         while True:
             paused = await self._pausing.before_model(turn)
-            if paused.met:
+            if paused.met or paused.joined:
                 await self._rejoin.add(turn, paused.met)
+            if paused.met:
                 await self._stage_view(turn)
             with turn.place.model():
                 return await self._step.ask(turn, note)

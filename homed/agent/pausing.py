@@ -16,10 +16,11 @@ from homed.memory.records import Input
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """What happened at a safe point.  ``resumed``: the turn stood still; ``met``: the turns that ended meanwhile."""
+    """What happened at a safe point.  ``met``: turns that ended while this one stood still; ``joined``: something was
+    put into it."""
 
-    resumed: bool = False
     met: tuple[str, ...] = ()
+    joined: bool = False
 
 
 class Pausing:
@@ -35,15 +36,14 @@ class Pausing:
         Cancelled (a stop, or the end of homed) while it stands still: the turn ends as any other, in its own task.
         """
         met: list[str] = []
-        suspended = False
+        joined = len(turn.joined)
         while (look := turn.place.look()).suspended:
-            suspended = True
             self._journal.suspended(turn, look.by)
             met += await turn.place.resumed()
             self._journal.resumed(turn)
         for input_ in look.inserted:
             await self._insert(turn, input_)
-        return Paused(suspended, tuple(met))
+        return Paused(tuple(met), len(turn.joined) > joined)
 
     async def _insert(self, turn: Turn, input_: Input) -> None:
         """``on_input`` for a message that goes into a running turn, as for any; what is ended there ends by itself."""

@@ -9,7 +9,7 @@ from homed.agent.ports import AgentPorts
 from homed.agent.scopes import Scopes, Use
 from homed.agent.turn import Turn
 from homed.errors import StorageError
-from homed.memory import events
+from homed.memory import events, speakers
 from homed.memory.records import Event, EventKind, is_inner
 from homed.memory.scope_window import counted
 from homed.retrieval.asking import Question
@@ -29,7 +29,8 @@ class Rejoin:
         self._scopes = scopes
 
     async def add(self, turn: Turn, met: Sequence[str]) -> None:
-        """Put the turns that ended meanwhile at the end of what this one shows of its conversation.
+        """Put the turns that ended meanwhile at the end of what this one shows of its conversation; and know what those
+        are called who speak there, or were put into this one.
 
         What is not to be remembered stays out, and so does what sank already: that is found by looking for it.  A store
         that fails is logged, and the turn goes on without.
@@ -37,15 +38,18 @@ class Rejoin:
         view = turn.view
         known = {event.id for event in view.window}
 
-        def read(tx: Tx) -> list[Event]:
-            return [event for id_ in dict.fromkeys(met) for event in events.of_turn(tx, id_)]
+        def read(tx: Tx) -> tuple[list[Event], dict[str, str]]:
+            said = [event for id_ in dict.fromkeys(met) for event in events.of_turn(tx, id_)]
+            peers = [*(event.peer for event in said), *(joined.peer for joined in turn.joined)]
+            return said, speakers.names(tx, turn.input.scope, peers)
 
         try:
-            found = await self._ports.store.read(read)
+            found, names = await self._ports.store.read(read)
         except StorageError as error:
             log.warning("turn %s goes on without what was said meanwhile: %s", turn.id, error.message)
             return
         fresh = [counted(event) for event in found if event.id not in known and _shown(event)]
+        view.names = {**view.names, **names}
         view.window = [*view.window, *fresh]
         view.scores = {**view.scores, **{event.id: RELEVANT for event in fresh}}
         if view.budget is not None:

@@ -124,12 +124,20 @@ async def test_e18_each_turn_acts_for_its_own_person_whoever_interrupts(tmp_path
     async with running_agent(tmp_path, Setup(model=FakeModel(*script), host=looks.host)) as agent:
         await agent.rules.add(Rule(Decision.ALLOW, tool="look"))
         looks.host.tool("look", looks._look, guest=True)
+        await agent.store.write(
+            lambda tx: tx.execute(
+                "INSERT INTO peers (id, plugin, name, role, created_at, seen_at) VALUES (?, ?, ?, ?, 0, 0)",
+                (BOB.peer, "chat", "Bob", "guest"),
+            )
+        )
         one = await hanging(agent, "one", ANNA)
         two, _, _ = await agent.conversations.interrupt(BOB, message("two", BOB, thread=one.thread.id), 2)
         with trio.fail_after(5):
             for who, receipt in ((ANNA, one), (BOB, two)):
                 await agent.conversations.wait(who, receipt.input.id)
         assert [given["context"]["peer"] for given in looks.host.invoked()] == ["chat:bob", "chat:anna"]
+        asked = [m.text for m in agent.model.requests[-1].messages if isinstance(m, User)]
+        assert asked == ["[Said by Bob (chat:bob)]\ntwo", "[Said by chat:anna]\none"], "who cut in has a name"
 
 
 async def test_what_a_stage_ends_does_not_join_and_has_an_end_of_its_own(tmp_path: Path) -> None:
