@@ -124,6 +124,15 @@ async def test_a_tool_that_was_not_offered_is_called_all_the_same(tmp_path: Path
         assert told(agent.model.requests[1]) == [*ALWAYS, "weather_now"]
 
 
+async def test_what_was_asked_for_last_is_there_in_the_next_turn(tmp_path: Path) -> None:
+    once = FakeSettings(**{"core.agent.max_tool_turns": 1})
+    async with running_agent(tmp_path, setup(show("weather"), says("no more"), says("x"), settings=once)) as agent:
+        done = await agent.ask("Oslo?")
+        assert told(agent.model.requests[1]) == []
+        await agent.ask("And now?", thread=done.thread)
+        assert told(agent.model.requests[2]) == [*ALWAYS, "weather_now", "weather_week"]
+
+
 @pytest.mark.parametrize("args", ['{"town": "Oslo"}', '{"city": "Oslo", "days": 3}', '{"city": '])
 async def test_guessed_arguments_come_back_with_those_it_has(tmp_path: Path, args: str) -> None:
     host = house()
