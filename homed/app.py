@@ -100,6 +100,7 @@ async def _open_floor(ground: Ground) -> AsyncIterator[tuple[Store, Settings, Fo
         async with open_settings(
             store, ground.overrides, ground.secrets, wall=options.wall, persona=options.paths.persona
         ) as settings:
+            await settings.tidy()
             up("settings")
             yield store, settings, zygote
 

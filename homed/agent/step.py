@@ -155,10 +155,10 @@ class Step:
         """Ask the person whether the day may go on past its limit; raises Ended if not."""
         denial = ""
         if over.ask:
-            reason = f"{over.message} Go on, with {over.more} more?"
-            denial = await self._ports.approvals.ask(turn, _ASKED, {"more": over.more}, reason)
+            reason = f"{over.message} Go on, with {over.ask.more} more?"
+            denial = await self._ports.approvals.ask(turn, _ASKED, {"more": over.ask.more}, reason)
             if not denial:
-                await self._ports.agent.spend.go_on(over.times, over.day)
+                await self._ports.agent.spend.go_on(over.ask)
                 return
         hint = f"{denial.removesuffix('so it was not run.').rstrip(', ')} {over.hint}".strip() if denial else over.hint
         raise Ended(self._ports.failed(turn, over.message, hint, ""))

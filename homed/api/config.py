@@ -14,7 +14,7 @@ from homed.errors import InvalidInput, NotFound
 from homed.providers.stored import shown
 from homed.settings.history import SnapshotView
 from homed.settings.plugin import split_key
-from homed.settings.registry import SettingView
+from homed.settings.views import SettingView
 
 MOST = 200
 """Settings changed together."""

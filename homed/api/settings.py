@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from homed.settings.history import SnapshotView
-from homed.settings.registry import Applied, SettingView
+from homed.settings.views import Applied, SettingView
 
 
 class SettingsPort(Protocol):

@@ -10,8 +10,13 @@ from pathlib import Path
 
 from homed.errors import ConfigError, Conflict, StorageError
 
+_STAGED = ".staged"
+"""Where the file holds what is staged, as JSON; no secret's name begins so."""
 _LONGEST_KEY = 4096
 """Characters of a key's line that are read."""
+
+
+_Staged = tuple[str, dict[str, str | None]]
 
 
 class Secrets:
@@ -26,6 +31,8 @@ class Secrets:
         self._environment = dict(environment or {})
         self._lock = threading.Lock()
         self._stored = _read(path)
+        staged = self._stored.pop(_STAGED, "")
+        self._staged, self._untidy = _unstaged(staged), bool(staged)
 
     def __repr__(self) -> str:
         return f"Secrets({str(self._path)!r}, {len(self.names())} names)"
@@ -40,7 +47,8 @@ class Secrets:
 
     def known(self) -> list[str]:
         """The values themselves, for the redactor alone."""
-        return [*self._environment.values(), *self._stored.values()]
+        staged = [value for value in self._staged[1].values() if value] if self._staged else []
+        return [*self._environment.values(), *self._stored.values(), *staged]
 
     def given(self, name: str) -> bool:
         """True if the environment gives it, so that it cannot be changed here."""
@@ -60,19 +68,56 @@ class Secrets:
 
     def update(self, changes: Mapping[str, str | None]) -> None:
         """Store several at once, all or none; None forgets one.  Raises as ``set``."""
+        self._refuse(changes)
+        with self._lock:
+            content = _changed(self._stored, changes)
+            if content != self._stored:
+                self._replace(content)
+
+    def stage(self, change: str, secrets: Mapping[str, str | None]) -> None:
+        """Write down what is to become of several when ``change`` turns out to be made; none is changed yet.
+
+        What was staged before is given up.  Raises as ``set``.
+        """
+        self._refuse(secrets)
+        with self._lock:
+            self._write(self._stored, (change, dict(secrets)))
+            self._staged = (change, dict(secrets))
+
+    def staged(self) -> str:
+        """The change that they wait for; "" if none do."""
+        return self._staged[0] if self._staged else ""
+
+    def adopt(self) -> None:
+        """That change was made: what is staged holds from now on.  Does not block; ``tidy`` is for the file."""
+        staged, self._staged = self._staged, None
+        if staged is not None:
+            self._stored = _changed(self._stored, staged[1])
+
+    def drop(self) -> None:
+        """It was not: what is staged comes to nothing.  As ``adopt``."""
+        self._staged = None
+
+    def tidy(self) -> None:
+        """Bring the file to what holds.  Until then it says the same in more words.  ``StorageError``."""
+        with self._lock:
+            if self._untidy and self._staged is None:
+                self._replace(self._stored)
+
+    def _refuse(self, changes: Mapping[str, str | None]) -> None:
         if outside := sorted(name for name, value in changes.items() if value and name in self._environment):
             raise Conflict(
                 f"The secret {outside[0]} comes from the environment.",
                 hint="Change it there, or unset the variable first.",
             )
-        with self._lock:
-            content = {**self._stored, **{name: value for name, value in changes.items() if value}}
-            for name in [name for name, value in changes.items() if not value]:
-                content.pop(name, None)
-            if content != self._stored:
-                self._replace(content)
 
     def _replace(self, content: dict[str, str]) -> None:
+        self._write(content, self._staged)
+        self._stored = content
+
+    def _write(self, content: Mapping[str, str], staged: _Staged | None) -> None:
+        if staged is not None:
+            content = {**content, _STAGED: json.dumps(staged)}
         temporary = self._path.with_suffix(".new")
         try:
             # made anew with 0600 from the first byte on: never a moment in which another user can read it
@@ -88,7 +133,21 @@ class Secrets:
                 f"The secrets file {self._path} cannot be written: {error.strerror}.",
                 hint="Free some space or give this user write access to the data folder; nothing was changed.",
             ) from error
-        self._stored = content
+        self._untidy = staged is not None
+
+
+def _changed(stored: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+    kept = {name: value for name, value in stored.items() if name not in changes}
+    return {**kept, **{name: value for name, value in changes.items() if value}}
+
+
+def _unstaged(text: str) -> _Staged | None:
+    """What was staged; nothing, if somebody has edited it so that it cannot be read."""
+    try:
+        change, secrets = json.loads(text)
+        return str(change), {str(name): None if value is None else str(value) for name, value in secrets.items()}
+    except (ValueError, TypeError, AttributeError):
+        return None
 
 
 def _read(path: Path) -> dict[str, str]:

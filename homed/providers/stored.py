@@ -8,7 +8,7 @@ from dataclasses import asdict, fields, replace
 from homed.errors import ConfigError, InvalidInput
 from homed.providers.base import Source
 from homed.providers.checking import place
-from homed.settings.registry import MASK
+from homed.settings.views import MASK
 
 
 def shown(stored: object) -> object:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+import secrets as random
+from collections.abc import Callable, Mapping, Sequence
 
 import trio
 
@@ -10,9 +12,11 @@ from homed.clock import WallClock
 from homed.config.definitions import Definition
 from homed.errors import StorageError, TimedOut
 from homed.settings import rows
-from homed.settings.history import History, Turned
+from homed.settings.history import History
 from homed.settings.ports import SecretStore
 from homed.store.rows import Storage, Tx
+
+_log = logging.getLogger(__name__)
 
 COMMIT_LIMIT = 10.0
 """Seconds that a change may take once begun; it is not interrupted, so that memory and database agree."""
@@ -39,8 +43,8 @@ class Commit:
     ) -> dict[str, object]:
         """Write them, all or none (None takes one out); what of them now stands in the database.
 
-        The secrets come first; if the rest cannot be stored, they are put back.  Not interrupted once begun;
-        ``TimedOut`` when it takes too long.  A kill between the two leaves the secrets changed and the rest not.
+        The secrets are to be adopted when this returns.  Not interrupted once begun; ``TimedOut`` when it takes too
+        long: whether it was made is found out before the next one.
         """
         private = {d.key: value for d, value in changes if d.secret and not d.hashed}
         open_ = {d.key: value for d, value in changes if d.key not in private}
@@ -48,7 +52,13 @@ class Commit:
         try:
             with trio.fail_after(COMMIT_LIMIT, shield=True):
                 turned = await self._history.before(stored, open_, {**secrets, **keys}, forget=forget)
-                await self._write(turned, open_)
+                now = self._wall()
+
+                def rest(tx: Tx) -> None:
+                    turned.keep(tx)
+                    rows.store(tx, open_, now)
+
+                await self.write(turned.secrets, rest)
         except trio.TooSlowError:
             names = ", ".join([*open_, *private]) or "the keys"
             raise TimedOut(
@@ -57,17 +67,40 @@ class Commit:
             ) from None
         return open_
 
-    async def _write(self, turned: Turned, changes: Mapping[str, object]) -> None:
-        before = {name: self._secrets.get(name) for name in turned.secrets if not self._secrets.given(name)}
-        now = self._wall()
+    async def write(self, secrets: Mapping[str, str | None], rest: Callable[[Tx], None]) -> None:
+        """Have ``rest`` stored, and ``secrets`` staged for it: they are to be adopted when this returns.
+
+        The database decides: the file says what is to become of the secrets with the change that is called so, and only
+        once the change stands in the database is it made.  Whatever ends homed in between, it is whole or not there.
+        """
+        if not secrets:
+            await self._store.write(rest)
+            return
+        change = random.token_hex(8)
 
         def write(tx: Tx) -> None:
-            turned.keep(tx)
-            rows.store(tx, changes, now)
+            rest(tx)
+            rows.note_last(tx, change, self._wall())
 
-        await trio.to_thread.run_sync(self._secrets.update, turned.secrets)
+        await trio.to_thread.run_sync(self._secrets.stage, change, secrets)
         try:
             await self._store.write(write)
-        except StorageError:
-            await trio.to_thread.run_sync(self._secrets.update, before)
+        except Exception:  # but not where it took too long: then it may yet be stored
+            self._secrets.drop()
+            await self.tidy()
             raise
+
+    def decide(self, last: str) -> None:
+        """Make staged secrets hold, or not, by the ``last`` change that stands in the database."""
+        if self._secrets.staged() == last:
+            self._secrets.adopt()
+        else:
+            self._secrets.drop()
+
+    async def tidy(self) -> None:
+        """Bring the file of the secrets to what holds.  One that cannot be written says the same, and is later."""
+        with trio.CancelScope(shield=True):
+            try:
+                await trio.to_thread.run_sync(self._secrets.tidy)
+            except StorageError as error:
+                _log.warning("what was replaced is still in it: %s", error.message)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ import trio
 
 from homed.clock import WallClock, system_wall_clock
 from homed.config import values
-from homed.config.definitions import CORE, PERSONA, SEEDS, SNAPSHOTS_KEPT, Definition
+from homed.config.definitions import CORE, LLM_SOURCES, PERSONA, SEEDS, SNAPSHOTS_KEPT, Definition
 from homed.config.environment import Override, closest
 from homed.errors import ConfigError, HomedError, NotFound, StorageError
 from homed.identity.passwords import MIN_LENGTH, hash_password, is_hash
@@ -28,6 +26,7 @@ from homed.settings.givenfile import GivenFile
 from homed.settings.history import History, SnapshotView
 from homed.settings.outside import Outside
 from homed.settings.ports import SecretStore
+from homed.settings.views import MASK, Applied, SettingView
 from homed.settings.watch import Watch
 from homed.store.rows import Damaged, Storage
 
@@ -40,36 +39,7 @@ _Float = float
 _Str = str
 _Bool = bool
 
-MASK = "••••••••"
-"""Shown in place of a password that is set."""
-
 _log = logging.getLogger(__name__)
-
-
-class Applied(StrEnum):
-    """When a change takes effect."""
-
-    NOW = "now"
-    RESTART = "restart"
-
-
-@dataclass(frozen=True, slots=True)
-class SettingView:
-    """A setting for people.  A password's ``value`` is masked; ``source``: default, stored, file, env or flag.
-
-    ``place``: where it is given from outside.
-    """
-
-    key: str
-    value: object
-    source: str
-    definition: Definition
-    place: str = ""
-
-    @property
-    def masked(self) -> bool:
-        """True when ``value`` is not the real one."""
-        return self.definition.secret
 
 
 class Settings:
@@ -92,7 +62,8 @@ class Settings:
     async def load(self, overrides: Mapping[_Str, Override]) -> None:
         """Read what is stored and take on what was given from outside; once, before anything is defined."""
         try:
-            self._stored, self._seeded = await self._store.read(rows.load)
+            self._stored, self._seeded, last = await self._store.read(rows.load)
+            self._change.decide(last)
         except Damaged as error:  # the defaults do until it is mended; nothing is stored over it meanwhile
             _log.error("the stored settings cannot be read: %s", error.message)
         self._outside.begin(overrides)
@@ -105,12 +76,7 @@ class Settings:
         """
         new = {definition.key: definition for definition in definitions}
         forced = self._outside.fitting(new)
-        for key in new.keys() & self._stored.keys():
-            try:
-                self._stored[key] = values.check(new[key], self._stored[key])
-            except ConfigError as error:
-                _log.warning("a stored setting is ignored: %s", error)
-                del self._stored[key]
+        _fit(self._stored, new)
         self._definitions.update(new)
         self._outside.take(forced)
 
@@ -128,13 +94,18 @@ class Settings:
 
     async def discard(self, prefix: _Str) -> None:
         """Forget every stored value and password below ``prefix``, defined or not."""
-        async with self._one_change:
+        async with self._changing():
+            names = [name for name in self._secrets.names() if name.startswith(SECRET_NAME + prefix)]
             with trio.fail_after(COMMIT_LIMIT, shield=True):
-                await self._store.write(lambda tx: rows.discard(tx, prefix))
-                for key in [key for key in self._stored if key.startswith(prefix)]:
-                    del self._stored[key]
-                names = [name for name in self._secrets.names() if name.startswith(SECRET_NAME + prefix)]
-                await trio.to_thread.run_sync(self._secrets.update, dict.fromkeys(names))
+                await self._change.write(dict.fromkeys(names), lambda tx: rows.discard(tx, prefix))
+            for key in [key for key in self._stored if key.startswith(prefix)]:
+                del self._stored[key]
+            self._secrets.adopt()
+            await self._change.tidy()
+
+    async def tidy(self) -> None:
+        """Take out of the secrets what a change that was cut off has left in their file; for whoever may write it."""
+        await self._change.tidy()
 
     def unclaimed(self) -> list[_Str]:
         """What was given from outside for keys that nothing defines: one sentence each, for the log and ``status``."""
@@ -224,13 +195,13 @@ class Settings:
     ) -> Applied:
         """Change several settings, all or none; None takes a value out.  ``keys``: secrets that go with them, by name.
 
-        Raises and is cancelled as `set`.  Of the model settings and their keys a snapshot is kept before.  A kill in
-        the middle can leave passwords and keys changed and the rest not.
+        Raises and is cancelled as `set`; a kill in the middle leaves all of it or nothing.  Of the model settings and
+        their keys a snapshot is kept before.
         """
         for key in changes:
             self.changeable(key)
         checked = {key: await self._checked(self.definition(key), value) for key, value in changes.items()}
-        async with self._one_change:
+        async with self._changing():
             await self._settle(checked, keys or {})
         restart = any(self.definition(key).restart for key in checked)
         return Applied.RESTART if restart else Applied.NOW
@@ -245,7 +216,7 @@ class Settings:
         What is given from outside and what would not be taken any more stays as it is.  It can be undone: the state
         before it is a snapshot as well.  ``NotFound``; cancelled and raises as `set`.
         """
-        async with self._one_change:
+        async with self._changing():
             plan = await self._history.plan(id_, self._stored)
             changes, notes = {}, list(plan.notes)
             for key, value in plan.changes.items():
@@ -254,7 +225,11 @@ class Settings:
                     changes[key] = await self._checked(self.definition(key), value)
                 except HomedError as error:
                     notes.append(f"{key} stays as it is: {error.message}")
-            await self._settle(changes, plan.secrets, forget=False)
+            keys = plan.secrets
+            if keys and (self._outside.place(LLM_SOURCES) or LLM_SOURCES in plan.changes.keys() - changes.keys()):
+                keys = {}  # the sources of now may be on other servers than those that the keys were given for
+                notes.append("The keys stay as they are, since the sources do.")
+            await self._settle(changes, keys, forget=False)
         return tuple(notes)
 
     def follow_file(self, key: _Str, path: Path) -> None:
@@ -289,7 +264,7 @@ class Settings:
         checked = {key: values.check(self.definition(key), defaults[key]) for key in missing}
         if not checked:
             return []
-        async with self._one_change:
+        async with self._changing():
             with trio.fail_after(COMMIT_LIMIT, shield=True):
                 stored = await self._store.write(lambda tx: rows.seed(tx, checked, self._wall()))
             self._stored.update({key: checked[key] for key in stored})
@@ -341,8 +316,24 @@ class Settings:
                 self._stored.pop(key, None)
             else:
                 self._stored[key] = value
+        self._secrets.adopt()  # at the same moment: nobody sees a source with the key of another
         for key in changes:
             self.announce(key)
+        await self._change.tidy()
+
+    @asynccontextmanager
+    async def _changing(self) -> AsyncIterator[None]:
+        """One change at a time; what came of an earlier one that took too long is found out before."""
+        async with self._one_change:
+            if self._secrets.staged():
+                before = {key: self.get(key) for key in self._definitions}
+                # written, so that it comes behind whatever still waits to be
+                self._stored, self._seeded, last = await self._store.write(rows.load)
+                _fit(self._stored, self._definitions)
+                self._change.decide(last)
+                for key in [key for key, value in before.items() if self.get(key) != value]:
+                    self.announce(key)
+            yield
 
     def _source(self, definition: Definition) -> _Str:
         key = definition.key
@@ -351,6 +342,16 @@ class Settings:
         if definition.secret and not definition.hashed:
             return "stored" if self._secrets.get(SECRET_NAME + key) else "default"
         return "stored" if key in self._stored else "default"
+
+
+def _fit(stored: dict[str, object], definitions: Mapping[str, Definition]) -> None:
+    """Take out what does not fit its definition any more."""
+    for key in definitions.keys() & stored.keys():
+        try:
+            stored[key] = values.check(definitions[key], stored[key])
+        except ConfigError as error:
+            _log.warning("a stored setting is ignored: %s", error)
+            del stored[key]
 
 
 @asynccontextmanager

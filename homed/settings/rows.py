@@ -12,15 +12,36 @@ from homed.store.rows import Tx, dumps, loads
 _log = logging.getLogger(__name__)
 
 
-def load(tx: Tx) -> tuple[dict[str, object], frozenset[str]]:
-    """Every stored value that is JSON, and the keys that were seeded."""
+_LAST = ".last"
+"""Where a change is named that has passwords or keys in it; no setting's key begins so."""
+
+
+def load(tx: Tx) -> tuple[dict[str, object], frozenset[str], str]:
+    """Every stored value that is JSON, the keys that were seeded, and what `note_last` noted."""
     found: dict[str, object] = {}
+    last = ""
     for key, text in tx.all("SELECT key, value FROM settings"):
+        if key == _LAST:
+            last = text
+            continue
         try:
             found[key] = values.whole(loads(text))
         except ValueError:
             _log.warning("the stored setting %s is ignored: it is not JSON", key)
-    return found, frozenset(key for (key,) in tx.all("SELECT key FROM seeds"))
+    return found, frozenset(key for (key,) in tx.all("SELECT key FROM seeds")), last
+
+
+def note_last(tx: Tx, change: str, now: float) -> None:
+    """Note which change this transaction is; with it, what was written down of it elsewhere comes into force."""
+    _put(tx, _LAST, change, now)
+
+
+def _put(tx: Tx, key: str, text: str, now: float) -> None:
+    tx.execute(
+        "INSERT INTO settings (key, value, updated_at) VALUES (?, ?, ?)"
+        " ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
+        (key, text, now),
+    )
 
 
 def store(tx: Tx, changes: Mapping[str, object], now: float) -> None:
@@ -29,11 +50,7 @@ def store(tx: Tx, changes: Mapping[str, object], now: float) -> None:
         if value is None:
             tx.execute("DELETE FROM settings WHERE key = ?", (key,))
             continue
-        tx.execute(
-            "INSERT INTO settings (key, value, updated_at) VALUES (?, ?, ?)"
-            " ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
-            (key, dumps(value), now),
-        )
+        _put(tx, key, dumps(value), now)
 
 
 def discard(tx: Tx, prefix: str) -> None:

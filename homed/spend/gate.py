@@ -32,7 +32,7 @@ from homed.errors import TimedOut
 if TYPE_CHECKING:
     from homed.spend.book import Reservation
     from homed.spend.limits import Limits, Refusal
-    from homed.spend.ports import Settlement
+    from homed.spend.ports import GoOn, Settlement
     from homed.spend.prices import Prices
     from homed.spend.records import Cost, Purpose, Spent, Tokens, Whence
     from homed.store.rows import Storage, Tx
@@ -131,15 +131,15 @@ class Gate:
             raise over(made[0], made[1], limits, purpose, whence, day)
         return Held(self, made)
 
-    async def go_on(self, times: int, day: str) -> None:
-        """The person lets ``day`` go on past its limit, for the ``times``-th time (1: the first).
+    async def go_on(self, ask: GoOn) -> None:
+        """The person lets the day go on past its limit.
 
-        That which the person was asked about: when the answer comes after midnight, it is no word on the new one.
+        That which they were asked about: when the answer comes after midnight, it is no word on the new one.
         """
         from homed.spend import book
 
-        await self._write(lambda tx: book.allow(tx, day, times))
-        log.info("%s goes on past its limit of spend, for the time %d", day, times)
+        await self._write(lambda tx: book.allow(tx, ask.day, ask.times))
+        log.info("%s goes on past its limit of spend, for the time %d", ask.day, ask.times)
 
     async def of_turn(self, turn: str) -> Sequence[Spent]:
         """What a turn took so far, a call each, what is reserved included."""

@@ -10,7 +10,7 @@ from homed.config.definitions import (
     SPEND_TURN_TOKENS,
 )
 from homed.spend.limits import Limit, Limits, Refusal, money_text, patient
-from homed.spend.ports import OverLimit
+from homed.spend.ports import GoOn, OverLimit
 from homed.spend.records import Purpose, Whence
 
 
@@ -44,5 +44,5 @@ def over(refusal: Refusal, times: int, limits: Limits, purpose: Purpose, whence:
     return OverLimit(
         f"Today's limit is used up: {used} of {most}, and the next model call would pass it.",
         hint=f"It goes on tomorrow, or with a higher {key} (0: no limit).",
-        limit=refusal.limit.value, ask=refusal.ask, day=day, times=again, more=more,
+        limit=refusal.limit.value, ask=GoOn(day, again, more) if refusal.ask else None,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import trio
@@ -12,21 +13,22 @@ from homed.spend.records import Cost, Price, Purpose, Spent, Tokens, Whence
 from homed.store.rows import Tx
 
 
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """What a person may say yes to: that ``day`` goes on, for the ``times``-th time: by ``more``, in words."""
+
+    day: str
+    times: int
+    more: str
+
+
 class OverLimit(Unavailable):
-    """A limit holds the call back.  ``limit`` names it, as ``limits.Limit`` does.
+    """A limit holds the call back.  ``limit`` names it, as ``limits.Limit`` does; ``ask``: a yes would let it go on."""
 
-    ``ask``: a person may let ``day`` go on, for the ``times``-th time: by ``more``, in words.
-    """
-
-    def __init__(
-        self, message: str, *, hint: str, limit: str, ask: bool = False, day: str = "", times: int = 0, more: str = ""
-    ) -> None:
+    def __init__(self, message: str, *, hint: str, limit: str, ask: GoOn | None = None) -> None:
         super().__init__(message, hint=hint, detail={"limit": limit})
         self.limit = limit
         self.ask = ask
-        self.day = day
-        self.times = times
-        self.more = more
 
 
 Settlement = Callable[[Tx], object]
@@ -56,8 +58,8 @@ class SpendPort(Protocol):
         """Reserve what a call takes at the most.  Raises OverLimit before anything is spent."""
         ...
 
-    async def go_on(self, times: int, day: str) -> None:
-        """The person lets ``day`` go on past its limit, for the ``times``-th time."""
+    async def go_on(self, ask: GoOn) -> None:
+        """The person said yes to it."""
         ...
 
     async def of_turn(self, turn: str) -> Sequence[Spent]:
@@ -77,7 +79,7 @@ class NoSpend:
         await trio.lowlevel.checkpoint()
         return _Free()
 
-    async def go_on(self, times: int, day: str) -> None:  # noqa: ARG002
+    async def go_on(self, ask: GoOn) -> None:  # noqa: ARG002
         """See ``SpendPort.go_on``."""
         await trio.lowlevel.checkpoint()
 

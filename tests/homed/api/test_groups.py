@@ -17,7 +17,7 @@ from homed.identity.permissions import Decision, Rule
 from homed.identity.roles import Identity, Role
 from homed.memory.records import Input
 from homed.providers.base import Source
-from homed.settings.registry import MASK
+from homed.settings.views import MASK
 from homed.spend.records import Cost, Kind, Price, Purpose, Tokens
 from tests.homed.api.fakes import FakeCaller, House
 

@@ -20,7 +20,7 @@ from homed.providers.local.models import EMBEDDED, NOTE, LocalModels, LocalPorts
 from homed.providers.local.provider import LocalProvider
 from homed.providers.local.weights import Pinned, Weights
 from homed.providers.registry import Sources, open_sources
-from homed.settings.registry import MASK
+from homed.settings.views import MASK
 from homed.settings.watch import Watch
 from tests.homed.providers.kit import ask
 from tests.kit.fake_openai import FakeOpenAI, open_fake_openai

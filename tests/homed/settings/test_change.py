@@ -10,7 +10,8 @@ from homed.config.definitions import LOG_LEVEL, MAX_TOOL_TURNS, PERSONA, TOOL_TI
 from homed.config.environment import Override
 from homed.config.secrets import Secrets
 from homed.errors import ConfigError, Conflict, NotFound, StorageError
-from homed.settings.registry import Applied, open_settings
+from homed.settings.registry import open_settings
+from homed.settings.views import Applied
 from homed.store.db import open_store
 from tests.homed.settings.conftest import Opener
 

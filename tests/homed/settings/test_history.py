@@ -136,6 +136,17 @@ async def test_what_is_given_from_outside_stays_and_is_said(tmp_path: Path) -> N
         assert at.secrets.get(live("mine")) == "sk-from-environment"
 
 
+async def test_keys_stay_where_sources_given_from_outside_are_on_another_server(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        await at.sources.add(GOOD, KEY)
+        await at.sources.add(GOOD, OTHER)
+    elsewhere = {"name": "mine", "base_url": "https://elsewhere.example/v1", "model": "m"}
+    async with house(tmp_path, Override(LLM_SOURCES, [elsewhere], "file", "homed.toml line 1")) as at:
+        notes = await at.settings.rollback(await at.newest())
+        assert "The keys stay as they are, since the sources do." in notes
+        assert at.secrets.get(live("mine")) == OTHER
+
+
 async def test_one_that_is_not_there_is_said(tmp_path: Path) -> None:
     async with house(tmp_path) as at:
         assert await at.settings.snapshots() == []

@@ -25,7 +25,8 @@ from homed.config.environment import Override
 from homed.config.secrets import Secrets
 from homed.errors import ConfigError, Conflict, NotFound, TimedOut
 from homed.identity.passwords import verify_password
-from homed.settings.registry import MASK, Applied, Settings, open_settings
+from homed.settings.registry import Settings, open_settings
+from homed.settings.views import MASK, Applied
 from homed.store.db import open_store
 from homed.store.rows import Tx
 from tests.homed.settings.conftest import Opener

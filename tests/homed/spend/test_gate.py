@@ -16,7 +16,7 @@ import trio
 from homed.config.definitions import CORE
 from homed.spend import book
 from homed.spend.gate import DAY, Gate, GatePorts
-from homed.spend.ports import OverLimit
+from homed.spend.ports import GoOn, OverLimit
 from homed.spend.prices import to_setting
 from homed.spend.records import NANOS, Cost, Kind, Price, Purpose, Spent, Tokens, Whence
 from homed.store.db import Store, open_store
@@ -156,7 +156,8 @@ async def test_a_yes_that_comes_after_midnight_is_no_word_on_the_new_day(tmp_pat
         with pytest.raises(OverLimit) as over:
             await on.gate.hold(OWNER, LAN, Tokens(10))
         on.now += DAY
-        await on.gate.go_on(over.value.times, over.value.day)
+        assert over.value.ask is not None
+        await on.gate.go_on(over.value.ask)
         await on.gate.hold(OWNER, LAN, Tokens(10))
         assert (await on.day(on.gate.today())).times == 0
         on.now -= DAY  # a clock that goes back
@@ -185,13 +186,14 @@ async def test_the_background_stops_first_and_the_person_is_asked(tmp_path: Path
         await (await on.gate.hold(OWNER, LAN, Tokens(150, 50))).settle(Tokens(150, 50))
         with pytest.raises(OverLimit, match="Today's limit is used up: 1000 tokens of 1000 tokens") as turn:
             await on.gate.hold(OWNER, LAN, Tokens(1, 0))
-        assert (turn.value.ask, turn.value.times, turn.value.more) == (True, 1, "1000 tokens")
-        await on.gate.go_on(turn.value.times, turn.value.day)
-        await on.gate.go_on(turn.value.times, turn.value.day)  # two conversations that asked the same
+        assert turn.value.ask == GoOn("2026-03-08", 1, "1000 tokens")
+        await on.gate.go_on(turn.value.ask)
+        await on.gate.go_on(turn.value.ask)  # two conversations that asked the same
         await on.gate.hold(OWNER, LAN, Tokens(1000, 0))
         with pytest.raises(OverLimit) as again:
             await on.gate.hold(OWNER, LAN, Tokens(1, 0))
-        assert again.value.times == 2
+        assert again.value.ask is not None
+        assert again.value.ask.times == 2
         with pytest.raises(OverLimit):
             await on.gate.hold(JOB, LAN, Tokens(1, 0))
 
@@ -240,7 +242,7 @@ async def test_a_day_is_the_persons_day(tmp_path: Path, zone: str, at: datetime,
 async def test_details_go_after_their_time_and_sums_stay(tmp_path: Path) -> None:
     async with bench(tmp_path, keep_days=7) as on:
         await (await on.gate.hold(OWNER, LAN, Tokens(100))).settle(Tokens(100))
-        await on.gate.go_on(1, on.gate.today())
+        await on.gate.go_on(GoOn(on.gate.today(), 1, ""))
         on.now += 9 * DAY
         await on.gate.hold(OWNER, LAN, Tokens(5))
         assert await on.store.read(lambda tx: tx.value("SELECT count(*) FROM spend_calls")) == 1

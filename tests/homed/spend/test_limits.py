@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from homed.spend.limits import Limit, Limits, Refusal, Standing, Wanted, judge, patient
 from homed.spend.over import over
+from homed.spend.ports import GoOn
 from homed.spend.records import NANOS, Cost, Kind, Price, Purpose, Whence
 
 TURN = Purpose(Kind.TURN, turn="t1", thread="th", peer="webui:owner")
@@ -116,12 +117,12 @@ def test_what_is_said_names_the_setting_that_helps(purpose: Purpose, refusal: Re
     error = over(refusal, 0, MONEY, purpose, WHENCE, "2026-03-08")
     assert "core.spend." in error.hint
     assert error.code == "unavailable"
-    assert error.ask is (refusal.ask and not patient(purpose))
+    assert (error.ask is not None) is (refusal.ask and not patient(purpose))
 
 
 def test_one_yes_is_enough_for_the_call_that_asked() -> None:
     refusal = judge(DAY, Standing(0, 900, 0, 1), Wanted(TURN, 3000, UNKNOWN))
     assert refusal is not None
-    error = over(refusal, 1, DAY, TURN, WHENCE, "2026-03-08")
-    assert (error.day, error.times, error.more) == ("2026-03-08", 3, "2000 tokens")
-    assert judge(DAY, Standing(0, 900, 0, error.times), Wanted(TURN, 3000, UNKNOWN)) is None
+    asked = over(refusal, 1, DAY, TURN, WHENCE, "2026-03-08").ask
+    assert asked == GoOn("2026-03-08", 3, "2000 tokens")
+    assert judge(DAY, Standing(0, 900, 0, asked.times), Wanted(TURN, 3000, UNKNOWN)) is None
