@@ -19,6 +19,9 @@ TURNS = 50
 TOOL_EVERY = 4
 """Every so many turns the model calls a tool of the kernel's before it answers."""
 
+ASKED = ((9, "timer", "timer_list"), (30, "skills", "skill_list"))
+"""In which turn the model asks for the tools of which plugin, and uses which."""
+
 TOPICS = (
     "the tomatoes on the balcony", "a train to Lisbon in May", "the leaking tap in the kitchen", "Anna's birthday",
     "the quarterly report", "a recipe for borscht", "the cat's vaccination", "learning the cello",
@@ -33,6 +36,13 @@ def measure() -> Iterator[Figure]:
             yield _figure(home, "provider-cached share over 50 turns", topics=1)
         with house(Path(folder) / "other", plan) as home:
             yield _figure(home, "provider-cached share over 50 turns, eight topics in turn", topics=len(TOPICS))
+        with house(Path(folder) / "third", plan) as home:
+            for part, plugin, tool in ASKED:
+                home.fake.when(
+                    f"part {part}.", {"calls": [{"name": "get_plugin_tools", "args": {"plugin": plugin}}]},
+                    {"calls": [{"name": tool, "args": {}}]}, {"say": _words(part)},
+                )  # fmt: skip
+            yield _figure(home, "provider-cached share over 50 turns, two plugins asked for on the way", topics=1)
 
 
 def _figure(home: House, name: str, *, topics: int) -> Figure:

@@ -27,7 +27,10 @@ from homed.store.rows import Tx
 log = logging.getLogger(__name__)
 
 LOOKED_AT = 200
-"""Tool calls that are looked back at, the newest: of the conversation, and of its person's others before it began."""
+"""Tool calls of a conversation that are looked back at, the newest."""
+
+HABITS = 100
+"""And of its person's others, before it began."""
 
 CONVERSATIONS = 256
 """What so many conversations have asked for is kept in mind, the last used."""
@@ -156,7 +159,7 @@ def _daily(tx: Tx, scope: str, thread: str) -> list[str]:
         "SELECT data ->> 'name', data ->> 'status' FROM events WHERE scope = ? AND kind = 'tool' AND seq < ?"
         f" AND {NOT_REMOVED} AND data ->> 'within' IS NULL AND NOT EXISTS (SELECT 1 FROM events u"
         " WHERE u.turn = events.turn AND u.kind = 'user' AND u.no_memory = 1) ORDER BY seq DESC LIMIT ?",
-        (person, first if isinstance(first, int) else 2**62, LOOKED_AT),
+        (person, first if isinstance(first, int) else 2**62, HABITS),
     )
     return list(dict.fromkeys(str(name) for name, status in rows if status == "ok" and name != SHOW))
 
