@@ -47,6 +47,8 @@ class Placed(BaseModel):
 class Lends(BaseModel):
     """The parameters of ``io.inject`` that are a program's."""
 
+    model_config = ConfigDict(defer_build=True)
+
     client_tools: list[ClientTool] = Field(default=[], max_length=MOST)
     client_parallel: bool = True
     place: Placed | None = None

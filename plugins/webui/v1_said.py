@@ -1,4 +1,6 @@
-"""What a program says when it sends a whole conversation: which of it is new, and which conversation that is.  Pure.
+"""What a program says when it sends a whole conversation: what of it is new, and which conversation that is.
+
+Pure, but for a file of words.
 
 Programs send all messages each time and know of no thread.  New is what the person said after the last answer; the rest
 was heard before, and is only looked at to find the thread.  Two marks say where a message stands (``Place`` in
@@ -31,6 +33,8 @@ INSTRUCTIONS = ("system", "developer")
 
 MAX_FILES = 10
 """Files with one message, as with any other."""
+INSTRUCTED = 200_000
+"""Characters of instructions."""
 EARLIER = 24_000
 """Characters of earlier messages that are told where a conversation begins here: the last ones."""
 ANSWER = 800
@@ -98,6 +102,8 @@ def wrong(param: str, why: str) -> InvalidInput:
 def opening(messages: Sequence[Message], before: Sequence[_Turn]) -> str:
     """What stands before the first message where the conversation is new here; nothing where there is nothing."""
     instructions = "\n\n".join(_text(m) for m in messages if m.role in INSTRUCTIONS and _text(m).strip())
+    if len(instructions) > INSTRUCTED:
+        raise wrong("messages", f"has instructions of {len(instructions)} characters; {INSTRUCTED} are the limit")
     told = "\n\n".join(filter(None, (_told(turn) for turn in before)))
     if len(told) > EARLIER:
         told = f"[…]\n{told[-EARLIER:]}"

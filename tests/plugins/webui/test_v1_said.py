@@ -100,6 +100,7 @@ def test_results_are_those_at_the_end() -> None:
         ([{"role": "system", "content": "x"}], "messages"),
         ([user("a"), model("b")], "messages"),
         ([user("")], "messages[0].content"),
+        ([{"role": "system", "content": "x" * 200_001}, user("a")], "messages"),
         ([user("a"), model(None), user(None)], "messages[2].content"),
         ([{"role": "tool", "content": "x"}], "messages[0].tool_call_id"),
         ([{"role": "tool", "tool_call_id": "x"}, {"role": "tool", "tool_call_id": "x"}], "messages[0].tool_call_id"),
