@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx2
 import trio
@@ -12,8 +13,13 @@ import trio
 @asynccontextmanager
 async def open_http(transport: httpx2.AsyncBaseTransport | None = None) -> AsyncIterator[httpx2.AsyncClient]:
     """A client for the length of the block.  Proxies of the environment are used, but never for this machine itself."""
-    async with httpx2.AsyncClient(transport=transport or _Late(), follow_redirects=False) as client:
+    async with httpx2.AsyncClient(transport=transport or _Late(), follow_redirects=False, cookies=_none()) as client:
         yield client
+
+
+def _none() -> CookieJar:
+    """Keeps nothing: a cookie knows no port, so that of one server on this machine would go to all of them."""
+    return CookieJar(DefaultCookiePolicy(allowed_domains=[]))
 
 
 def _connecting() -> httpx2.AsyncClient:
@@ -22,7 +28,7 @@ def _connecting() -> httpx2.AsyncClient:
     }
     # No pool limit: whoever asks has its own limit on concurrent requests.
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=16, keepalive_expiry=30)
-    return httpx2.AsyncClient(limits=limits, mounts=direct, follow_redirects=False)
+    return httpx2.AsyncClient(limits=limits, mounts=direct, follow_redirects=False, cookies=_none())
 
 
 class _Late(httpx2.AsyncBaseTransport):

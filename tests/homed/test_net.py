@@ -79,3 +79,13 @@ async def test_what_cannot_be_reached_is_the_clients_own_error() -> None:
             with pytest.raises(httpx2.ConnectError) as caught:
                 await client.get(f"http://127.0.0.1:{taken.getsockname()[1]}/")
             assert caught.value.request.url.path == "/"
+
+
+async def test_no_server_has_its_cookies_sent_to_another() -> None:
+    """A cookie knows no port: what one server of this machine says would go to all of them."""
+    heard: list[bytes] = []
+    async with answering(heard) as one, answering(heard) as other, open_http() as client:
+        for place in (one, other, one):
+            await client.get(f"http://{place}/")
+    assert len(heard) == 3
+    assert not [asked for asked in heard if b"cookie" in asked.lower()]

@@ -2,7 +2,7 @@
 
 It speaks `frames` over its stdin and stdout, and ends with its stdin.  One thread: a call runs until it is done or asks
 homed for something.  What cannot be stopped from inside (a pattern on a long text is one C call of Lua) is ended by a
-timer on the process's own computing time, whose signal ends the process.
+timer on the process's computing time, that of the system for it included, whose signal ends the process.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C in the terminal is homed's to hear
-    signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     with open(commands, "rb", buffering=0) as heard, open(answers, "wb", buffering=0) as said:
         Child(heard, said).run()
 
@@ -115,12 +115,12 @@ class Child:
         self._told(version, id_, self._timed(lambda: state.resume(id_, ok, answer)))
 
     def _timed(self, run: Any) -> Outcome:
-        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
             found: Outcome = run()
             return found
         finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
     def _told(self, version: int, id_: int, outcome: Outcome) -> None:
         match outcome:

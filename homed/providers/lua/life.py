@@ -249,7 +249,7 @@ async def _served(serve: Serve, frame: frames.Frame, asked: int) -> tuple[bool, 
 
 
 def _words(how: Exit | None, written: Excerpt) -> str:
-    if how is not None and how.signal == signal.SIGVTALRM:
+    if how is not None and how.signal == signal.SIGPROF:
         return "it computed for more than 3 s and could not be stopped (a pattern on a long text?)"
     last = [line.strip() for line in written.value().decode("utf-8", "replace").splitlines() if line.strip()]
     tail = f": {last[-1][:200]}" if last else ""
