@@ -92,9 +92,9 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             ), uploads,
         )  # fmt: skip
         jobs = engine.jobs(conversations, uploads, sources, asking.completions)
-        slow.start_soon(jobs.run)
         keeping = engine.keeping(conversations, uploads)
-        slow.start_soon(keeping.run)
+        for part in (jobs, keeping):
+            slow.start_soon(part.run)
         api = ApiPorts(
             directory=house.directory, tokens=house.tokens, logins=house.logins, conversations=conversations,
             host=house.host, settings=house.settings, sources=sources, status=_overview(house, sources, conversations),

@@ -95,7 +95,7 @@ def look_at(page: Page) -> None:
         return
     page.locator("section.turn details.tool").evaluate("one => one.open = true")
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         for width in (360, 1100):
             page.set_viewport_size({"width": width, "height": 800})
             time.sleep(0.3)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trio
 
-from homed.agent.guard import RECOVERIES, scaled
+from homed.agent.guard import scaled
 from homed.agent.weight import Sizes
 from homed.builtin.tools import builtin_tools
 from homed.memory import events, ledger
@@ -18,6 +18,7 @@ from homed.memory.budget import budget
 from homed.memory.records import EventKind, InputState
 from homed.providers import pairing
 from homed.providers.base import Assistant, ChatRequest, ErrorKind, ProviderError, System, ToolResult, User
+from homed.providers.fallback import RECOVERIES
 from tests.kit.builders import (
     OWNER,
     Agent,

@@ -48,6 +48,7 @@ from homed.memory.records import Input, InputState, Outcome, Thread
 from homed.providers.base import Source, Usage
 from homed.providers.listing import Available
 from homed.providers.local.models import Standing
+from homed.providers.lua.scripts import Listed
 from homed.redact import Redactor
 from homed.settings.registry import Settings, open_settings
 from homed.spend.records import Cost, Kind, Price, Purpose, Tokens
@@ -99,7 +100,7 @@ class FakeConversations:
             InputState.ACCEPTED, 0, "", 0.0,
         )  # fmt: skip
         self.duplicate = False
-        self.answer = "done"
+        self.says = "done"
 
     async def inject(self, who: Identity, msg: Message) -> Receipt:
         self.calls.append(("inject", who, msg))
@@ -121,7 +122,7 @@ class FakeConversations:
 
     async def wait(self, who: Identity, input_id: str) -> Input:
         self.calls.append(("wait", who, input_id))
-        outcome = Outcome(InputState.ANSWERED, self.answer, usage={"prompt": 3})
+        outcome = Outcome(InputState.ANSWERED, self.says, usage={"prompt": 3})
         return Input(
             input_id, "thread_1", "owner", "webui", "webui:owner", "owner", "hi", "", False, False,
             InputState.ANSWERED, 1, "turn_1", 0.0, outcome,
@@ -314,10 +315,14 @@ class FakeSources:
         self.standings: dict[str, Standing] = {}
         self.windows: dict[str, int] = {}
         self.asked: list[tuple[Source, str | None]] = []
+        self.scripts: Sequence[Listed] = ()
         self.used = ""
 
     def list(self) -> Sequence[Source]:
         return list(self.sources.values())
+
+    async def adapters(self) -> Sequence[Listed]:
+        return self.scripts
 
     def current(self) -> Source | None:
         return self.sources.get(self.used)

@@ -90,7 +90,7 @@ async def test_wait_answers_without_saying_duplicate(house: House) -> None:
     "text", ["你好" * 450_000, '"\\' * 450_000, "\x01" * 200_000], ids=["chinese", "quotes", "control"]
 )
 async def test_an_answer_longer_than_a_line_comes_as_head_and_tail(house: House, text: str) -> None:
-    house.conversations.answer = text
+    house.conversations.says = text
     answer = await house.api.dispatch(FakeCaller(), "io.wait", {"peer": PEER, "input": "input_9"})
     assert isinstance(answer, dict)
     shown = answer["outcome"]["text"]

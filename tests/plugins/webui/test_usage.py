@@ -132,7 +132,7 @@ def test_money_is_never_called_nothing_when_it_is_something(value: str, said: st
 
 def test_a_gauge_against_a_limit_that_was_let_go() -> None:
     assert usage.gauge(50, 100, 0).percent == 50
-    assert (usage.gauge(150, 100, 1).most, usage.gauge(150, 100, 1).percent) == (200, 75)
+    assert (usage.gauge(150, 100, 1).most, usage.gauge(150, 100, 1).percent) == (Decimal(200), 75)
     assert usage.gauge(500, 100, 0).percent == 100
     assert usage.gauge(500, 0, 0).percent == 0
 
