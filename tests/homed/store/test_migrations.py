@@ -72,7 +72,7 @@ def test_the_released_schema_has_every_table_of_the_rooms(connection: apsw.Conne
         "merges", "record_index", "record_terms", "record_counts", "record_todo", "vector_spaces", "vectors",
         "vector_drops", "vector_todo", "jobs", "job_runs", "job_units", "merged", "memory_key",
         "forgets", "job_calls", "spend_calls", "spend_days", "spend_allowed", "llm_snapshots",
-        "tracker_sets", "tracker_files", "tracker_blobs", "input_chains",
+        "tracker_sets", "tracker_files", "tracker_blobs", "input_chains", "children", "child_tasks",
     }  # fmt: skip
 
 
