@@ -168,9 +168,9 @@ def _adapters(args: argparse.Namespace) -> int:
     table(rows, ("script", "origin", "used by", "file"))
     for one in found:
         if one["newer"]:
-            print(f"{one['name']} was edited and is kept; the newer one is {one['newer']}.")
+            print(clean(f"{one['name']} was edited and is kept; the newer one is {one['newer']}."))
         if one["error"]:
-            print(f"{one['name']} cannot be loaded: {one['error']}", file=sys.stderr)
+            print(clean(f"{one['name']} cannot be loaded: {one['error']}"), file=sys.stderr)
     return 1 if any(one["error"] for one in found) else 0
 
 
@@ -209,7 +209,8 @@ def _test(args: argparse.Namespace) -> int:
     elif result["ok"]:
         _told(args.name, result)
     else:
-        print(f"{args.name} did not answer: {result['error']}\n  {result['hint']}".rstrip(), file=sys.stderr)
+        said = f"{args.name} did not answer: {result['error']}\n  {result['hint']}"
+        print(clean(said).rstrip(), file=sys.stderr)
     return 0 if result["ok"] else 1
 
 
@@ -221,6 +222,6 @@ def _told(name: str, result: dict[str, Any]) -> None:
     ):  # fmt: skip
         print(f"  {word}: {_mark(flag) or 'not asked'}")
     for note in result["notes"]:
-        print(f"  {note}")
+        print(f"  {clean(note)}")
     if result["error"]:
-        print(f"  {result['error']}")
+        print(f"  {clean(result['error'])}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from homed.commands.output import as_json, table, when
+from homed.commands.output import as_json, clean, table, when
 from homed.commands.place import paths_of
 from homed.commands.reach import ask, running
 from homed.errors import Unavailable
@@ -63,11 +63,10 @@ def _show(answer: dict[str, Any]) -> None:
     model, threads = answer["model"], answer["threads"]
     print(f"homed {answer['version']}, pid {answer['pid']}, since {when(answer['started_at'])}")
     print(f"data     {answer['data_dir']}")
-    print(
-        f"model    {model['source']} · {model['model']}" if model["configured"] else f"model    none. {model['hint']}"
-    )
+    asked = f"{model['source']} · {model['model']}" if model["configured"] else f"none. {model['hint']}"
+    print(f"model    {clean(asked)}")
     for words in filter(None, (model["state"] if model["state"] != "ready" else "", model["note"])):
-        print(f"         {words}")
+        print(f"         {clean(words)}")  # of a server's, perhaps
     storage = answer["storage"]
     if storage["state"] != "ok":
         print(f"storage  {storage['reason']}\n         {storage['hint']}")

@@ -41,8 +41,8 @@ def value_toml(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        # TOML's basic strings are JSON's, but for DEL, which JSON lets stand as it is
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        # TOML's basic strings are JSON's; what would not be seen, or would steer a terminal, is written as a number
+        return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in json.dumps(value, ensure_ascii=False))
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, list | tuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from homed.commands.status import _threads
+from homed.commands.status import _show, _threads
 
 FRAME = {
     "input": "in_1",
@@ -41,3 +41,17 @@ def test_the_one_that_runs_stands_on_those_that_are_suspended(capsys: pytest.Cap
 def test_where_nothing_runs_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert _threads({"threads": [], "counters": {"started": 0}}, json=False) == 0
     assert capsys.readouterr().out.startswith("Nothing runs.")
+
+
+@pytest.mark.parametrize("configured", [True, False])
+def test_what_a_server_calls_its_model_or_says_of_its_trouble_cannot_steer_the_terminal(
+    capsys: pytest.CaptureFixture[str], *, configured: bool
+) -> None:
+    owned = "\x1b]0;owned\x07"
+    model = {"configured": configured, "source": "a", "model": owned, "hint": owned, "state": "failed", "note": owned}
+    counts = {"busy": 0, "suspended": 0, "queued": 0}
+    answer = {"version": "0", "pid": 1, "started_at": 0, "data_dir": "/d", "model": model, "threads": counts}
+    _show({**answer, "storage": {"state": "ok", "journal": "wal"}, "plugins": []})
+    said = capsys.readouterr().out
+    assert said.count("\\x1b]0;owned\\x07") == 2
+    assert "\x1b" not in said

@@ -55,3 +55,11 @@ def test_a_key_that_another_begins_with_is_told_and_left_out() -> None:
 @pytest.mark.parametrize("name", ["web page", "名", 'quo"te', ""])
 def test_odd_names_are_quoted(name: str) -> None:
     assert tomllib.loads(as_toml([Line(f"plugin.x.{name}", 1)]))["plugin"]["x"][name] == 1
+
+
+def test_what_would_steer_a_terminal_is_written_as_a_number_and_read_back() -> None:
+    text = "a\x1b[2J\x9b31m\u202e\x7f\u2028你好🌍"
+    written = value_toml(text)
+    assert all(c.isprintable() for c in written)
+    assert "你好🌍" in written
+    assert tomllib.loads(f"x = {written}") == {"x": text}
