@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
 from homed.agent import borrowed
 from homed.agent.borrowed import DEPTH, MOST, Borrowed, Function, Lent, checked, named
@@ -90,6 +91,27 @@ async def test_calls_of_one_step_are_told_together_in_their_order_and_run_beside
         await agent.conversations.answer(OWNER, {first.id: "a", second.id: "b"})
         release.set()
         assert (await agent.conversations.wait(OWNER, input_)).state is InputState.ANSWERED
+
+
+async def test_none_is_told_before_all_of_a_step_have_come_to_wait_or_have_ended() -> None:
+    lent = Borrowed(OWNER, "in_1", {"look": LOOK}, parallel=True)
+    told_of: list[Any] = []
+
+    async def hear() -> None:
+        told_of.extend((await lent.handed())[0])
+
+    async with trio.open_nursery() as nursery:
+        lent.expect(["a", "b", "c"])
+        nursery.start_soon(hear)
+        for call in ("b", "a"):
+            nursery.start_soon(lent.call, call, "look", {"at": call})
+            await trio.testing.wait_all_tasks_blocked()
+        assert told_of == []
+        lent.settled("c")  # a rule forbade it
+        await trio.testing.wait_all_tasks_blocked()
+        assert [call.arguments["at"] for call in told_of] == ["a", "b"]
+        nursery.cancel_scope.cancel()
+    assert not lent.waiting
 
 
 async def test_one_at_a_time_if_the_program_takes_no_more(tmp_path: Path) -> None:

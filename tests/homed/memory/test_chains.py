@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from homed.agent.intake import Message
 from homed.memory.chains import ANSWER, Place, ending
-from tests.kit.builders import GUEST, OWNER, Agent, FakeModel, Setup, message, running_agent, says
+from tests.kit.builders import GUEST, OWNER, Agent, FakeModel, Setup, running_agent, says
 
 
 async def say(agent: Agent, text: str, place: Place) -> str:
@@ -46,15 +47,13 @@ async def test_without_its_beginning_by_the_last_exchange_alone(tmp_path: Path) 
 
 
 async def test_nobody_finds_what_another_said_and_it_goes_with_the_conversation(tmp_path: Path) -> None:
-    async with running_agent(tmp_path, Setup(model=FakeModel(*[says("red")] * 3))) as agent:
+    async with running_agent(tmp_path, Setup(model=FakeModel(*[says("red")] * 5))) as agent:
         thread = await say(agent, "colour?", Place("c1", "s1"))
-        asked = message("and?", GUEST)
-        guests = await agent.conversations.inject(
-            GUEST, Message(text="and?", channel=asked.channel, place=Place("c2", "s2", "c1", "s1", "red"))
-        )
-        assert guests.input.thread != thread
+        for other in (GUEST, replace(GUEST, peer="webui:lounge", plugin="webui"), replace(OWNER, peer="webui:second")):
+            asked = Message(text="and?", channel=other.plugin, place=Place("c2", "s2", "c1", "s1", "red"))
+            assert (await agent.conversations.inject(other, asked)).input.thread != thread
         await agent.conversations.delete(OWNER, thread)
-        assert await agent.store.read(lambda tx: tx.all("SELECT chain FROM input_chains")) == [("c2",)]
+        assert await agent.store.read(lambda tx: tx.all("SELECT chain FROM input_chains")) == [("c2",)] * 3
         assert await say(agent, "x", Place("c3", "s3", "c1", "s1", "red")) != thread
 
 
