@@ -205,22 +205,27 @@ class Life:
         raise ScriptEnded(self.why)
 
     async def _say(self, do: str, **fields: object) -> None:
-        extra: dict[str, object] = {}
+        extra: dict[str, list[Any]] = {}
         if self._dropped:
             extra["drop"], self._dropped = self._dropped, []
         if self._unloaded:
             extra["unload"], self._unloaded = self._unloaded, []
         try:
-            data = frames.encode(do, **fields, **extra)
-        except frames.BadFrame as error:
-            raise ScriptFailed(f"what it is given is too much: {error}") from None
-        await self._send.send(data)
+            await self._send.send(frames.encode(do, **fields, **extra))
+        except BaseException as error:  # Cancelled too: what is to be forgotten is said with the next frame then
+            self._dropped = [*extra.get("drop", ()), *self._dropped]
+            self._unloaded = [*extra.get("unload", ()), *self._unloaded]
+            if isinstance(error, frames.BadFrame):
+                raise ScriptFailed(f"what it is given is too much: {error}") from None
+            raise
 
     def _take(self, frame: Mapping[str, Any]) -> None:
         if frame["do"] == "log":
             self._said(str(frame["level"]), str(frame["text"]))
             return
-        call = self._calls.get(int(frame["id"]))
+        if not _fits(frame):
+            raise frames.BadFrame(f"an answer that is none: {frame['do'][:20]!r}")
+        call = self._calls.get(frame["id"])
         if call is not None:
             call.frame = frame
             call.came.set()
@@ -237,6 +242,18 @@ class Life:
         self.over.set()
         for call in self._calls.values():
             call.came.set()
+
+
+def _fits(frame: frames.Frame) -> bool:
+    """Whether it is an answer; what it holds for people is taken as it is."""
+    match frame:
+        case {"do": "done", "id": int(), "value": value, "text": str(text)}:
+            return not text or isinstance(value, dict)
+        case {"do": "ask", "id": int(), "name": str(), "given": list()}:
+            return True
+        case {"do": "fail", "id": int(), "why": str(), "kind": str(), "parts": list()}:
+            return True
+    return False
 
 
 async def _served(serve: Serve, frame: frames.Frame, asked: int) -> tuple[bool, str]:

@@ -35,6 +35,10 @@ KEY = "{api_key}"
 
 MAX_HEADERS = 64
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_OURS = frozenset(
+    {"connection", "content-length", "expect", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+)
+"""Headers that say where a request goes and where it ends: a `Host` of another may bring the key to that one."""
 _FRAMINGS = {None: False, "sse": False, "ndjson": True}
 
 
@@ -95,6 +99,8 @@ def outgoing(source: Source, answer: object, media: Mapping[bytes, bytes]) -> Ou
         raise Wrong("framing is sse or ndjson")
     raw = body.encode("utf-8", "replace")
     for mark, text in media.items():
+        if raw.count(mark) > 1:  # a small body would grow beyond any memory
+            raise Wrong("a picture or recording stands more than once in the body")
         raw = raw.replace(mark, text)
     # The person's own headers may be secrets as well: they are put in here, and no script sees them.
     all_headers = {**headers(said.get("headers")), **Quirks(source.options).headers()}
@@ -126,6 +132,8 @@ def headers(said: object) -> Mapping[str, str]:
     for name, value in said.items():
         if not isinstance(name, str) or not _HEADER_NAME.fullmatch(name):
             raise Wrong("a header has a name that no header has")
+        if name.lower() in _OURS:
+            raise Wrong(f"the header {name} is not for scripts")
         if not isinstance(value, str) or any(ord(c) < 32 or ord(c) > 126 for c in value):
             raise Wrong(f"the header {name} is no plain text")
     return dict(said)

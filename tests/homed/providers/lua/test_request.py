@@ -40,6 +40,16 @@ def test_pictures_go_round_the_script() -> None:
     assert json.loads(sent.body) == {"x": ["b25l", "dHdv", "dw=="]}
 
 
+def test_a_picture_is_put_in_once() -> None:
+    """A small body that names it ten thousand times would be larger than any memory."""
+    mark = b"homed-media-0-"
+    assert (
+        requests.outgoing(SOURCE, {"url": SOURCE.base_url, "body": "a homed-media-0- b"}, {mark: b"x"}).body == b"a x b"
+    )
+    with pytest.raises(Wrong, match="more than once"):
+        requests.outgoing(SOURCE, {"url": SOURCE.base_url, "body": "homed-media-0-" * 2}, {mark: b"x"})
+
+
 def test_twelve_pictures_are_not_taken_for_each_other() -> None:
     pictures = tuple(Image("image/png", bytes([n])) for n in range(12))
     given = requests.given(SOURCE, ChatRequest((User("", pictures),)), has_key=False)
@@ -76,8 +86,11 @@ def test_a_request_goes_to_the_server_of_the_source_alone(url: object) -> None:
 
 @pytest.mark.parametrize(
     "headers",
-    [{"a b": "x"}, {"": "x"}, {"x": "a\r\nB: c"}, {"x": "ü"}, {"x": 7}, "x", {f"h{n}": "x" for n in range(65)}],
-)
+    [
+        {"a b": "x"}, {"": "x"}, {"x": "a\r\nB: c"}, {"x": "ü"}, {"x": 7}, "x", {f"h{n}": "x" for n in range(65)},
+        {"Host": "evil.example.com"}, {"content-length": "5"}, {"Transfer-Encoding": "chunked"}, {"Upgrade": "h2c"},
+    ],
+)  # fmt: skip
 def test_a_header_that_cannot_be_is_refused(headers: object) -> None:
     with pytest.raises(Wrong):
         out(headers=headers)
