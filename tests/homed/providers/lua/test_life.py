@@ -32,7 +32,7 @@ class Process:
 
     async def wait(self) -> Exit:
         await self.ended.wait()
-        return Exit(-9)
+        return Exit(-1, 9)
 
 
 async def _answer(process: Process, said: bytes) -> None:
