@@ -22,9 +22,9 @@ SLACK = 4
 """Tasks, descriptors and threads that come and go: a job of the background, a reader of the database, a worker."""
 
 FILLING, FLAT = 96 * 1024, 16 * 1024
-"""Bytes of memory for each turn of the second half: in the first hundreds caches of the database, of its indexes and of
-counted texts fill, and later no more than what is kept of a turn's vectors and words.  A leak of what a turn works with
-(its window, some hundred kilobytes) is above both."""
+"""Bytes of memory for each turn of the second half.  What stays of a turn are its vectors, four of 2 kB, which are held
+until there are 20 000; in the first hundreds page caches fill, too.  A leak of what a turn works with (its window, some
+hundred kilobytes) is above both."""
 
 OBJECTS = 40
 """Python objects for each turn of the second half: a turn that is kept is some thousand."""

@@ -140,7 +140,7 @@ class Driver:
         if self._turns[lane] % LENGTH == 0:
             self._threads[lane] = ""
         self._turns[lane] += 1
-        params = {"text": f"{kind}: message {number}, about plum number {number * 7919 % 10_007}"}
+        params = {"text": f"{kind}: message {number}, about plum (李子) number {number * 7919 % 10_007}"}
         id_ = self._link.send("chat", {**params, **({"thread": self._threads[lane]} if self._threads[lane] else {})})
         self._asked[id_] = (lane, kind)
 
