@@ -32,6 +32,11 @@ def checked(source: Source, scripts: Collection[str] = ()) -> Source:
         raise InvalidInput(f"There is no adapter {source.adapter!r}.", hint=f"There is: {', '.join(there)}.")
     if not source.model.strip():
         raise InvalidInput(f"The source {source.name} names no model.", hint="Give the name the provider uses for it.")
+    if not source.model.strip().isprintable():
+        raise InvalidInput(
+            f"The model of the source {source.name} has a character in its name that cannot be seen.",
+            hint="Type the name instead of copying it.",
+        )
     if source.context_window < LEAST_WINDOW or source.max_concurrent < 1:
         raise InvalidInput(
             f"The limits of the source {source.name} are too small.",

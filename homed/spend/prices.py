@@ -125,6 +125,8 @@ def price_list(entry: object) -> PriceList:
     source, model = _whose(entry) or ("", "")
     if not model:
         raise InvalidInput("A price names its model.", hint="`*` stands for every one.")
+    if not (source + model).isprintable():
+        raise InvalidInput("A price has a character in a name that cannot be seen.", hint="Type it instead of copying.")
     return PriceList(
         source, model, _money(entry, "prompt"), _money(entry, "completion"),
         currency, _money(entry, "cached") if entry.get("cached") is not None else None,

@@ -106,3 +106,22 @@ def test_the_form_fits_a_narrow_screen(browser: Browser, served: Served, scheme:
         form(page).locator("summary").click()
         expect(page.locator("[name=options]")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_name_that_turns_the_direction_turns_nothing_beside_it(visitor: Visitor, served: Served) -> None:
+    """An address that stands backwards could be taken for another."""
+    served.kernel.sources[0]["model"] = "good\u202elive"
+    served.kernel.sources[0]["base_url"] = "https://api.example/v1"
+    page = visitor.open("/models")
+    forwards = page.get_by_text("https://api.example/v1", exact=True).first.evaluate(
+        """one => {
+            const at = (place) => {
+                const range = document.createRange();
+                range.setStart(one.firstChild, place);
+                range.setEnd(one.firstChild, place + 1);
+                return range.getBoundingClientRect().left;
+            };
+            return at(0) < at(5);
+        }"""
+    )
+    assert forwards

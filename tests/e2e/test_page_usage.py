@@ -91,4 +91,8 @@ def test_it_fits_a_telephone_in_both_themes_and_languages(
             at_.scroll_into_view_if_needed()
             expect(at_).to_be_visible()
         assert not wide(page)
+        for button in page.locator(".prices button").all():  # nobody looks for a button beyond the edge
+            box = button.bounding_box()
+            assert box is not None
+            assert 0 <= box["x"] <= box["x"] + box["width"] <= 360
         visitor.check()

@@ -287,6 +287,8 @@ async def test_a_provider_lives_as_long_as_its_source_stays_the_same(sources: So
         ({"base_url": "http://h:0/v1"}, "base URL"),
         ({"base_url": "https://u:secret@h/v1"}, "password"),
         ({"model": " "}, "model"),
+        ({"model": "good\u202edab"}, "cannot be seen"),
+        ({"model": "\x1b]0;m\x07"}, "cannot be seen"),
         ({"adapter": "telepathy"}, "adapter"),
         ({"context_window": 0}, "limits"),
         ({"max_concurrent": 0}, "limits"),

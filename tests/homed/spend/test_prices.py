@@ -137,6 +137,7 @@ def test_a_setting_in_which_something_would_count_for_nothing_is_refused(key: st
         ({"model": "m", "prompt": "NaN", "completion": "1"}, "prompt"),
         ({"model": "m", "prompt": "1e12", "completion": "1"}, "prompt"),
         ({"model": "m", "prompt": "1e-999999", "completion": "1"}, "prompt"),  # a megabyte, written out
+        ({"model": "m\u202e", "prompt": "1", "completion": "1"}, "cannot be seen"),
         ({"model": " ", "prompt": "1", "completion": "1"}, "names its model"),
         ({"model": "m", "prompt": "1", "completion": "1", "currency": "dollars"}, "no currency"),
         ({"model": "m", "prompt": "1", "completion": "1", "per": "day"}, "per"),
