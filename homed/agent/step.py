@@ -208,11 +208,5 @@ def _failed(turn: Turn, course: Course, error: ProviderError) -> Failed:
     return Failed(
         kind=error.kind, attempt=course.attempt, status=error.status, retry_after=error.retry_after,
         shown=bool(turn.live.text or turn.live.reasoning), others=len(course.rest),
-        recoveries=turn.view.recoveries, unparsed=_unparsed(error.message), told=bool(turn.counters.unparsed),
+        recoveries=turn.view.recoveries, unparsed=error.unparsed, told=bool(turn.counters.unparsed),
     )  # fmt: skip
-
-
-def _unparsed(message: str) -> bool:
-    """A model server that could not read its own model's tool call (A15)."""
-    said = message.lower()
-    return "tool call" in said and "pars" in said

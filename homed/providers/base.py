@@ -209,7 +209,7 @@ class ProviderError(HomedError):
     """A model source failed.  ``partial`` is true when parts had come before, so a retry would say things twice.
 
     ``window``: the tokens that its model really takes, where a refusal of what was too long named them; else 0.
-    ``unsent``: the request never reached it.
+    ``unsent``: the request never reached it.  ``unparsed``: it could not read the tool call that its own model made.
     """
 
     code = "provider"
@@ -231,6 +231,7 @@ class ProviderError(HomedError):
         self.partial = partial
         self.window = 0
         self.unsent = False
+        self.unparsed = False
 
     @property
     def unbilled(self) -> bool:

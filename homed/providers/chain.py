@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import trio
+
 from homed.errors import HomedError
 from homed.providers.base import Provider, ProviderError, Source
 from homed.providers.fallback import Failed, Next, Policy, Verdict, decide, order
@@ -33,18 +35,20 @@ class SourcesPort(Protocol):
 class Course:
     """One answer on its way through the sources: ``provider`` is asked now, ``rest`` may be asked after it.
 
-    ``gone``: those that were asked before and did not answer, with why.  ``attempt`` counts the tries of this one.
+    ``gone``: those that were asked before and did not answer, with why.  ``attempt`` counts the tries of this one,
+    ``since`` is when it was first asked.
     """
 
     provider: Provider
     rest: list[Provider]
     gone: list[tuple[str, str]] = field(default_factory=list)
     attempt: int = 1
+    since: float = field(default_factory=trio.current_time)
 
     def move_on(self, why: str) -> None:
         """The next one's turn."""
         self.gone.append((self.provider.source.name, why))
-        self.provider, self.attempt = self.rest.pop(0), 1
+        self.provider, self.attempt, self.since = self.rest.pop(0), 1, trio.current_time()
 
 
 class Chain:
@@ -96,7 +100,7 @@ class Chain:
     def leave(self, course: Course, verdict: Next, error: ProviderError) -> str:
         """Leave the source alone, and ask the next; the name of the one that was left."""
         name = course.provider.source.name
-        self.troubles.note(name, error.message, verdict.out)
+        self.troubles.note(name, error.message, verdict.out, course.since)
         course.move_on(error.message)
         return name
 

@@ -28,7 +28,7 @@ _CONTEXT = re.compile(
 _REFUSED = re.compile(r"content_policy|content_filter|content management policy|safety|moderation", re.IGNORECASE)
 _NO_KEY = re.compile(r"API_KEY_INVALID|api key not valid|invalid_api_key|api key expired", re.IGNORECASE)
 _QUOTA = re.compile(r"insufficient_quota|insufficient balance|billing_hard_limit|credit balance", re.IGNORECASE)
-_UNPARSED = re.compile(r"error parsing tool call", re.IGNORECASE)
+_UNPARSED = re.compile(r"\bpars(?:e|ed|ing)\b.{0,20}tool call|tool call.{0,40}\bpars(?:e|ed|ing)\b", re.IGNORECASE)
 _UNFIT = re.compile(r"missing data required for image", re.IGNORECASE)
 _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
@@ -112,15 +112,19 @@ def classify(status: int, text: str) -> ErrorKind:
         return ErrorKind.CREDENTIAL
     if status == 413 or (status not in _TRANSIENT - {500} and _CONTEXT.search(text)):
         return ErrorKind.CONTEXT_FULL
-    if _UNPARSED.search(text) or _UNFIT.search(
-        text
-    ):  # the same request gives the same broken call: the model must be told (A15)
+    if unparsed(status, text) or _UNFIT.search(text):
         return ErrorKind.BAD_REQUEST
     if status in _TRANSIENT or status >= 500:
         return ErrorKind.TRANSIENT
     if _REFUSED.search(text):
         return ErrorKind.REFUSED
     return ErrorKind.BAD_REQUEST if status else ErrorKind.TRANSIENT
+
+
+def unparsed(status: int, text: str) -> bool:
+    """Whether the server could not read the call that its model made: the model must be told, or it makes the same one
+    again (A15)."""
+    return status not in (401, 402, 403, 429) and _UNPARSED.search(text) is not None
 
 
 def words_of(body: object) -> str:
@@ -176,9 +180,11 @@ def _made(
 ) -> ProviderError:
     kind = classify(status, whole)
     said = where.clean(said)
-    hint = _QUOTA_HINT if kind is ErrorKind.CREDENTIAL and status not in (401, 403) else _HINTS[kind]
+    no_credit = kind is ErrorKind.CREDENTIAL and (status == 402 or _QUOTA.search(whole))
+    hint = _QUOTA_HINT if no_credit else _HINTS[kind]
     message = f"{where} {what}: {said}" if said else f"{where} {what}."
     error = ProviderError(kind, message, hint=hint, status=status, retry_after=retry_after)
+    error.unparsed = kind is ErrorKind.BAD_REQUEST and unparsed(status, whole)
     error.window = learnt.named(whole) if kind is ErrorKind.CONTEXT_FULL else 0
     return error
 

@@ -35,8 +35,6 @@ REMEMBERED = 8192
 """Calls and pictures that a source would not take; of more the oldest are tried again."""
 
 UNSHOWN = "[What was attached here cannot be shown to this model.]"
-UNPARSED = "error parsing tool call"
-"""What a server says of the call its model makes now: nothing is wrong with the history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,7 @@ class Guarded:
             self._source = found.source
             self._inner = self._ports.make(found.source)
             return True
-        if error.kind is ErrorKind.BAD_REQUEST and error.status in (400, 422) and UNPARSED not in error.message:
+        if error.kind is ErrorKind.BAD_REQUEST and error.status in (400, 422) and not error.unparsed:
             self._refuse(request, users)
         return False
 

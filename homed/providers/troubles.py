@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,14 +27,18 @@ class Troubles:
 
     def __init__(self) -> None:
         self._known: dict[str, Trouble] = {}
+        self._cleared: dict[str, float] = {}
 
-    def note(self, source: str, why: str, seconds: float) -> None:
-        """Leave it alone for so long."""
+    def note(self, source: str, why: str, seconds: float, asked: float = math.inf) -> None:
+        """Leave it alone for so long; not for what it was ``asked`` before the trouble was last over."""
+        if asked < self._cleared.get(source, -math.inf):
+            return
         self._known[source] = Trouble(why, trio.current_time() + seconds)
 
     def clear(self, source: str) -> None:
         """It answered, or is another one now."""
         self._known.pop(source, None)
+        self._cleared[source] = trio.current_time()
 
     def of(self, source: str) -> Trouble | None:
         """Why it is left alone; None if it is not."""

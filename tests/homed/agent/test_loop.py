@@ -15,6 +15,7 @@ from homed.memory import events
 from homed.memory.records import EventKind, InputState
 from homed.providers import pairing
 from homed.providers.base import Assistant, ErrorKind, Message, ProviderError, System, ToolCall, ToolResult, User
+from homed.providers.failures import Where, from_response
 from tests.kit.builders import (
     OWNER,
     Answer,
@@ -75,7 +76,7 @@ async def test_a_window_that_is_too_long_is_shrunk_at_most_twice(tmp_path: Path)
 
 async def test_a_server_that_could_not_read_its_models_call_is_asked_once_more_with_the_error(tmp_path: Path) -> None:
     """A15"""
-    broken = ProviderError(ErrorKind.TRANSIENT, "error parsing tool call: raw='{\"a\":1'", status=500)
+    broken = from_response(Where("x", "y"), 500, b"error parsing tool call: raw='{'")
     host = FakeHost()
     host.tool("look", give)
     async with running_agent(tmp_path, Setup(model=FakeModel(fails(broken), says("better")), host=host)) as agent:

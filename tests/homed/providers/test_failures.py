@@ -66,6 +66,22 @@ def test_an_error_says_what_where_in_whose_words_and_what_to_do() -> None:
     assert error.hint
 
 
+@pytest.mark.parametrize(
+    ("status", "said", "hint"),
+    [
+        (401, "bad key", "API key"),
+        (400, "API key not valid. Please pass a valid API key.", "API key"),
+        (402, "", "no credit"),
+        (400, "Your credit balance is too low", "no credit"),
+        (403, "insufficient balance", "no credit"),
+    ],
+)
+def test_a_wrong_key_and_an_empty_account_have_each_their_own_hint(status: int, said: str, hint: str) -> None:
+    error = failures.from_response(WHERE, status, json.dumps({"error": {"message": said}}).encode())
+    assert error.kind is ErrorKind.CREDENTIAL
+    assert hint in error.hint
+
+
 def test_no_secret_is_in_the_error_d6() -> None:
     key = "sk-proj-A1b2C3d4E5f6G7h8I9j0"
     body = f"bad {key} and plain-configured-key {'x' * 400} {key}".encode()
@@ -134,3 +150,23 @@ def test_a_refusal_that_names_the_window_has_it() -> None:
     body = b'{"error": {"message": "This model\'s maximum context length is 8192 tokens."}}'
     assert failures.from_response(WHERE, 400, body).window == 8192
     assert failures.from_response(WHERE, 429, body).window == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "unparsed"),
+    [
+        (500, "error parsing tool call: raw='{\"a\":1', err=unexpected end of JSON input", True),
+        (500, "Failed to parse tool call arguments as JSON", True),
+        (500, "tool call could not be parsed", True),
+        (429, "Too many requests: error parsing tool call", False),
+        (401, "cannot parse the API key of this tool call", False),
+        (500, "tool calls are sparse today", False),
+        (503, "overloaded", False),
+    ],
+)
+def test_a_call_that_the_server_itself_could_not_read_is_known_as_such_a15(
+    status: int, said: str, unparsed: bool
+) -> None:
+    error = failures.from_response(Where("s", "h"), status, json.dumps({"error": said}).encode())
+    assert error.unparsed is unparsed
+    assert (error.kind is ErrorKind.BAD_REQUEST) is unparsed

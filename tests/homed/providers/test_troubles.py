@@ -28,3 +28,17 @@ async def test_when_all_are_in_trouble_all_are_asked_again(autojump_clock: trio.
     assert troubles.willing(["a", "b"]) == ["a", "b"]
     troubles.clear("b")
     assert troubles.willing(["a", "b"]) == ["b"]
+
+
+async def test_an_old_failure_is_not_held_against_a_source_that_was_mended_meanwhile(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A refusal of the old key may come long after the new one was given."""
+    troubles = Troubles()
+    asked = trio.current_time()
+    await trio.sleep(1)
+    troubles.clear("a")
+    troubles.note("a", "401", 10, asked=asked)
+    assert troubles.of("a") is None
+    troubles.note("a", "401", 10, asked=trio.current_time())
+    assert troubles.of("a") is not None
