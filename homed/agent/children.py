@@ -8,9 +8,6 @@ it was made in: whoever stops or deletes a conversation stops or deletes them to
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import trio
@@ -19,21 +16,20 @@ from homed.agent.frame import PARENT, Frame
 from homed.agent.intake import Message, Signal
 from homed.agent.levels import MESSAGE, QUEUED
 from homed.agent.offspring import HousePort
+from homed.agent.owed import ENDED_HINT, TELL_LIMIT, Owed
 from homed.agent.ports import AgentPorts
 from homed.agent.recovery import report_ended
-from homed.agent.reports import End, report
 from homed.agent.roster import Roster
-from homed.agent.turn import Ending, Turn
+from homed.agent.turn import Turn
 from homed.clock import new_id
 from homed.config.definitions import CHILDREN_DEPTH, CHILDREN_MAX
-from homed.errors import Conflict, HomedError, InvalidInput, NotFound, Unavailable
+from homed.errors import Conflict, HomedError, InvalidInput, NotFound, StorageError, Unavailable
 from homed.identity.roles import Identity, Role, intersection
 from homed.memory import children as table
 from homed.memory.children import ONCE, RESIDENT, Child, ChildTask, May
-from homed.memory.records import Input, InputState, Outcome
+from homed.memory.records import Input
 from homed.memory.temporary import Front
 from homed.spend.records import Kind, Purpose
-from homed.store.rows import Tx
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +42,6 @@ KEPT = 32
 NAME = 40
 
 ENDED = "homed ended while this agent was working; it is not taken up again."
-ENDED_HINT = "Make another one if it still matters."
-NEVER_BEGUN = "homed ended before this agent began."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +57,6 @@ class Wish:
     inputs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What came of a task.  ``input``: None if its message never came."""
-
-    child: Child
-    task: ChildTask | None
-    input: Input | None
-
-
 class Children:
     """All of them, in memory; used from the Trio thread only."""
 
@@ -79,9 +64,7 @@ class Children:
         self._ports = ports
         self._house = house
         self.roster = Roster(house)
-        self._quiet: set[str] = set()
-        self._withdrawn: set[str] = set()
-        self._collecting: Counter[str] = Counter()
+        self.owed = Owed(ports, house, self.roster)
 
     # -- lifetime --------------------------------------------------------------------------------------------------
 
@@ -96,21 +79,18 @@ class Children:
             await report_ended(self._ports, given, ENDED, ENDED_HINT)
 
     async def settle(self) -> None:
-        """Tell what is owed of an earlier run, and remove those whose parent's conversation is gone."""
-        gone = set(await self._ports.store.read(table.parentless))
+        """Tell what is owed of an earlier run, and remove those whose parent's conversation is gone.  What the disk
+        does not bear now is logged, and done at the next start."""
+        try:
+            gone = set(await self._ports.store.read(table.parentless))
+        except StorageError as error:
+            log.warning("what earlier agents still owe was not looked for: %s", error.message)
+            return
         for child in [one for one in self.roster.threads.values() if one.id in gone]:
-            await self.destroy(child)
+            await self._destroyed(child)
         for task in list(self.roster.tasks.values()):
             if (child_of := self.roster.by_id(task.child)) is not None:
-                await self._settle(child_of, task)
-
-    async def _settle(self, child: Child, task: ChildTask) -> None:
-        found = await self._ports.store.read(lambda tx: table.input_of(tx, child.thread, PARENT + task.id))
-        if found is None:  # homed was killed between the wish and the message
-            end = End(Outcome(InputState.REPORTED, error=NEVER_BEGUN, hint=ENDED_HINT))
-            await self._report(child, task, end)
-        elif found.outcome is not None:
-            await self._report(child, task, End(found.outcome))
+                await self.owed.settle(child_of, task)
 
     # -- making and giving -----------------------------------------------------------------------------------------
 
@@ -160,28 +140,34 @@ class Children:
         return above.root_scope if above else maker.input.scope
 
     async def give(self, maker: Turn, child: Child, text: str) -> ChildTask:
-        """Give it something to do.  It interrupts what a resident one is doing, as a message does.
+        """Give it something to do, on behalf of the turn ``maker``.  It interrupts what a resident one is doing, as a
+        message does.
 
-        Raises what ``signal`` does.  Cancelled: it was given or not; what was not begun is told at the next start.
+        Raises what ``signal`` does.  Cancelled: it was given or not.  If homed is stopping, what was not begun is told
+        at the next start; after a stop nobody is left who wants it.
         """
         given = maker.input
         task = ChildTask(new_id("task"), child.id, given.thread, maker.id, given.scope, maker.front, self._ports.wall())
-        await self._ports.store.write(lambda tx: table.give(tx, task))
-        self.roster.tasks[task.id] = task
-        self._ports.failpoints.reach("child.given")
         role = intersection([Role(child.role), maker.who.role])
+        signal = Signal(
+            who=Identity(given.peer, given.peer.partition(":")[0], "", role, child.scope), text=text,
+            level=QUEUED if child.kind == ONCE else MESSAGE, thread=child.thread, mark=PARENT + task.id, key=task.id,
+            channel=given.channel, no_memory=child.no_memory or maker.no_memory,
+            can_ask=child.can_ask and given.can_ask, untrusted=child.untrusted or maker.tainted_for(""),
+        )  # fmt: skip
+        self.roster.tasks[task.id] = task  # first: a stop that comes from here on finds it
         try:
-            await self._house.signal(
-                Signal(
-                    who=Identity(child.peer, child.peer.partition(":")[0], "", role, child.scope), text=text,
-                    level=QUEUED if child.kind == ONCE else MESSAGE, thread=child.thread, mark=PARENT + task.id,
-                    key=task.id, no_memory=child.no_memory or maker.no_memory,
-                    can_ask=child.can_ask and given.can_ask, untrusted=child.untrusted or maker.tainted_for(""),
-                )
-            )  # fmt: skip
-        except HomedError:
-            await self._told(task)
+            await self._ports.store.write(lambda tx: table.give(tx, task))
+            self._ports.failpoints.reach("child.given")
+            receipt = await self._house.signal(signal)
+        except BaseException as error:
+            if isinstance(error, HomedError) or maker.stopping:
+                with trio.move_on_after(TELL_LIMIT, shield=True):
+                    await self.owed.told(task)
             raise
+        lane = self._house.lane(child.thread)
+        if task.id in self.owed.quiet and lane is not None:
+            lane.unwant(receipt.input.id)
         return task
 
     def _admit(self, maker: Turn, wish: Wish, root: str, depth: int) -> None:
@@ -219,74 +205,19 @@ class Children:
         )  # fmt: skip
         turn.bill_to = turn.frame.purpose
         turn.who = replace(turn.who, role=intersection([Role(child.role), turn.who.role]))
-        if given.id in self._withdrawn or (task is not None and task.id in self._quiet):
-            self._withdrawn.discard(given.id)
+        turn.tainted = turn.tainted or child.untrusted  # its brief is, whoever speaks to it
+        if task is not None and task.id in self.owed.quiet:
             turn.stop()
         return True
-
-    async def ended(self, turn: Turn, ending: Ending) -> None:
-        """Tell whoever gave what has ended: each conversation once, also where several messages became one turn."""
-        child = self.roster.threads.get(turn.input.thread)
-        if child is None:
-            return
-        done: set[str] = set()
-        for task in self.roster.tasks_of((turn.input, *turn.joined)):
-            if task.id in self._quiet or task.thread in done:
-                await self._told(task)
-            elif not self._collecting[task.id]:
-                await self._report(child, task, End(ending.outcome, turn.broke, turn.panicked))
-            done.add(task.thread)
-
-    async def _report(self, child: Child, task: ChildTask, end: End) -> None:
-        """The interrupt first, which comes once however often it is sent; then that it was told."""
-        try:
-            await self._house.signal(report(child, task, end))
-        except NotFound:
-            log.info("nobody is left to be told of the agent %s", child.id)
-        except HomedError as error:  # homed is stopping, or the disk is full: the next start tells it
-            log.warning("what became of the agent %s was not told yet: %s", child.id, error.message)
-            return
-        self._ports.failpoints.reach("child.reported")
-        await self._told(task)
-
-    async def _told(self, task: ChildTask) -> None:
-        self.roster.tasks.pop(task.id, None)
-        self._quiet.discard(task.id)
-        await self._ports.store.write(lambda tx: table.tell(tx, task.id))
-
-    # -- what came of it -------------------------------------------------------------------------------------------
-
-    async def result(self, child: Child, wait: float) -> Result:
-        """What came of the last thing it was given, after at most ``wait`` seconds.  What is given here, ended, is told
-        in no interrupt.  Cancelled: it is told by one, at the next start at the latest."""
-        task, found = await self._ports.store.read(lambda tx: _last(tx, child))
-        if task is None or found is None:
-            return Result(child, task, found)
-        if found.outcome is None and wait > 0:
-            with self._collected(task.id), self._house.watched(found.id) as ended:
-                found = (await self._ports.store.read(lambda tx: _last(tx, child)))[1] or found
-                if found.outcome is None:
-                    with trio.move_on_after(wait):
-                        await ended.wait()
-                found = (await self._ports.store.read(lambda tx: _last(tx, child)))[1] or found
-        if found.outcome is not None and task.id in self.roster.tasks:
-            await self._told(task)
-        return Result(child, task, found)
-
-    @contextmanager
-    def _collected(self, task: str) -> Iterator[None]:
-        self._collecting[task] += 1
-        try:
-            yield
-        finally:
-            self._collecting[task] -= 1
 
     # -- the end ---------------------------------------------------------------------------------------------------
 
     async def stop(self, thread: str, turn: str = "") -> bool:
-        """Stop what was begun from a thread, or from one turn of it; and what these have begun.  Nobody is told: who
-        would be is stopped too."""
+        """Stop what was begun from a thread, or from one turn of it; and what these have begun.  Nobody is told of what
+        was given there: who would be is stopped too.  What is still on its way to an agent is stopped as it begins."""
         stopped = False
+        mine = (task for task in self.roster.tasks.values() if task.thread == thread and turn in ("", task.turn))
+        self.owed.quiet |= {task.id for task in mine}
         for child in list(self.roster.threads.values()):
             lane = self._house.lane(child.thread)
             if child.parent == thread and not turn:  # what it has made may work when it does not
@@ -295,12 +226,9 @@ class Children:
                 continue
             for given in lane.waiting:
                 if self._is_of(child, given, thread, turn):
-                    self._withdrawn.add(given.id)
-                    self._hush((given,))
-                    stopped = True
+                    stopped = lane.unwant(given.id) or stopped
             for one in [held for held in lane.turns.values() if not held.over]:
                 if self._is_of(child, one.input, thread, turn):
-                    self._hush((one.input, *one.joined))
                     stopped = one.stop() or stopped
                     await self.stop(child.thread)
         return stopped
@@ -311,14 +239,10 @@ class Children:
             return child.parent == thread and not turn
         return task.thread == thread and turn in ("", task.turn)
 
-    def _hush(self, given: Iterable[Input]) -> None:
-        self._quiet |= {task.id for task in self.roster.tasks_of(given)}
-
     async def destroy(self, child: Child) -> None:
         """Stop it wherever it stands, and remove it with what it made, said and kept.  Raises what ``forget`` does;
         cancelled, it is hidden at most, and removed at the next start."""
-        self._quiet |= {task.id for task in self.roster.tasks.values() if task.child == child.id}
-        await self.leave(child.thread)
+        self.owed.quiet |= {task.id for task in self.roster.tasks.values() if task.child == child.id}
         await self._house.forget(child.thread)
 
     async def leave(self, thread: str) -> None:
@@ -329,20 +253,29 @@ class Children:
             except NotFound:
                 self.gone(child.thread)
 
+    async def _destroyed(self, child: Child) -> None:
+        """Destroy one that nobody asks for; what goes wrong is logged."""
+        try:
+            await self.destroy(child)
+        except NotFound:
+            self.gone(child.thread)
+        except HomedError as error:
+            log.warning("the agent %s was not removed yet: %s", child.id, error.message)
+
     def gone(self, thread: str) -> None:
         """Its conversation was deleted, and it with that."""
         child = self.roster.threads.pop(thread, None)
         if child is not None:
             mine = {task.id for task in self.roster.tasks.values() if task.child == child.id}
             self.roster.tasks = {id_: task for id_, task in self.roster.tasks.items() if id_ not in mine}
-            self._quiet -= mine
+            self.owed.quiet -= mine
 
     async def tidy(self, parent: str) -> None:
-        """Remove the one-shot ones of a conversation that nobody looks at any more."""
+        """Remove the one-shot ones of a conversation that nobody looks at any more, so far as that is possible now."""
         busy = [one.id for one in self.roster.threads.values() if one.kind == ONCE and self.roster.alive(one)]
         for id_ in await self._ports.store.read(lambda tx: table.old(tx, parent, KEPT, busy)):
             if (child := self.roster.by_id(id_)) is not None:
-                await self.destroy(child)
+                await self._destroyed(child)
 
     # -- what comes from outside -----------------------------------------------------------------------------------
 
@@ -362,13 +295,6 @@ def _within(wanted: frozenset[str] | None, above: frozenset[str] | None) -> froz
     if wanted is None or above is None:
         return above if wanted is None else wanted
     return wanted & above
-
-
-def _last(tx: Tx, child: Child) -> tuple[ChildTask | None, Input | None]:
-    tasks = table.tasks_of(tx, child.id)
-    if not tasks:
-        return None, None
-    return tasks[-1], table.input_of(tx, child.thread, PARENT + tasks[-1].id)
 
 
 def named(name: str) -> str:

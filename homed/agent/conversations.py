@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 
 import trio
 
-from homed import events as notices
 from homed.agent.archive import Archive, visible
 from homed.agent.background import Background
 from homed.agent.borrowed import Borrowed, Handed, Lending, named
 from homed.agent.calling import Calling
 from homed.agent.deletion import Deletion
-from homed.agent.dropping import Dropping
 from homed.agent.dump import dump
-from homed.agent.ends import Ends
+from homed.agent.endings import Endings
 from homed.agent.indexing import keep_index
 from homed.agent.intake import KERNEL, Intake, Signal
 from homed.agent.intake import Message as Message
 from homed.agent.intake import Receipt as Receipt
 from homed.agent.lane import Lane
 from homed.agent.lanes import Lanes
-from homed.agent.levels import HIGHEST, clamped
+from homed.agent.levels import clamped
 from homed.agent.loop import Loop
 from homed.agent.offspring import Offspring
 from homed.agent.pausing import who_of
@@ -39,7 +36,6 @@ from homed.identity.roles import Identity, visible_scopes
 from homed.memory import inputs
 from homed.memory.records import Input, Thread
 from homed.memory.temporary import seen
-from homed.prompts.loader import fill, load
 from homed.store.rows import Tx
 
 log = logging.getLogger(__name__)
@@ -56,17 +52,16 @@ class Conversations:
         self._uploads = uploads
         self._loop = Loop(ports)
         self._entry = Intake(ports)
-        self._lanes = Lanes(self._make, self._work, self._dropped, self.wake)
-        self._background = Background(self._lanes)
-        self._deletion = Deletion(ports, self._lanes, self, uploads.collect)
         self.children = Offspring(ports, self)
+        self._lending = Lending()
+        self._endings = Endings(ports, self.children, self._lending, self.signal)
+        self._lanes = Lanes(self._make, self._work, self._endings.dropped, self._endings.turn)
+        self._background = Background(self._lanes)
+        self._deletion = Deletion(ports, self._lanes, self._endings, uploads.collect, self.children.leave)
         self.archive = Archive(ports, self._lanes, self._loop.approvals)
         self.sinking = self._loop.sinking
         self.calling = Calling(self._lanes, self._loop.dispatch, self._loop.catalogue)
         self._ready = trio.Event()
-        self._ends = Ends()
-        self._lending = Lending()
-        self._unwanted: set[str] = set()
         self._closed = False
 
     # -- lifetime --------------------------------------------------------------------------------------------------
@@ -85,7 +80,7 @@ class Conversations:
             resumed, reported = await recover(self._ports)
             self._lanes.restore(resumed)
             for input_ in reported:
-                self.wake(input_.id)
+                self._endings.wake(input_.id)
             nursery.start_soon(self._deletion.run)
             self._ready.set()
             nursery.start_soon(keep_index, self._ports.store)
@@ -193,9 +188,6 @@ class Conversations:
         turn = Turn(input_.turn or new_id("turn"), input_, who_of(input_), gate=gate)
         self.children.bind(turn)
         turn.borrowed = self._lending.bind(turn.input.id, lambda: turn.spending.view())
-        if input_.id in self._unwanted:  # whoever sent it has gone before its time came
-            self._unwanted.discard(input_.id)
-            turn.stop()
         return turn
 
     async def _work(self, turn: Turn) -> None:
@@ -203,43 +195,15 @@ class Conversations:
             ending = await self._loop.run(turn)
             if ending is not None:
                 # before after_output: who waits for the answer does not wait for its statistics
-                for input_ in (turn.input, *turn.joined):
-                    self.wake(input_.id, replace(input_, state=ending.outcome.state, outcome=ending.outcome))
-                await (self.children.ended(turn, ending) if turn.frame else self._panic(turn))
+                await self._endings.turn(turn, ending)
                 await self._loop.afterwards(turn, ending)
         except Exception as error:
-            # the store failed under the turn: its input stays unfinished, until it is sent again or the next start
             known = isinstance(error, HomedError)
             log.error("turn %s could not be stored: %s", turn.id, error, exc_info=None if known else error)
-            told = error if isinstance(error, HomedError) else HomedError("Something in homed itself went wrong.")
-            data = {"input": turn.input.id, "error": told.message, "hint": told.hint}
-            self._ports.bus.post(
-                notices.AGENT_ERROR, thread=turn.input.thread, turn=turn.id, scope=turn.input.scope, data=data
-            )
+            self._endings.unstored(turn, error)
         finally:
             for input_ in (turn.input, *turn.joined):
-                self.wake(input_.id)
-
-    async def _panic(self, turn: Turn) -> None:
-        """A turn that ended by an error nobody foresaw is told of, once: one of level 4 that does so is not."""
-        if not turn.panicked or turn.input.level >= HIGHEST:
-            return
-        given = turn.input
-        text = fill(load("panic"), turn=turn.id)
-        try:
-            await self.signal(Signal(who=turn.who, text=text, thread=given.thread, key=turn.id))
-        except HomedError as error:
-            log.warning("that turn %s ended by an error was not told: %s", turn.id, error.message)
-
-    async def _dropped(self, input_: Input) -> None:
-        """One for which there was no room has its outcome, and whoever sent it is told."""
-        await Dropping(self._ports).drop(input_, self.wake)
-
-    def wake(self, input_id: str, ended: Input | None = None) -> None:
-        """Those who wait for this input are told how it ended, or look again."""
-        self._lending.end(input_id)
-        self._unwanted.discard(input_id)
-        self._ends.wake(input_id, ended)
+                self._endings.wake(input_.id)
 
     # -- out -------------------------------------------------------------------------------------------------------
 
@@ -249,17 +213,16 @@ class Conversations:
         Raises NotFound for one this peer may not see, and Unavailable when its turn ended without a stored outcome
         because homed is stopping or the store failed: it is taken up when it is sent again, or at the next start.
         """
-        for last in (False, True):
-            with self._ends.looked_at(input_id) as ended:
-                found = await self._ports.store.read(lambda tx: _input(tx, who, input_id))
-                if found is None:
-                    raise NotFound(f"There is no input {input_id}.")
-                if found.state.terminal:
-                    return found
-                if not last and (not self._ready.is_set() or self._lanes.holds(found)):
-                    await ended.event.wait()
-                    if ended.input is not None:
-                        return ended.input
+
+        async def look() -> tuple[Input, bool]:
+            found = await self._ports.store.read(lambda tx: _input(tx, who, input_id))
+            if found is None:
+                raise NotFound(f"There is no input {input_id}.")
+            return found, not self._ready.is_set() or self._lanes.holds(found)
+
+        ended = await self._endings.wait(input_id, look)
+        if ended is not None:
+            return ended
         raise Unavailable(
             "homed stopped working on this message before it was answered.", hint="It is taken up at the next start."
         )
@@ -282,11 +245,9 @@ class Conversations:
             raise NotFound("There is no such conversation any more.")
         return found, borrowed.told
 
-    @contextmanager
-    def watched(self, input_id: str) -> Iterator[trio.Event]:
+    def watched(self, input_id: str) -> AbstractContextManager[trio.Event]:
         """The event of this input's end, for the length of the block."""
-        with self._ends.looked_at(input_id) as ended:
-            yield ended.event
+        return self._endings.watched(input_id)
 
     async def stop(self, who: Identity, thread: str, turn: str = "", *, input_: str = "") -> bool:
         """Stop the turn that runs in a thread, at once, or the named one, also if it stands still; or that of an input,
@@ -294,8 +255,7 @@ class Conversations:
         await self._see(who, thread)
         if input_:
             lane = self._lanes.get(thread)
-            if lane is not None and input_ in lane.inputs:
-                self._unwanted.add(input_)
+            if lane is not None and lane.unwant(input_):
                 return True
             of_it = [one.id for one in lane.turns.values() if one.input.id == input_] if lane else []
             if not of_it:
@@ -323,7 +283,6 @@ class Conversations:
         await self._delete(None, thread)
 
     async def _delete(self, who: Identity | None, thread: str) -> dict[str, object]:
-        await self.children.leave(thread)
         done = await self._deletion.delete(who, thread)
         self.children.gone(thread)
         return done

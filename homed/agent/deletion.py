@@ -40,7 +40,7 @@ _LATER = "Nobody sees the conversation any more; what is left of it is removed a
 
 
 class Waiters(Protocol):
-    """Those who wait for an input; ``Conversations``."""
+    """Those who wait for an input; ``Endings``."""
 
     def watched(self, input_id: str) -> AbstractContextManager[trio.Event]:
         """The event of its end."""
@@ -63,13 +63,19 @@ class Deletion:
     """Deletes threads, while ``run`` does."""
 
     def __init__(
-        self, ports: AgentPorts, lanes: Lanes, waiters: Waiters, collect: Callable[[], Awaitable[object]]
+        self,
+        ports: AgentPorts,
+        lanes: Lanes,
+        waiters: Waiters,
+        collect: Callable[[], Awaitable[object]],
+        leave: Callable[[str], Awaitable[None]],
     ) -> None:
-        """``collect`` removes the files that nothing names any more."""
+        """``collect`` removes the files that nothing names any more, ``leave`` the agents that a thread has made."""
         self._ports = ports
         self._lanes = lanes
         self._waiters = waiters
         self._collect = collect
+        self._leave = leave
         self._waits: dict[str, _Wait] = {}
         self._wake = trio.Event()
         self._over = False
@@ -105,6 +111,7 @@ class Deletion:
                     await self._stop(thread)
                 if limit.cancelled_caught:
                     raise Unavailable("What runs in this conversation does not end.", hint="Try again in a moment.")
+                await self._leave(thread)  # now, when nothing of it makes further ones
                 events, files = await self._ports.store.read(lambda tx: removal.size(tx, thread))
                 wait = stack.enter_context(self._waiting(thread))
                 await self._hide(who, thread)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 
 import trio
@@ -29,8 +28,9 @@ class Dropping:
     def __init__(self, ports: AgentPorts) -> None:
         self._ports = ports
 
-    async def drop(self, input_: Input, wake: Callable[[str, Input | None], None]) -> None:
-        """Give it the outcome ``refused``.  A store that fails is logged: it is taken up at the next start.
+    async def drop(self, input_: Input) -> Input | None:
+        """Give it the outcome ``refused``, and return it with that.  None for a store that fails, which is logged: it
+        is taken up at the next start.
 
         Cancelled: as if the store had failed, or done.
         """
@@ -41,14 +41,14 @@ class Dropping:
                 await self._ports.store.write(lambda tx: inputs.finish(tx, input_.id, outcome, [], at=at))
             if limit.cancelled_caught:
                 log.error("an interrupt that was dropped could not be stored in time: %s", input_.id)
-                return
+                return None
         except HomedError as error:
             log.error("an interrupt that was dropped could not be stored: %s: %s", input_.id, error.message)
-            return
+            return None
         data = {"input": input_.id, "error": DROPPED, "hint": HINT}
         for type_, told in ((notices.AGENT_ERROR, data), (notices.TURN, _end(input_, outcome))):
             self._ports.bus.post(type_, thread=input_.thread, scope=input_.scope, data=told)
-        wake(input_.id, replace(input_, state=outcome.state, outcome=outcome))
+        return replace(input_, state=outcome.state, outcome=outcome)
 
 
 def _end(input_: Input, outcome: Outcome) -> dict[str, object]:

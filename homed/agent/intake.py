@@ -25,6 +25,9 @@ from homed.store.rows import Tx
 ACCEPT_LIMIT = 10.0
 """Seconds that storing an accepted message may take, shielded: a caller who goes away must not lose it half-way."""
 
+SIGNAL_BYTES = 32 * 1024
+"""What the kernel itself raises may be so long, however short a person's messages are to be: an agent's report is."""
+
 KERNEL = "kernel"
 """The mark of what the kernel itself raises."""
 
@@ -106,7 +109,7 @@ class Intake:
 
     async def signal(self, signal: Signal) -> Receipt:
         """The same for what the kernel raises."""
-        who, text = signal.who, self._checked(signal.text, alone=True)
+        who, text = signal.who, self._checked(signal.text, alone=True, least=SIGNAL_BYTES)
         key = f"{signal.mark}:{signal.key}" if signal.key else ""
         new = NewInput(
             signal.thread, who.scope, signal.channel, who.peer, who.role.value, text, key, signal.no_memory,
@@ -114,14 +117,14 @@ class Intake:
         )  # fmt: skip
         return await self._accept(who, new, ())
 
-    def _checked(self, text: str, *, alone: bool) -> str:
+    def _checked(self, text: str, *, alone: bool, least: int = 0) -> str:
         if alone and not text.strip():
             raise InvalidInput("The message is empty.")
         try:
             size = len(text.encode())
         except UnicodeEncodeError:
             raise InvalidInput("The message is not valid Unicode text.") from None
-        if size > (longest := self._ports.settings.int(MAX_MESSAGE)):
+        if size > (longest := max(least, self._ports.settings.int(MAX_MESSAGE))):
             raise InvalidInput(
                 f"The message is too long: {size} bytes; {longest} is the limit.", hint="Put it into a file."
             )

@@ -15,14 +15,15 @@ from homed.memory.records import Input
 class Lane:
     """The work of one thread.  ``gate`` is held while a turn writes and tells.
 
-    ``inputs``: what waits, by id.  ``turns``: the turns that were begun, by the input that began them; ``joined``: what
-    was to be put into one of them, and into which.
+    ``inputs``: what waits, by id, ``unwanted`` what of it is to be stopped.  ``turns``: the turns that were begun, by
+    the input that began them; ``joined``: what was to be put into one of them, and into which.
     """
 
     thread: str
     schedule: Schedule = field(default_factory=Schedule)
     gate: trio.Lock = field(default_factory=trio.Lock)
     inputs: dict[str, Input] = field(default_factory=dict)
+    unwanted: set[str] = field(default_factory=set)
     turns: dict[str, Turn] = field(default_factory=dict)
     joined: dict[str, tuple[Input, str]] = field(default_factory=dict)
 
@@ -47,6 +48,14 @@ class Lane:
     def waiting(self) -> list[Input]:
         """What waits, in the order in which it would be begun."""
         return [self.inputs[task.id] for task in self.schedule.waiting]
+
+    def unwant(self, id_: str) -> bool:
+        """Have what waits stopped as soon as it is begun, in a turn of its own; False if it does not wait."""
+        if id_ not in self.inputs:
+            return False
+        self.schedule.part(id_)
+        self.unwanted.add(id_)
+        return True
 
     def holds(self, id_: str) -> bool:
         """Whether this input runs, stands still or waits here."""

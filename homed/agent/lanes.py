@@ -27,7 +27,7 @@ from homed.agent.schedule import (
     Way,
 )
 from homed.agent.seat import Seat
-from homed.agent.turn import Turn
+from homed.agent.turn import Ending, Turn
 from homed.errors import Unavailable
 from homed.memory.records import Input
 
@@ -40,7 +40,8 @@ class Lanes:
     """Starts a task for each turn whose time has come.
 
     ``make`` makes the turn of an input, ``run`` runs it to its end; ``dropped`` gives an interrupt for which there was
-    no room its outcome; ``parted`` is told of one that was to be put into a turn and has ended by itself.
+    no room its outcome; ``parted`` is told of one that was to be put into a turn and has ended by itself, in a frame of
+    its own.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Lanes:
         make: Callable[[Input, trio.Lock], Turn],
         run: Callable[[Turn], Awaitable[None]],
         dropped: Callable[[Input], Awaitable[None]],
-        parted: Callable[[str], None],
+        parted: Callable[[Turn, Ending], Awaitable[None]],
     ) -> None:
         self._make = make
         self._run = run
@@ -165,6 +166,9 @@ class Lanes:
         for input_ in taken:
             lane.schedule.withdraw(input_.id)
         lane.inputs.clear()
+        lane.unwanted.clear()
+        for id_, turn in lane.turns.items():  # nor is what did not come into one that has its outcome put in anew
+            taken += self._unjoined(lane, turn, id_) if turn.over else []
         self._forget(lane)
         return taken
 
@@ -204,13 +208,14 @@ class Lanes:
                 case Insert(task, into):
                     lane.joined[task.id] = lane.inputs.pop(task.id), into.id
                 case Drop(task):
+                    lane.unwanted.discard(task.id)
                     self._drop(lane.inputs.pop(task.id))
                 case Suspend():
                     pass
 
-    def left(self, input_id: str) -> None:
+    async def left(self, frame: Turn, ending: Ending) -> None:
         """What was to be put into a turn has ended by itself."""
-        self._parted(input_id)
+        await self._parted(frame, ending)
 
     def _busy(self) -> None:
         if self._idle.is_set():
@@ -221,6 +226,9 @@ class Lanes:
         self._busy()
         turn = lane.turns[id_] = self._make(lane.inputs.pop(id_), lane.gate)
         turn.place = Seat(self, lane, id_)
+        if id_ in lane.unwanted:
+            lane.unwanted.remove(id_)
+            turn.stop()
         self._nursery.start_soon(self._work, lane, turn, id_)
 
     async def _work(self, lane: Lane, turn: Turn, id_: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -9,8 +10,9 @@ import trio
 
 from homed.agent.frame import Frame
 from homed.agent.ports import AgentPorts
-from homed.agent.turn import Ending, Turn
+from homed.agent.turn import Turn
 from homed.identity.roles import Identity
+from homed.memory.records import Input, Outcome
 from homed.memory.temporary import Front, is_temporary
 from homed.spend.records import Kind, Purpose
 from homed.store.rows import Damaged, ReadOnly
@@ -79,10 +81,10 @@ class Offspring:
             turn.frame = _nothing(turn)
             turn.stop()
 
-    async def ended(self, turn: Turn, ending: Ending) -> None:
-        """One of their turns has its outcome: whoever asked for it is told."""
-        if self._children is not None:
-            await self._children.ended(turn, ending)
+    async def ended(self, given: Sequence[Input], outcome: Outcome, *, broke: str = "", panicked: bool = False) -> None:
+        """Inputs have their outcome, all by one turn: whoever gave what is told, if they are theirs."""
+        if self._children is not None and is_temporary(given[0].scope):
+            await self._children.owed.ended(given, outcome, broke=broke, panicked=panicked)
 
     async def stop(self, thread: str, turn: str = "") -> bool:
         """Stop what was begun from a thread (or one turn of it); whether anything was."""

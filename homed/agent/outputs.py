@@ -125,6 +125,8 @@ class Outputs:
             if isinstance(made, str):
                 return False, made
             messages += made
+        if not messages:
+            return False, refusal("blocked", detail="Nothing of it may go out.", hint="Leave it at that.")
         if len(messages) > PIECES:
             detail = f"It would be {len(messages)} messages; one send may become {PIECES}."
             return False, refusal("too_long", field="content", detail=detail, hint="Shorten it, or send it as a file.")

@@ -59,7 +59,7 @@ class Pausing:
         if await self._journal.begin(own):
             await self._journal.heard(own, checked.heard)
             await self._journal.finish(own, checked.ending)
-        turn.place.parted(input_.id)
+            await turn.place.parted(own, checked.ending)
 
 
 def _frame(turn: Turn, id_: str, input_: Input) -> Turn:

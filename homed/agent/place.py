@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import trio
 
 from homed.memory.records import Input
+
+if TYPE_CHECKING:
+    from homed.agent.turn import Ending, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,8 @@ class Place(Protocol):
         not done anything yet when this returns."""
         ...
 
-    def parted(self, input_id: str) -> None:
-        """What was to be put in has ended by itself."""
+    async def parted(self, frame: Turn, ending: Ending) -> None:
+        """What was to be put in has ended by itself, in this frame."""
         ...
 
     async def resumed(self) -> Sequence[str]:
@@ -80,7 +83,7 @@ class Alone:
         """Go on."""
         return Look()
 
-    def parted(self, input_id: str) -> None:
+    async def parted(self, frame: Turn, ending: Ending) -> None:
         """Nothing was."""
 
     async def resumed(self) -> Sequence[str]:

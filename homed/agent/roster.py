@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
 from homed.agent.frame import PARENT
 from homed.agent.offspring import HousePort
@@ -27,10 +26,6 @@ class Roster:
         """Those at work or resident for the person of this scope."""
         there = sum(1 for one in self.threads.values() if one.root_scope == root and self.alive(one))
         return there + self.making[root]
-
-    def tasks_of(self, given: Iterable[Input]) -> list[ChildTask]:
-        """What these inputs were given for."""
-        return [task for task in map(self.task, given) if task is not None]
 
     def residents(self, scope: str) -> list[Child]:
         """Those that were made in this scope and stay."""

@@ -239,6 +239,11 @@ class Schedule:
                     return True
         return False
 
+    def part(self, id_: str) -> None:
+        """What waits goes into no running turn: it has one of its own."""
+        if self.running is not None:
+            self.running.joining = [task for task in self.running.joining if task.id != id_]
+
     def release(self) -> list[Command]:
         """It is not held any more."""
         self.held = False

@@ -12,6 +12,7 @@ import trio
 from homed.agent.lane import Lane
 from homed.agent.place import Look
 from homed.agent.schedule import Command, Insert, Phase, Start, Suspend
+from homed.agent.turn import Ending, Turn
 
 
 class Driver(Protocol):
@@ -21,7 +22,7 @@ class Driver(Protocol):
         """Carry the commands out."""
         ...
 
-    def left(self, input_id: str) -> None:
+    async def left(self, frame: Turn, ending: Ending) -> None:
         """What was to be put into a turn has ended by itself."""
         ...
 
@@ -53,10 +54,10 @@ class Seat:
         inserted = [command.task.id for command in commands if isinstance(command, Insert)]
         return Look(bool(by), by, tuple(self._lane.joined[id_][0] for id_ in inserted))
 
-    def parted(self, input_id: str) -> None:
+    async def parted(self, frame: Turn, ending: Ending) -> None:
         """See ``Place``."""
-        self._lane.joined.pop(input_id, None)
-        self._lanes.left(input_id)
+        self._lane.joined.pop(frame.input.id, None)
+        await self._lanes.left(frame, ending)
 
     async def resumed(self) -> Sequence[str]:
         """See ``Place``."""

@@ -201,7 +201,8 @@ class Turn:
         self.counters.repeated = sum(1 for event in tools if event.data.get(REPEATED))
         if spent := [event.data["usage"] for event in self.events if "usage" in event.data]:
             self.spending = Spending.of(spent[-1])
-        self.tainted = self.input.untrusted or any(event.data.get("untrusted") for event in tools)
+        told = any(event.data.get("untrusted") for event in tools)
+        self.tainted = self.tainted or self.input.untrusted or told  # an agent's turn may be so before it begins
         if any(event.kind is EventKind.USER and event.no_memory for event in self.events):
             self.fields["no_memory"] = True
         joined, self.joined = self.joined, []

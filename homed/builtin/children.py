@@ -107,7 +107,8 @@ def _result(makers: Makers) -> BuiltinTool:
         children = makers.children.need()
         wait = args.get("wait")
         child = children.roster.find(context.scope, str(args["child"]))
-        found = await children.result(child, float(wait) if isinstance(wait, (int, float)) else 0.0)
+        seconds = float(wait) if isinstance(wait, (int, float)) else 0.0
+        found = await children.owed.result(child, seconds, context.thread)
         if found.input is None or found.input.outcome is None:
             return {"child": child.id, "name": child.name, "state": children.roster.working(child)}
         outcome = found.input.outcome

@@ -56,15 +56,17 @@ class Residents:
     async def _list(self, context: CallContext, _: Mapping[str, object]) -> object:
         found = self._children.roster.residents(context.scope)
         held = await self._memory.store.read(lambda tx: [table.rows(tx, one) for one in found])
-        return {
+        answer = {
             "agents": [
                 {
-                    "agent": one.id, "name": one.name, "brief": one.brief, "state": self._children.roster.working(one),
-                    "in_view": rows.auto, "kept": rows.own,
+                    "agent": one.id, "name": one.name, "brief": notes.neutral(one.brief),
+                    "state": self._children.roster.working(one), "in_view": rows.auto, "kept": rows.own,
                 }
                 for one, rows in zip(found, held, strict=True)
             ]
         }  # fmt: skip
+        # a turn that strangers had a say in may have written a brief
+        return FromOutside(answer) if any(one.untrusted for one in found) else answer
 
     async def _create(self, context: CallContext, args: Mapping[str, object]) -> object:
         rounds = args.get("max_turns")

@@ -231,13 +231,9 @@ def _progress(tx: Tx, task: ChildTask, child: Child, given: Input | None) -> Pro
 
 
 def unfinished(tx: Tx, kind: Kind) -> list[Input]:
-    """Inputs of agents of this kind that have no outcome yet, oldest first."""
-    rows_ = tx.all(
-        "SELECT i.id FROM inputs i JOIN children c ON c.thread = i.thread WHERE c.kind = ? AND i.outcome IS NULL"
-        " ORDER BY i.seq",
-        (kind,),
-    )
-    return [found for (id_,) in rows_ if (found := inputs.get(tx, id_)) is not None]
+    """Inputs of agents of this kind that have no outcome yet, oldest first; as ``inputs.unfinished``."""
+    theirs = {str(thread) for (thread,) in tx.all("SELECT thread FROM children WHERE kind = ?", (kind,))}
+    return [given for given in inputs.unfinished(tx) if given.thread in theirs]
 
 
 def rows(tx: Tx, child: Child) -> Rows:

@@ -117,7 +117,7 @@ async def test_who_asks_in_vain_takes_nobodys_waking_away(tmp_path: Path) -> Non
                 nursery.start_soon(agent.conversations.wait, OWNER, receipt.input.id)
                 await trio.testing.wait_all_tasks_blocked(0.01)
                 await agent.conversations.stop(OWNER, receipt.thread.id)
-        assert agent.conversations._ends._ended == {}
+        assert agent.conversations._endings._ends._ended == {}
 
 
 async def test_who_stops_waiting_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ async def test_who_stops_waiting_leaves_nothing_behind(tmp_path: Path) -> None:
         receipt = await agent.conversations.inject(OWNER, message("hi"))
         with trio.move_on_after(0):
             await agent.conversations.wait(OWNER, receipt.input.id)
-        assert agent.conversations._ends._ended == {}
+        assert agent.conversations._endings._ends._ended == {}
 
 
 async def test_an_idle_thread_has_no_task(tmp_path: Path) -> None:

@@ -197,3 +197,16 @@ async def test_after_only_sending_there_may_be_no_more_to_say(tmp_path: Path) ->
         mixed = await agent.ask("send and look")
         assert mixed.outcome is not None
         assert mixed.outcome.state is InputState.FAILED
+
+
+async def test_a_text_of_which_a_stage_leaves_nothing_is_refused(tmp_path: Path) -> None:
+    channel = Channel()
+    host = host_with(channel.send)
+
+    async def clean(_: Mapping[str, Any]) -> object:
+        return {"final_text": " "}
+
+    host.stage("before_output", clean)
+    (result,) = await sent(tmp_path, host, "hello")
+    assert json.loads(result.text)["reason"] == "blocked"
+    assert channel.got == []
