@@ -197,9 +197,9 @@ class _Exchange:
 
     async def open(self, request: ChatRequest) -> None:
         """Take a slot, ask, and return when the answer begins well."""
-        outgoing = await self._build(request)
         await self._slots.acquire()
         self._holds_slot = True
+        outgoing = await self._build(request)  # once it is our turn: the key may have been changed meanwhile
         self._first_byte_by = trio.current_time() + self._limits.first_byte
         try:
             with trio.fail_at(self._first_byte_by):

@@ -32,9 +32,11 @@ class Slow(httpx2.AsyncBaseTransport):
         self.asked = 0
         self.closed = 0
         self.sent = 0
+        self.keys: list[str] = []
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self.asked += 1
+        self.keys.append(request.headers.get("authorization", ""))
         await trio.sleep(self.headers_after)
         return httpx2.Response(200, stream=_Body(self))
 
@@ -133,6 +135,21 @@ async def test_waiting_for_a_slot_can_be_cancelled_and_takes_none(autojump_clock
         slow.steps = ((0, FRAME), (0, b"data: [DONE]\n\n"))
         with trio.fail_after(100):
             assert (await ask(provider)).text == "a"
+
+
+async def test_who_waited_for_a_slot_asks_with_the_key_there_is_then(autojump_clock: MockClock) -> None:
+    """The old one would be refused, and the source left alone for it."""
+    keys, slow = ["old"], Slow((5, FRAME), (0, b"data: [DONE]\n\n"))
+    async with open_http(slow) as client:
+        source = Source("slow", "http://x/v1", "m", max_concurrent=1)
+        provider = openai(source, replace(ports(client, Limits()), key=lambda: keys[-1]))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask, provider)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(ask, provider)
+            await trio.testing.wait_all_tasks_blocked()
+            keys.append("new")
+    assert slow.keys == ["Bearer old", "Bearer new"]
 
 
 async def test_an_error_once_raised_is_raised_again_not_swallowed(autojump_clock: MockClock) -> None:
