@@ -17,6 +17,7 @@ CHILD = "child:"
 """What the mark of an interrupt begins with that tells of an agent; behind it stands its id."""
 
 HELP = "_help"
+"""What the name of the tool ends in that explains an output."""
 
 READING = "result_read"
 """Reads on in a result that was cut: whoever has any tool has it."""

@@ -28,6 +28,9 @@ ACCEPT_LIMIT = 10.0
 SIGNAL_BYTES = 32 * 1024
 """What the kernel itself raises may be so long, however short a person's messages are to be: an agent's report is."""
 
+OURS = "\x1f"
+"""Begins the keys of what the kernel raises, and stands in no id of a sender's: nobody can be there before it."""
+
 KERNEL = "kernel"
 """The mark of what the kernel itself raises."""
 
@@ -98,8 +101,8 @@ class Intake:
         text = self._checked(msg.text, alone=not msg.attachments)
         can_ask = msg.can_ask and not in_group(who)  # which of its members a question is for, nobody knows yet
         new = NewInput(
-            msg.thread, who.scope, msg.channel, who.peer, who.role.value, text, msg.client_msg_id, msg.no_memory,
-            can_ask, msg.untrusted, level, project=msg.project,
+            msg.thread, who.scope, msg.channel, who.peer, who.role.value, text, msg.client_msg_id.replace(OURS, ""),
+            msg.no_memory, can_ask, msg.untrusted, level, project=msg.project,
         )  # fmt: skip
         place = msg.place
         if place is not None and place.opening:
@@ -110,7 +113,7 @@ class Intake:
     async def signal(self, signal: Signal) -> Receipt:
         """The same for what the kernel raises."""
         who, text = signal.who, self._checked(signal.text, alone=True, least=SIGNAL_BYTES)
-        key = f"{signal.mark}:{signal.key}" if signal.key else ""
+        key = f"{OURS}{signal.mark}:{signal.key}" if signal.key else ""
         new = NewInput(
             signal.thread, who.scope, signal.channel, who.peer, who.role.value, text, key, signal.no_memory,
             signal.can_ask and not in_group(who), signal.untrusted, signal.level, signal.mark,

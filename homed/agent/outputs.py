@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from homed.agent.frame import HELP
 from homed.agent.outgoing import MOST, Sent, fits, lacking, parts_of
 from homed.agent.ports import AgentPorts
 from homed.agent.results import as_text, is_refusal, refusal
@@ -24,7 +25,6 @@ PROVIDES = ("outputs",)
 NEEDS = ("stages",)
 
 PREFIX = OUTPUT_PREFIX
-HELP = "_help"
 SENDS = 10
 """Sends a turn may make, over all outputs (E10)."""
 
@@ -81,14 +81,12 @@ class Outputs:
 
     async def run(self, turn: Turn, name: str, arguments: Mapping[str, object]) -> tuple[bool, str]:
         """Send, or explain: whether it was done, and for the model just what the channel reported, or the refusal."""
-        output = self._output(name)
-        if name.endswith(HELP) and name.removesuffix(HELP) != name and "content" not in arguments:
-            return True, as_text(helped(output))
-        return await self._send(turn, output, arguments["content"])
+        if name.endswith(HELP):
+            return True, as_text(helped(self._output(name.removesuffix(HELP))))
+        return await self._send(turn, self._output(name), arguments["content"])
 
     def _output(self, name: str) -> OutputEntry:
-        outputs = self._ports.host.registry.outputs()
-        found = outputs.get(name.removeprefix(PREFIX)) or outputs.get(name.removeprefix(PREFIX).removesuffix(HELP))
+        found = self._ports.host.registry.outputs().get(name.removeprefix(PREFIX))
         if found is None:
             raise InvalidInput(f"There is no output {name.removeprefix(PREFIX)}.")
         return found

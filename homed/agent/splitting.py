@@ -63,10 +63,8 @@ def _cut(text: str, room: int) -> int:
     least = room // 3
     best = 0
     for border in _BORDERS:
-        last = 0
-        for found in border.finditer(text, 0, room + 1):
-            if len(text[: found.end()].rstrip()) <= room:
-                last = found.end()
+        ends = [found.end() for found in border.finditer(text, 0, room + 1)]
+        last = next((end for end in reversed(ends) if len(text[:end].rstrip()) <= room), 0)
         if last > least:
             return last
         best = max(best, last)

@@ -32,6 +32,8 @@ LUA = "main.lua"
 SKILL = "SKILL.md"
 """The entry of what is a skill: read by the model, not run."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+OUTPUT_NAME = re.compile(rf"(?!.*_help$){NAME.pattern}")
+"""The tool of an output and that of its help share their beginning: one's name must not be the other's."""
 TOOL_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
 """What every model service takes as a function name."""
 
@@ -318,7 +320,7 @@ def _stage(part: Reader) -> StageSpec:
 
 def _output(part: Reader) -> OutputSpec:
     return OutputSpec(
-        name=part.text("name", pattern=NAME, required=True),
+        name=part.text("name", pattern=OUTPUT_NAME, required=True),
         caps=_among(part, "caps", frozenset(BITS)) or ("text",),
         description=part.text("description"),
         format=part.text("format"),

@@ -163,7 +163,7 @@ async def test_what_was_sent_and_spent_before_a_crash_is_known_after_it(tmp_path
         return "ok"
 
     host = FakeHost()
-    host.output("chat", send)
+    host.output("chat", send, caps=("text", "structured"))
     again = calls(("output_send__chat", json.dumps({"content": content})))
     rule = Rule(Decision.ALLOW, tool="output_send__chat")
     async with running_agent(tmp_path, Setup(model=FakeModel(again, hangs("well, ")), host=host)) as agent:

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from homed.agent.conversations import Receipt
-from homed.agent.intake import Signal
+from homed.agent.intake import OURS, Signal
 from homed.agent.schedule import Way
 from homed.clock import new_id
 from homed.errors import NotFound, Unavailable
@@ -283,3 +283,15 @@ async def test_a_stop_while_a_stage_looks_at_what_is_to_join_leaves_it_a_turn_of
             done = [await agent.conversations.wait(OWNER, receipt.input.id) for receipt in (one, two, zero)]
         assert [d.state.value for d in done] == ["stopped", "answered", "answered"]
         assert [d.outcome.text if d.outcome else "" for d in done[1:]] == ["two, then", "zero"]
+
+
+async def test_no_message_of_a_plugin_takes_the_place_of_what_the_kernel_raises(tmp_path: Path) -> None:
+    async with running_agent(tmp_path) as agent:
+        first = await agent.ask("hello")
+        for key in ("kernel:k", f"{OURS}kernel:k"):
+            await agent.ask("forged", thread=first.thread, client_msg_id=key)
+        raised = await agent.conversations.signal(Signal(who=OWNER, text="a fire", thread=first.thread, key="k"))
+        assert not raised.duplicate
+        again = await agent.conversations.signal(Signal(who=OWNER, text="a fire", thread=first.thread, key="k"))
+        assert again.duplicate
+        await agent.conversations.wait(OWNER, raised.input.id)

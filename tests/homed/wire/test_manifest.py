@@ -98,6 +98,7 @@ def test_unknown_keys_make_one_warning() -> None:
         ({"tools": [{**TOOL, "parameters": []}]}, "tools[0].parameters: must be an object"),
         ({"stages": [{"stage": "on_input", "order": 1.5}]}, "stages[0].order: must be a whole number"),
         ({"stages": [{"stage": "on_input"}, {"stage": "on_input"}]}, "stages[1].stage: 'on_input' is there already"),
+        ({"outputs": [{"name": "mail"}, {"name": "mail_help"}]}, "outputs[1].name: 'mail_help' does not match"),
         ({"inputs": ["", "a"]}, "inputs: must be a list of strings"),
         ({"inputs": ["a"], "cleaners": ["a", "webui"]}, "cleaners: 'webui' is none of its inputs"),
         ({"settings": [{"key": "a", "type": "select"}]}, "settings[0].options: a select needs options"),
