@@ -153,14 +153,16 @@ class Step:
 
     async def _go_on(self, turn: Turn, over: OverLimit) -> None:
         """Ask the person whether the day may go on past its limit; raises Ended if not."""
-        denial = ""
+        said = ""
         if over.ask:
             reason = f"{over.message} Go on, with {over.ask.more} more?"
             denial = await self._ports.approvals.ask(turn, _ASKED, {"more": over.ask.more}, reason)
             if not denial:
                 await self._ports.agent.spend.go_on(over.ask)
                 return
-        hint = f"{denial.removesuffix('so it was not run.').rstrip(', ')} {over.hint}".strip() if denial else over.hint
+            # Why there was no yes; the question itself would only say the failure again.
+            said = denial.removeprefix(reason).removesuffix(", so it was not run.").strip(" .")
+        hint = f"{said}. {over.hint}" if said else over.hint
         raise Ended(self._ports.failed(turn, over.message, hint, ""))
 
     async def _recover(self, turn: Turn, course: Course, broken: Broken, note: str) -> str:

@@ -140,7 +140,7 @@ def _add_source(args: argparse.Namespace) -> int:
         print(
             f"{args.name} is in use{keyless}."
             if source["current"]
-            else f"{args.name} is added{keyless}. To use it: homed models use {args.name}"
+            else f"{args.name} is set up{keyless}. To use it: homed models use {args.name}"
         )
     return 0
 

@@ -63,7 +63,8 @@ def _show(args: argparse.Namespace) -> int:
         print(line)
     rows = list(_sums(found, args.by))
     if not rows:
-        print("\nNothing was asked of any model in this time.")
+        what = "No plugin and no job asked a model" if args.by == "who" else "Nothing was asked of any model"
+        print(f"\n{what} in this time.")
         return 0
     print()
     table(rows, (args.by, "calls", "read", "of it cached", "written", "cost"))
@@ -82,7 +83,7 @@ def _standing(found: Mapping[str, Any]) -> Iterable[str]:
         money = Decimal(limits["day_money"]) * (1 + today["times"])
         yield f"       {today['money']} of {money:f} {limits['currency']}, as far as prices are known."
     if today["times"]:
-        yield f"       It was let go on past its limit {today['times']} times."
+        yield f"       It was let go on past its limit, by {today['times']} × as much."
     yield f"Work without you stops at {limits['background_percent']} % of a day's limit."
     if limits["turn_tokens"]:
         yield f"A message may use {limits['turn_tokens']} tokens."

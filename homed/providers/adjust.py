@@ -89,8 +89,8 @@ def adjusted(source: Source, error: ProviderError, *, shows: bool, hears: bool, 
         return None
     said = error.message
     for wanted, pattern, without, setting in (
-        (shows and source.vision, _BLIND, _blind, "without --vision"),
-        (hears and source.audio, _DEAF, _deaf, "without --audio"),
+        (shows and source.vision, _BLIND, _blind, "--no-vision"),
+        (hears and source.audio, _DEAF, _deaf, "--no-audio"),
         (tools and source.tools, _TOOLLESS, _toolless, "--no-tools"),
     ):
         if wanted and pattern.search(said):

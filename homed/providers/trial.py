@@ -97,7 +97,7 @@ async def try_out(provider: Provider, adjustments: Sequence[str] = ()) -> Trial:
         result = await _with_picture(provider, result)
     if limit.cancelled_caught and not result.ok:
         raise TimedOut(f"{provider.source.name} did not answer within {TRIAL_LIMIT:g} s; the request was closed.")
-    notes = [f"It wants to be asked otherwise; to keep that, set it up {setting}." for setting in adjustments]
+    notes = [f"It wants to be asked otherwise; to keep that, set it up with {setting}." for setting in adjustments]
     return replace(result, notes=tuple(dict.fromkeys(notes)))
 
 

@@ -158,6 +158,19 @@ async def test_a_no_ends_the_turn_before_anything_is_spent(tmp_path: Path) -> No
         assert len(model.requests) == 1
 
 
+async def test_where_nobody_can_be_asked_the_hint_says_so_and_what_to_do_once(tmp_path: Path) -> None:
+    model = FakeModel(took(9_000, 0))
+    async with running_agent(tmp_path, Setup(model=model, spend=gate(day_tokens=10_000))) as agent:
+        first = await agent.ask("hi")
+        receipt = await agent.conversations.inject(OWNER, message("more", thread=first.thread, can_ask=False))
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
+        assert done.outcome is not None
+        assert done.outcome.hint == (
+            "Nobody can be asked in this channel."
+            " It goes on tomorrow, or with a higher core.spend.day_tokens (0: no limit)."
+        )
+
+
 async def test_a_guest_is_refused_and_nobody_is_asked(tmp_path: Path) -> None:
     model = FakeModel(took(8_500, 0))
     async with running_agent(tmp_path, Setup(model=model, spend=gate(day_tokens=10_000))) as agent:

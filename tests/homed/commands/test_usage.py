@@ -91,6 +91,15 @@ def test_sums_by(
     assert asked == [("admin.usage", {"days": 7})]
 
 
+@pytest.mark.parametrize(("by", "said"), [("who", "No plugin and no job asked"), ("peer", "Nothing was asked")])
+def test_an_empty_sum_says_what_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], by: str, said: str
+) -> None:
+    monkeypatch.setattr(usage, "ask_or_open", lambda *_args, **_given: FOUND | {"who": [], "peers": []})
+    assert run("--by", by) == 0
+    assert said in capsys.readouterr().out
+
+
 def test_prices_say_whose_they_are(asked: list[tuple[str, dict[str, Any]]], capsys: pytest.CaptureFixture[str]) -> None:
     assert run("prices") == 0
     out = capsys.readouterr().out

@@ -172,7 +172,7 @@ async def test_a_model_that_turns_out_to_be_blind_is_told_so(wire: str) -> None:
         assert said.text
         assert UNSHOWN in str(fake.chats[-1].body)
         assert not provider.source.vision
-        assert provider.adjustments == ["without --vision"]
+        assert provider.adjustments == ["--no-vision"]
 
 
 async def test_a_model_that_takes_no_tools_is_asked_without() -> None:

@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from homed.config.definitions import CORE
 from homed.errors import Unavailable
 from plugins.webui.context import FOLDER
@@ -37,6 +39,26 @@ def test_every_built_in_setting_has_a_name_and_a_description_and_no_other_has() 
 
 def test_every_built_in_plugin_has_a_description_and_no_other_has() -> None:
     assert CATALOGUE["plugins"].keys() == {manifest["name"] for manifest in MANIFESTS}
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_check_of_the_doctor_has_a_name(lang: str) -> None:
+    verdict = re.compile(r"\b(?:ok|warn|bad)\(\s*\"([a-z ]+)\"")
+    names = {name for path in (ROOT / "homed").rglob("*.py") for name in verdict.findall(path.read_text("utf-8"))}
+    assert len(names) > 15
+    words = load(FOLDER / "strings")[lang]
+    assert not [name for name in names if not words.get(f"js.check_name_{name.replace(' ', '_')}", "")]
+
+
+def test_what_is_said_of_scripts_trials_and_a_day_that_may_not_go_on_is_there() -> None:
+    for said in (
+        "8 scripts, 1 of your own",
+        "It wants to be asked otherwise; to keep that, set it up with --no-vision.",
+        "Nobody can be asked in this channel. It goes on tomorrow, or with a higher core.spend.x (0: no limit).",
+        "Nobody answered within 300 s. It goes on tomorrow, or with a higher core.spend.day_money (0: no limit).",
+    ):
+        assert not re.search("[A-Z][a-z]+ [a-z]+ ", ZH.text(said)), said
+        assert ZH.text(said) != said
 
 
 def literals(folder: Path) -> set[str]:
