@@ -298,7 +298,7 @@ async def test_a_start_outlives_a_disk_that_bears_nothing(
                 raise StorageError("The disk does not answer.")
             return [child.id]
 
-        async def refused(thread: str) -> None:  # noqa: ARG001 - as the real one
+        async def refused(thread: str) -> None:
             await trio.lowlevel.checkpoint()
             raise Unavailable("Not now.")
 
