@@ -207,3 +207,26 @@ def test_what_the_command_line_dumps_starts_another_homed(home: Daemon, tmp_path
     found = run_homed("config", "list", "--changed", "--json", "--data", str(other))
     assert found.code == 0, found
     assert '"core.memory.backups_kept"' in found.out
+
+
+def test_a_leap_to_a_category_leaves_the_head_of_the_page_in_sight_on_a_telephone(page: Page, home: Daemon) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    settings(page, home)
+    page.get_by_role("link", name="The way back for models", exact=True).click()
+    expect(page.get_by_role("heading", name="The way back for models")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_in_viewport()
+    # Nothing but what scrolls is taller than the screen: a label for readers that sticks out of it moved all.
+    assert page.evaluate("document.documentElement.scrollHeight - document.documentElement.clientHeight") == 0
+
+
+def test_what_is_jumped_to_is_not_beneath_the_search(browser: Browser, home: Daemon, came_in: Any) -> None:
+    telephone = {"viewport": {"width": 360, "height": 640}}
+    with visiting(browser, home.url, storage_state=came_in, **telephone) as visitor:
+        page = visitor.open("/settings")
+        page.locator(".rooms").get_by_role("link", name="Spend").click()
+        heading = page.get_by_role("heading", name="Spend", exact=True)
+        expect(heading).to_be_in_viewport()
+        found, search = heading.bounding_box(), page.locator(".looking").bounding_box()
+        assert found is not None
+        assert search is not None
+        assert found["y"] >= search["y"] + search["height"]
