@@ -73,7 +73,9 @@ def _read(path: Path, seen: Stamp | None) -> tuple[Stamp | None, str, str]:
         if not path.is_file():
             return stamp, "", "it is no file"
         with path.open("rb") as file:
-            return stamp, file.read(_BYTES + 1).decode("utf-8-sig"), ""
+            raw = file.read(_BYTES + 1)
+        # not decoded then: it may be cut in the middle of a character
+        return (stamp, "", "it is too long") if len(raw) > _BYTES else (stamp, raw.decode("utf-8-sig"), "")
     except FileNotFoundError:
         return None, "", ""
     except OSError as error:

@@ -16,17 +16,19 @@ from tests.e2e.conftest import Served, Visitor, at, ready
 from tests.kit.daemon import until
 from tests.plugins.webui.standin import OWNER, StandIn
 from tests.plugins.webui.standin_rich import asking, ended, rich, small
+from tests.plugins.webui.standin_settings import DEFINITIONS
+from tests.plugins.webui.standin_usage import furnished_usage
 
 pytestmark = [pytest.mark.chromium, pytest.mark.slow]
 
-PAGES = ("/", "/t/TALK", "/plugins", "/models", "/settings", "/health")
+PAGES = ("/", "/t/TALK", "/plugins", "/models", "/settings", "/usage", "/usage?in=money", "/health")
 LOOKS = [
     pytest.param({"color_scheme": scheme, "locale": locale}, id=f"{scheme}-{locale[:2]}")
     for scheme in ("light", "dark")
     for locale in ("en-GB", "zh-CN")
 ]
 OUTSIDE = """[...document.querySelectorAll('main, main *, dialog, dialog *, nav, nav *')].filter(
-    one => one.checkVisibility() && !one.closest('pre, .block > div')
+    one => one.checkVisibility() && !one.closest('pre, .block > div, .scrolls')
         && !(one.closest('nav') && !document.body.matches('.nav-open'))
         && one.getBoundingClientRect().right > innerWidth + 0.5
 ).map(one => `${one.tagName}.${one.className} in ${one.parentElement.tagName}.${one.parentElement.className}`)"""
@@ -35,7 +37,9 @@ OUTSIDE = """[...document.querySelectorAll('main, main *, dialog, dialog *, nav,
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    with Served(rich(StandIn(small))) as running:
+    kernel = rich(StandIn(small))
+    kernel.usage = furnished_usage()
+    with Served(kernel) as running:
         yield running
 
 
@@ -127,6 +131,18 @@ INTRUDERS = (
 )
 
 
+def spoilt(usage: dict[str, Any]) -> dict[str, Any]:
+    """Usage in which everything that has a name has a bad one."""
+    names = {"source": BAD, "model": BAD, "kind": BAD, "who": BAD, "peer": BAD, "title": BAD}
+
+    def bad(entry: dict[str, Any]) -> dict[str, Any]:
+        made = {**entry, **{name: text for name, text in names.items() if name in entry}}
+        return {**made, **({"spent": [bad(one) for one in entry["spent"]]} if "spent" in entry else {})}
+
+    lists = {name: [bad(one) for one in usage[name]] for name in ("days", "threads", "peers", "who", "prices")}
+    return {**usage, **lists, "peers": lists["peers"] * 2}
+
+
 def hostile() -> StandIn:
     """Every field that a model, a person, a plugin or a file's name can fill."""
     kernel = rich(StandIn(small))
@@ -137,8 +153,12 @@ def hostile() -> StandIn:
     for source in kernel.sources:
         source |= {"name": BAD, "model": BAD, "base_url": f"https://x/{BAD}", "path": BAD}
     kernel.sources[0]["current"] = True
+    texts = [key for key, one in DEFINITIONS.items() if one.type in ("string", "text", "select")]
+    kernel.stored = {**dict.fromkeys(texts, BAD), "core.tracker.ignore": [BAD], "core.spend.rates": [{BAD: BAD}]}
+    kernel.differences = [{"what": BAD, "then": BAD, "now": BAD}]
+    kernel.usage = spoilt(furnished_usage())
     kernel.storage |= {"state": "read_only", "reason": BAD, "kept": BAD}
-    kernel.api_keys.append({"name": BAD, "scopes": [BAD], "created_at": 1.0, "used_at": 2.0})
+    kernel.api_keys.append({"name": BAD, "peer": BAD, "scopes": [BAD], "created_at": 1.0, "used_at": 2.0})
     kernel.checks = [{"name": BAD, "state": "bad", "what": BAD, "hint": BAD}]
     talk = kernel.open_talk(BAD)
     block = kernel.put(BAD, "image/png", b"<svg xmlns='http://www.w3.org/2000/svg' onload='window.pwned=20'/>")
@@ -184,7 +204,7 @@ def open_all(page: Page) -> None:
 @pytest.mark.parametrize("width", [1280, 360])
 def test_nothing_that_anybody_fills_in_is_run_or_leaves_its_box(browser: Browser, width: int) -> None:
     with Served(hostile()) as served, at(browser, served, viewport={"width": width, "height": 800}) as visitor:
-        for path in ("/", "/plugins", "/models", "/settings", "/health"):
+        for path in ("/", "/plugins", "/models", "/settings", "/usage", "/usage?in=money", "/health"):
             page = visitor.open(path)
             open_all(page)
             expect(page.locator("main")).to_contain_text("onerror")

@@ -52,6 +52,15 @@ async def test_what_cannot_be_used_is_logged_once_and_the_last_good_text_stays(
         assert len([one for one in caplog.records if "is not used" in one.message]) == 1
 
 
+async def test_of_one_that_is_too_long_that_is_said_wherever_it_is_cut(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (file := tmp_path / "persona.md").write_text("你好" * 100_000)
+    secrets = Secrets(tmp_path / "secrets.json")
+    async with open_store(tmp_path / "d.db") as store, open_settings(store, {}, secrets, persona=file):
+        assert f"{file} is not used: it is too long" in caplog.text
+
+
 async def test_a_folder_or_a_pipe_is_no_persona_and_nothing_waits_on_it(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")

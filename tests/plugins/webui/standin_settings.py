@@ -24,6 +24,9 @@ class Settings:
         self.stored: dict[str, object] = {}
         self.ask = True
         self.rolled: list[int] = []
+        self.differences = [
+            {"what": "mine.base_url", "then": "https://works.example/v1", "now": "<b>https://broken</b>"}
+        ]
 
     def _view(self, one: Definition) -> dict[str, Any]:
         source = "stored" if one.key in self.stored else "file" if one.key == GIVEN else "default"
@@ -64,8 +67,8 @@ class Settings:
         return {"applied": "restart" if later else "now", "note": note}
 
     def admin_config_snapshots(self, peer: str) -> Any:
-        change = {"what": "mine.base_url", "then": "https://works.example/v1", "now": "<b>https://broken</b>"}
-        return {"snapshots": [{"id": 4, "at": 1.7e9, "changed": ["core.llm.sources"], "differences": [change]}]}
+        known = {"id": 4, "at": 1.7e9, "changed": ["core.llm.sources"], "differences": self.differences}
+        return {"snapshots": [known]}
 
     def admin_config_rollback(self, peer: str, snapshot: int) -> Any:
         if snapshot != 4:
