@@ -212,6 +212,12 @@ class AllSettings(_Room):
         result: Json = await self._caller.call("settings.set", params)
         return result
 
+    async def change(self, changes: Mapping[str, object], *, peer: Peer | None = None) -> Json:
+        """Change several, all or none."""
+        params: Json = {"changes": dict(changes)} if peer is None else {"peer": peer, "changes": dict(changes)}
+        result: Json = await self._caller.call("settings.change", params)
+        return result
+
 
 class Knowledge(_Room):
     """``knowledge``: the knowledge base.  Unavailable: there is none yet."""

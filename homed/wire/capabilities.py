@@ -7,6 +7,7 @@ from collections.abc import Mapping
 WHAT: Mapping[str, str] = {
     "core": "Offer tools, keep its own settings, write its own log. Every plugin has this.",
     "io": "Put messages into your conversations, read those of the people it brings in, and answer them.",
+    "io.critical": "Interrupt any answer before everything else, at the highest level.",
     "memory": "Read what is remembered and why an answer was given.",
     "cold": "Search what is no longer in view of past conversations.",
     "knowledge": "Read and write the knowledge base.",

@@ -96,6 +96,7 @@ SAID = {
     events.SKILL_DETECTED: ({"plugin", "skill"}, {"title"}),
     events.SYSTEM: ({"code", "plugin", "kind"}, {"message", "hint"}),
     events.MEMORY: ({"what", "events", "chars", "more"}, set()),
+    events.CHILD: ({"child", "in", "phase", "state", "step", "tool", "call", "status", "ms"}, {"name", "error"}),
 }
 """Type → keys of its data that anybody may hear, and those with what somebody said; as in ``docs/wire.md``.
 

@@ -80,6 +80,7 @@ CASES: list[Case] = [
     (lambda k: k.all_settings.get("core.x"), "settings.get", {"key": "core.x"}, {"key": "core.x"}, {"key": "core.x"}),
     (lambda k: k.all_settings.list("core."), "settings.list", {"prefix": "core."}, {"settings": []}, []),
     (lambda k: k.all_settings.set("core.x", None), "settings.set", {"key": "core.x", "value": None}, {}, {}),
+    (lambda k: k.all_settings.change({"core.x": 1}), "settings.change", {"changes": {"core.x": 1}}, {}, {}),
     (lambda k: k.knowledge.search("cat"), "knowledge.search", {"query": "cat", "limit": 5}, {"found": []}, []),
     (lambda k: k.knowledge.list(), "knowledge.list", {"limit": 50, "after": ""}, {"documents": []}, []),
     (lambda k: k.knowledge.read("d"), "knowledge.read", {"document": "d"}, {}, {}),
