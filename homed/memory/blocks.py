@@ -245,7 +245,8 @@ def drop_leftovers(tx: Tx, *, at: float) -> int:
     # what a tool call sent, of a turn that is over: it came while the turn ended
     tx.execute(
         "DELETE FROM uploads WHERE input = '' AND uploads.peer GLOB 'turn_*/*' AND instr(uploads.peer, ':') = 0"
-        " AND EXISTS (SELECT 1 FROM inputs i WHERE i.turn <> '' AND i.turn = substr(uploads.peer, 1, instr(uploads.peer, '/') - 1)"
+        " AND EXISTS (SELECT 1 FROM inputs i WHERE i.turn <> ''"
+        " AND i.turn = substr(uploads.peer, 1, instr(uploads.peer, '/') - 1)"
         " AND i.outcome IS NOT NULL)"
     )
     count += tx.changes()
