@@ -42,7 +42,10 @@ class Remembering:
     """Reads events of the scopes that somebody may see, and of no others."""
 
     def __init__(
-        self, store: Storage, redactor: RedactorPort, ranker: Ranker | None = None,
+        self,
+        store: Storage,
+        redactor: RedactorPort,
+        ranker: Ranker | None = None,
         zone: Callable[[], tzinfo] = system_zone,
     ) -> None:
         """``zone``: the person's, in which days are counted."""

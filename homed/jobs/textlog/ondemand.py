@@ -59,9 +59,7 @@ class TextLogOnDemand:
         await self.hold()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._follow)
-            with self.bus.subscribe(
-                frozenset({notices.TURN}), size=1
-            ) as ended:
+            with self.bus.subscribe(frozenset({notices.TURN}), size=1) as ended:
                 async for _ in ended:  # those that are missed would say the same: look again
                     await self().sync()
 

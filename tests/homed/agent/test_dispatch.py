@@ -272,9 +272,7 @@ async def test_a_long_result_is_shown_head_and_tail_and_read_on_by_its_handle(tm
 
     host = FakeHost()
     host.tool("dump", long)
-    setup = Setup(
-        model=FakeModel(calls(("dump", "{}"))), host=host, builtins=lambda store, h: builtin_tools(store)
-    )
+    setup = Setup(model=FakeModel(calls(("dump", "{}"))), host=host, builtins=lambda store, h: builtin_tools(store))
     async with running_agent(tmp_path, setup) as agent:
         done = await agent.ask("dump")
         seen = results(agent.model.requests[1])[0].text
