@@ -112,18 +112,19 @@ class Completions:
             try:
                 return await self._once(course.provider, ask)
             except ProviderError as error:
-                failed = Failed(
-                    kind=error.kind, attempt=course.attempt, status=error.status, retry_after=error.retry_after,
-                    others=len(course.rest), recoveries=RECOVERIES,  # it is as short as its asker can make it
-                )  # fmt: skip
-                match self._chain.decide(failed):
-                    case Again(wait):
-                        course.attempt += 1
-                        await trio.sleep(wait)
-                    case Next() as verdict:
-                        self._chain.leave(course, verdict, error)
-                    case _:
-                        raise
+                failure = error
+            failed = Failed(
+                kind=failure.kind, attempt=course.attempt, status=failure.status, retry_after=failure.retry_after,
+                others=len(course.rest), recoveries=RECOVERIES,  # it is as short as its asker can make it
+            )  # fmt: skip
+            match self._chain.decide(failed):
+                case Again(wait):
+                    course.attempt += 1
+                    await trio.sleep(wait)
+                case Next() as verdict:
+                    self._chain.leave(course, verdict, failure)
+                case _:
+                    raise failure
 
     async def _once(self, provider: Provider, ask: _Ask) -> Said:
         most, size = ask.question.max_tokens * MOST_CHARACTERS, 0

@@ -7,12 +7,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+import trio
+
 from homed.agent.model import Gatherer, Said
 from homed.agent.weight import Sizes
 from homed.memory.tokens import estimate_tokens
 from homed.providers.base import LOCAL, ChatRequest, ProviderError, Source, ToolCall
 from homed.spend.ports import Holding, Settlement, SpendPort
 from homed.spend.records import Cost, Purpose, Tokens, Whence
+
+LAST_WORD = 5.0
+"""Seconds, shielded, that writing down what a call took may need when it is cancelled."""
 
 ANSWER = 4096
 """Tokens that an answer is reserved with, when the request does not limit it."""
@@ -80,7 +85,8 @@ class Meter:
         try:
             yield bill
         except BaseException:  # Cancelled too: nothing may follow that would write it
-            await _pay(held, bill, paid, None)
+            with trio.move_on_after(LAST_WORD, shield=True):
+                await _pay(held, bill, paid, None)
             raise
         await _pay(held, bill, paid, owed)
 

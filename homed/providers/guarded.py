@@ -167,13 +167,14 @@ class _Answer:
                     self._parts = await self._stream.__aenter__()
                 part = await anext(self._parts)
             except ProviderError as error:
-                if self._shown or not await self._guarded.failed(error, self._request, self._tries):
-                    raise
-                self._tries += 1
-                await self.aclose()
-                continue
-            self._shown = self._shown or not isinstance(part, Retrying | Progress)
-            return part
+                failed = error
+            else:
+                self._shown = self._shown or not isinstance(part, Retrying | Progress)
+                return part
+            if self._shown or not await self._guarded.failed(failed, self._request, self._tries):
+                raise failed
+            self._tries += 1
+            await self.aclose()
 
     async def aclose(self) -> None:
         """Close the stream that is open."""

@@ -18,6 +18,9 @@ from homed.store.rows import Storage, Tx
 
 _log = logging.getLogger(__name__)
 
+TIDY_LIMIT = 10.0
+"""Seconds, shielded, that the file of the secrets may take to be brought to what holds."""
+
 COMMIT_LIMIT = 10.0
 """Seconds that a change may take once begun; it is not interrupted, so that memory and database agree."""
 SECRET_NAME = "setting."
@@ -87,7 +90,8 @@ class Commit:
             await self._store.write(write)
         except Exception:  # but not where it took too long: then it may yet be stored
             self._secrets.drop()
-            await self.tidy()
+            with trio.move_on_after(TIDY_LIMIT, shield=True):
+                await self.tidy()
             raise
 
     def decide(self, last: str) -> None:
@@ -99,7 +103,7 @@ class Commit:
 
     async def tidy(self) -> None:
         """Bring the file of the secrets to what holds.  One that cannot be written says the same, and is later."""
-        with trio.CancelScope(shield=True):
+        with trio.move_on_after(TIDY_LIMIT, shield=True):
             try:
                 await trio.to_thread.run_sync(self._secrets.tidy)
             except StorageError as error:

@@ -284,15 +284,16 @@ class Tracker:
         for attempt in range(1, TRIES + 1):
             try:
                 answer = await self._ports.plugins.call(back.plugin, TRACKER_RESTORE, params, timeout=RESTORE_LIMIT)
-                break
-            except (PluginFailed, Unavailable):
-                if attempt == TRIES:
-                    raise
+            except HomedError as error:
+                failed = error
+            else:
+                return await self._ended(back, answer)
+            if not isinstance(failed, PluginFailed | Unavailable):
+                await self._drop(back)  # it was refused: nothing was begun
+                raise failed
+            if attempt < TRIES:
                 await self._ports.plugins.wait_ready(back.plugin)
-            except HomedError:
-                await self._drop(back)
-                raise
-        return await self._ended(back, answer)
+        raise failed
 
     async def _ended(self, back: ChangeSet, answer: object) -> dict[str, object]:
         known: Mapping[str, Any] = answer if isinstance(answer, Mapping) else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -67,6 +68,7 @@ class Answering:
         told: dict[str, list[str]] = {}
 
         async def tell(kind: str, words: str) -> None:
+            await trio.lowlevel.checkpoint()
             told.setdefault(kind, []).append(words)
 
         ended = await run.follow(tell)
@@ -125,12 +127,12 @@ class Live(ResponseBody):
 
     def __init__(self, site: Site, run: Run, form: shape.Form, person: Who) -> None:
         self._site, self._run, self._form, self._account = site, run, form, person.account
-        self._nursery_manager = trio.open_nursery()
+        self._held = AsyncExitStack()
         self._to, self._from = trio.open_memory_channel[bytes](WAITING)
         self._words = site.lang()
 
     async def __aenter__(self) -> AsyncIterator[bytes]:
-        nursery = await self._nursery_manager.__aenter__()
+        nursery = await self._held.enter_async_context(trio.open_nursery())
         nursery.start_soon(self._make)
         self._scope = nursery.cancel_scope
         return self._parts()
@@ -139,7 +141,7 @@ class Live(ResponseBody):
         self, exc_type: type[BaseException] | None, exc_value: BaseException | None, tb: TracebackType | None
     ) -> None:
         self._scope.cancel()
-        await self._nursery_manager.__aexit__(exc_type, exc_value, tb)
+        await self._held.aclose()
 
     async def _parts(self) -> AsyncIterator[bytes]:
         while True:

@@ -160,13 +160,15 @@ class ScriptDecoder:
     async def feed(self, chunk: bytes, out: deque[Part]) -> None:
         """See ``Decoder.feed``."""
         pieces: list[Piece] = []
+        failed: Exception | None = None
         try:
             for piece in self._framing.feed(chunk):
                 pieces.append(piece)
-        except (failures.Unreadable, failures.Endless):
-            await self._take(pieces, out)
-            raise
+        except (failures.Unreadable, failures.Endless) as error:
+            failed = error  # what came before it in the chunk is told first
         await self._take(pieces, out)
+        if failed is not None:
+            raise failed
 
     async def end(self, out: deque[Part]) -> None:
         """See ``Decoder.feed``."""

@@ -62,6 +62,7 @@ class ScriptEnded(Exception):
 
 async def nothing(name: str, _given: Sequence[Any]) -> object:
     """Serves calls that may ask for nothing."""
+    await trio.lowlevel.checkpoint()
     raise HomedError(f"{name} is not for this.")
 
 
@@ -210,14 +211,16 @@ class Life:
             extra["drop"], self._dropped = self._dropped, []
         if self._unloaded:
             extra["unload"], self._unloaded = self._unloaded, []
+        said = False
         try:
             await self._send.send(frames.encode(do, **fields, **extra))
-        except BaseException as error:  # Cancelled too: what is to be forgotten is said with the next frame then
-            self._dropped = [*extra.get("drop", ()), *self._dropped]
-            self._unloaded = [*extra.get("unload", ()), *self._unloaded]
-            if isinstance(error, frames.BadFrame):
-                raise ScriptFailed(f"what it is given is too much: {error}") from None
-            raise
+            said = True
+        except frames.BadFrame as error:
+            raise ScriptFailed(f"what it is given is too much: {error}") from None
+        finally:
+            if not said:  # cancelled, too: what is to be forgotten is told with the next frame then
+                self._dropped = [*extra.get("drop", ()), *self._dropped]
+                self._unloaded = [*extra.get("unload", ()), *self._unloaded]
 
     def _take(self, frame: Mapping[str, Any]) -> None:
         if frame["do"] == "log":

@@ -9,7 +9,7 @@ import trio
 import trio.testing
 
 from homed.agent.lanes import QUEUE, Lanes
-from homed.agent.turn import Turn
+from homed.agent.turn import Ending, Turn
 from homed.errors import Unavailable
 from homed.identity.roles import Identity, Role
 from homed.memory.records import Input, InputState
@@ -30,7 +30,10 @@ def lanes_of(run: Callable[[Turn], Awaitable[None]]) -> Lanes:
     async def dropped(input_: Input) -> None:
         pytest.fail(f"{input_.id} was dropped")
 
-    return Lanes(turn_of, run, dropped, pytest.fail)
+    async def ended(turn: Turn, _: Ending) -> None:
+        pytest.fail(f"{turn.id} was ended")
+
+    return Lanes(turn_of, run, dropped, ended)
 
 
 async def test_turns_of_a_thread_run_in_order_and_threads_at_once() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from homed.agent.lane import Lane
 from homed.agent.lanes import Lanes
 from homed.agent.schedule import DEEPEST
-from homed.agent.turn import Turn
+from homed.agent.turn import Ending, Turn
 from homed.identity.roles import Identity, Role
 from homed.memory.records import Input, InputState
 
@@ -100,7 +100,10 @@ async def play(world: World) -> None:
     def make(given: Input, gate: trio.Lock) -> Turn:
         return Turn(f"turn-{given.id}", given, WHO, gate=gate)
 
-    lanes = Lanes(make, world.run, world.dropped, lambda _: None)
+    async def parted(turn: Turn, _: Ending) -> None:
+        raise AssertionError(f"{turn.id} was parted from what joined it")
+
+    lanes = Lanes(make, world.run, world.dropped, parted)
     deepest = 0
 
     async def arrive(id_: str, said: Said) -> None:

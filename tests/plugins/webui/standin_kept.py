@@ -76,6 +76,8 @@ class Kept:
         return {**found, "files": FILES[after : after + limit], "more": False}
 
     def admin_tracker_diff(self, peer: str, set: str, number: int) -> Any:
+        if set not in {one["id"] for one in self.changes} or not 0 <= number < len(FILES):
+            raise NotFound(f"There is no file {number} in the change {set}.")
         known = FILES[number]
         if known["path"] == "photo.jpg":
             return {**known, "kind": "binary", "lines": [], "more": False}
