@@ -227,9 +227,11 @@ def test_the_commands_work_on_the_folder_of_a_stopped_daemon_too(tmp_path: Path)
     data, env = ("--data", str(tmp_path / "data")), {**os.environ, **ENV}
     added = run_homed("models", "add", "mine", "--gguf", str(file), *data, env=env)
     assert added.code == 0, added
-    for wrong in (("--gguf", str(file), "--base-url", "http://x/v1", "--model", "m"), ("--base-url", "http://x/v1")):
-        refused = run_homed("models", "add", "wrong", *wrong, *data, env=env)
-        assert (refused.code, "--gguf FILE" in refused.err) == (2, True), refused
+    both = ("--gguf", str(file), "--base-url", "http://x/v1", "--model", "m")
+    refused = run_homed("models", "add", "wrong", *both, *data, env=env)
+    assert (refused.code, "--gguf FILE" in refused.err) == (2, True), refused
+    refused = run_homed("models", "add", "wrong", "--base-url", "http://x/v1", *data, env=env)
+    assert (refused.code, "names no model" in refused.err) == (1, True), refused  # a known one's may stay as it is
     listed = run_homed("models", "list", *data, env=env)
     assert "built in: small and slow" in listed.out
     assert str(file) in listed.out
