@@ -43,9 +43,10 @@ AGENT: tuple[Definition, ...] = (
     ),
     Definition(
         # what no answer should have to ask for first: memory, the rest of what was cut, looking at files, commands
-        TOOLS_ALWAYS, "string", "result_read memory_recall memory_commit coldcontext_query skill_load cmd_run files_read"
-        " files_ls files_search", "Tools that every request describes, by name, the most important first; others when they were"
-        " used lately, or are asked for.",
+        TOOLS_ALWAYS, "string",
+        "result_read memory_recall memory_commit coldcontext_query skill_load cmd_run files_read files_ls files_search",
+        "Tools that every request describes, by name, the most important first; others when they were used lately, or"
+        " are asked for.",
         "Tools always there", _AGENT,
     ),
     Definition(
