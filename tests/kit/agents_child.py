@@ -33,7 +33,7 @@ STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
 def _reply(request: ChatRequest) -> tuple[str, dict[str, Any]] | str:
     system = next(m.text for m in request.messages if isinstance(m, System))
     asked = [m.text for m in request.messages if isinstance(m, User)]
-    if asked[-1].startswith("[agent "):
+    if "[agent " in asked[-1]:  # a report, that of one which joined the turn of another, too
         return "I see"
     last = max(at for at, m in enumerate(request.messages) if isinstance(m, User) and m.text in ("one", "do"))
     done = sum(1 for m in request.messages[last:] if isinstance(m, ToolResult))
