@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from homed.failpoints import NAMES
+from tests.kit.killing import Killing, killed_twice, rows
 from tests.kit.turn_child import Order, Zygote, zygote
 
 SEED = int(os.environ.get("HOMED_TEST_SEED", "9"))
@@ -23,14 +22,6 @@ POINTS = [name for name in NAMES if name.startswith(("turn.", "store.", "child."
 def children() -> Iterator[Zygote]:
     with zygote("tests.kit.agents_child") as ready:
         yield ready
-
-
-def rows(folder: Path, sql: str) -> list[tuple[object, ...]]:
-    connection = sqlite3.connect(folder / "homed.db")
-    try:
-        return connection.execute(sql).fetchall()
-    finally:
-        connection.close()
 
 
 def check(folder: Path, *, kills: int = 1) -> None:
@@ -82,15 +73,7 @@ def test_killed_where_one_is_made_given_something_and_told_of(
 def test_killed_at_random_points_twice(
     tmp_path_factory: pytest.TempPathFactory, children: Zygote, kill_rounds: int
 ) -> None:
-    chance = random.Random(SEED)
-    killed, rounds = 0, max(8, kill_rounds // 8)
-    for _ in range(rounds):
-        folder = tmp_path_factory.mktemp("home")
-        kills = 0
-        for _ in range(2):
-            name, nth = chance.choice(POINTS), chance.randint(1, 8)
-            kills += children.run(Order(str(folder), name, nth)) == Zygote.KILLED
-        assert children.run(Order(str(folder))) == 0, (name, nth)
-        check(folder, kills=kills)
-        killed += kills
+    rounds = max(8, kill_rounds // 8)
+    plan = Killing(POINTS, 8, SEED)
+    killed = killed_twice(children, plan, rounds, lambda: tmp_path_factory.mktemp("home"), check)
     assert killed >= rounds // 2

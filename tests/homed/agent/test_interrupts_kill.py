@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from homed.failpoints import NAMES
+from tests.kit.killing import Killing, killed_twice, rows
 from tests.kit.turn_child import Order, Zygote, zygote
 
 SEED = int(os.environ.get("HOMED_TEST_SEED", "9"))
@@ -25,14 +24,6 @@ HERE = ("turn.cancelled", "turn.suspended", "turn.resumed", "turn.joined")
 def children() -> Iterator[Zygote]:
     with zygote("tests.kit.interrupt_child") as ready:
         yield ready
-
-
-def rows(folder: Path, sql: str) -> list[tuple[object, ...]]:
-    connection = sqlite3.connect(folder / "homed.db")
-    try:
-        return connection.execute(sql).fetchall()
-    finally:
-        connection.close()
 
 
 def check(folder: Path, *, kills: int = 1) -> None:
@@ -85,15 +76,7 @@ def test_killed_at_each_step_of_either_turn(tmp_path: Path, children: Zygote, na
 def test_killed_at_random_points_twice(
     tmp_path_factory: pytest.TempPathFactory, children: Zygote, kill_rounds: int
 ) -> None:
-    chance = random.Random(SEED)
-    killed, rounds = 0, max(8, kill_rounds // 8)
-    for _ in range(rounds):
-        folder = tmp_path_factory.mktemp("home")
-        kills = 0
-        for _ in range(2):
-            name, nth = chance.choice(POINTS), chance.randint(1, 6)
-            kills += children.run(Order(str(folder), name, nth)) == Zygote.KILLED
-        assert children.run(Order(str(folder))) == 0, (name, nth)
-        check(folder, kills=kills)
-        killed += kills
+    rounds = max(8, kill_rounds // 8)
+    plan = Killing(POINTS, 6, SEED)
+    killed = killed_twice(children, plan, rounds, lambda: tmp_path_factory.mktemp("home"), check)
     assert killed >= rounds // 2

@@ -14,7 +14,7 @@ from homed.retrieval import index
 from homed.store.rows import Tx
 from tests.kit.builders import OWNER, Agent, FakeModel, Setup, calls, running_agent, says
 
-PARSER, OTHER = key("/work/parser"), key("/work/other")
+PARSER, OTHER = key("/home/ann/parser"), key("/home/ann/other")
 RECALL = calls(("memory_recall", '{"query": "tests of the parser"}'))
 
 

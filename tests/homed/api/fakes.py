@@ -13,7 +13,6 @@ from homed.agent.conversations import Message, Receipt
 from homed.agent.dispatch import Result
 from homed.agent.metering import Paid
 from homed.agent.ports import CallContext
-from homed.agent.remember import Remembered
 from homed.agent.uploads import Piece
 from homed.api.dispatch import ApiDispatcher
 from homed.api.ports import ApiPorts
@@ -32,31 +31,22 @@ from homed.identity.keys import ApiKeys
 from homed.identity.logins import Logins
 from homed.identity.peers import Directory
 from homed.identity.people import People
-from homed.identity.roles import Identity, Role
+from homed.identity.roles import Identity
 from homed.identity.rules import Rules
 from homed.identity.tokens import CallIdentity, CallTokens
-from homed.jobs.book import Counts, HeldUnit, RunRecord
 from homed.jobs.checks import Check, bad
-from homed.jobs.every import JobView
-from homed.jobs.exporting import Exported
-from homed.jobs.importing import Imported
-from homed.jobs.merging import Done, Proposed
-from homed.jobs.proof import Copy, Proof
 from homed.memory.blocks import Block
-from homed.memory.forgets import Preview
 from homed.memory.records import Input, InputState, Outcome, Thread
-from homed.providers.base import Source, Usage
-from homed.providers.listing import Available
-from homed.providers.local.models import Standing
-from homed.providers.lua.scripts import Listed
+from homed.providers.base import Usage
 from homed.redact import Redactor
 from homed.settings.registry import Settings, open_settings
 from homed.spend.records import Cost, Kind, Price, Purpose, Tokens
-from homed.store.backup import BackupInfo
 from homed.store.db import open_store
 from homed.tracker.tracker import Tracker, TrackerPorts
 from homed.wire.manifest import parse_manifest
 from homed.wire.methods import CAPABILITIES
+from tests.homed.api.fake_memory import FakeJobs, FakeKeeping, FakeMemory, FakeRemembering
+from tests.homed.api.fake_models import FakeSources
 
 
 @dataclass
@@ -291,81 +281,6 @@ class FakePackages:
         return Provenance("1.0.0", "ab" * 32, "shell.hmap", 5.0)
 
 
-@dataclass(frozen=True)
-class FakeTrial:
-    ok: bool = True
-    latency_ms: float = 5.0
-    streaming: bool = True
-    tools: bool = False
-    error: str = ""
-    hint: str = ""
-    total_ms: float = 9.0
-    reasoning: bool = False
-    usage: bool = True
-    images: bool | None = None
-    notes: tuple[str, ...] = ()
-
-
-class FakeSources:
-    """Sources and their keys in memory."""
-
-    def __init__(self) -> None:
-        self.sources: dict[str, Source] = {}
-        self.keys: dict[str, str] = {}
-        self.standings: dict[str, Standing] = {}
-        self.windows: dict[str, int] = {}
-        self.asked: list[tuple[Source, str | None]] = []
-        self.scripts: Sequence[Listed] = ()
-        self.used = ""
-
-    def list(self) -> Sequence[Source]:
-        return list(self.sources.values())
-
-    async def adapters(self) -> Sequence[Listed]:
-        return self.scripts
-
-    def current(self) -> Source | None:
-        return self.sources.get(self.used)
-
-    def has_key(self, name: str) -> bool:
-        return name in self.keys
-
-    def standing(self, source: Source) -> Standing:
-        return self.standings.get(source.name, Standing())
-
-    async def add(self, source: Source, api_key: str | None) -> Source:
-        self.sources[source.name] = source
-        if api_key is not None:
-            self.keys[source.name] = api_key
-        return source
-
-    async def remove(self, name: str) -> None:
-        del self.sources[name]
-        self.keys.pop(name, None)
-
-    async def use(self, name: str) -> None:
-        self.used = name
-
-    def learnt(self, source: Source) -> int:
-        return self.windows.get(source.name, 0)
-
-    async def available(self, source: Source, api_key: str | None) -> Sequence[Available]:
-        self.asked.append((source, api_key))
-        return [Available("m", "Model", 8192, vision=True)]
-
-    async def test(self, name: str) -> FakeTrial:
-        return FakeTrial()
-
-
-class FakeMemory:
-    """Explains every turn of the owner's."""
-
-    async def explain(self, who: Identity, turn: str) -> Mapping[str, object]:
-        if who.role is not Role.OWNER:
-            raise NotFound("There is no such turn.")
-        return {"turn": turn, "thread": "th_1", "at": 1.0, "entries": [], "events": {}}
-
-
 class FakeCalling:
     """A turn in flight; notes what is done with its token."""
 
@@ -401,26 +316,6 @@ class FakeCalling:
         self.calls.append(("spent", lent.turn, tokens, cost))
 
 
-class FakeRemembering:
-    """Remembers nothing, but whose memory was asked for."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[object, ...]] = []
-        self.untrusted = False
-
-    async def search(self, who: Identity, query: str, *, limit: int, layer: str, turn: str) -> Remembered:
-        self.calls.append(("search", who, query, limit, layer, turn))
-        return Remembered({"found": []}, self.untrusted)
-
-    async def day(self, who: Identity, day: str, *, after: int, limit: int) -> Remembered:
-        self.calls.append(("day", who, day, after, limit))
-        return Remembered({"day": day, "lines": [], "more": False, "next": 0}, self.untrusted)
-
-    async def ask(self, context: CallContext, query: str, top: int) -> tuple[Mapping[str, object], bool]:
-        self.calls.append(("cold", context.scope, query, top))
-        return {"found": []}, self.untrusted
-
-
 class FakeCompletions:
     """Answers every question with "yes"."""
 
@@ -453,87 +348,6 @@ class FakeUsage:
 
     async def remove_price(self, source: str, model: str) -> None:
         self.asked.append(("remove", source, model))
-
-
-class FakeJobs:
-    """One job that ran once, another that runs, and a unit that is left alone."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, ...]] = []
-
-    async def list_(self) -> Sequence[JobView]:
-        run = RunRecord(7, "distil", 10.0, 12.5, "done", Counts(5, 2, {"quote": 3}, 1, "turn_1: timed_out"))
-        return [JobView("distil", 100.0, False, False, 0, run, 1), JobView("see", None, True, True, 2, None, 0)]
-
-    async def held(self) -> Sequence[HeldUnit]:
-        return [HeldUnit("distil", "turn_1", 3, "timed_out", 11.0)]
-
-    async def runs(self, name: str, limit: int) -> Sequence[RunRecord]:
-        self._ask(name)
-        return [run for view in await self.list_() if (run := view.last)][:limit]
-
-    async def run_now(self, name: str) -> None:
-        self._ask(name, "run")
-
-    async def pause(self, name: str) -> None:
-        self._ask(name, "pause")
-
-    async def resume(self, name: str) -> None:
-        self._ask(name, "resume")
-
-    async def release(self, name: str, unit: str) -> None:
-        self._ask(name, "release", unit)
-
-    def _ask(self, name: str, *asked: str) -> None:
-        if name != "distil":
-            raise NotFound(f"There is no job {name}.")
-        self.asked.append((name, *asked))
-
-
-class FakeKeeping:
-    """Forgets, carries and backs up nothing, and says that it did."""
-
-    async def preview(self, kind: str, target: str, *, wide: bool) -> Preview:
-        if target == "nobody":
-            raise NotFound("There is no such thing.")
-        return Preview(kind, target, wide, "owner", {"events": 1}, rechecked=2, stays=3)
-
-    async def forget(self, kind: str, target: str, *, wide: bool) -> Proof:
-        copies = [Copy("backups/homed-20260101-033000", 9.0)]
-        return Proof(id="forget_1", kind=kind, removed={"events": 1}, sentences=2, files=5, copies=copies)
-
-    async def export(self, path: str, format: str, scopes: Collection[str] | None) -> Exported:
-        return Exported(Path(path), format, {"events": 4})
-
-    async def import_(self, path: str) -> Imported:
-        return Imported("jsonl", {"events": 4}, refused={"no JSON": 1}, aside="/data/imports/q.jsonl")
-
-    async def backup(self, path: str = "") -> BackupInfo:
-        return BackupInfo(Path(path or "/data/backups/homed-20260101-033000"), 9.0, 5, 4096, {"events": 4}, 1)
-
-    async def backups(self) -> Sequence[BackupInfo]:
-        return [await self.backup()]
-
-    @property
-    def merging(self) -> FakeMerging:
-        return FakeMerging()
-
-
-class FakeMerging:
-    """Merges nothing, and says that it did."""
-
-    async def list_(self) -> tuple[Sequence[Proposed], Sequence[Done]]:
-        return [], [await self.accept("1-2")]
-
-    async def accept(self, merge: str, *, keep: int = 0) -> Done:
-        return Done(1, "owner", "Anna", "Ana", 9.0)
-
-    async def reject(self, merge: str) -> None:
-        if merge == "nothing":
-            raise NotFound("Nothing is proposed so.")
-
-    async def undo(self, done: int) -> str:
-        return "Ana"
 
 
 class FakeDoctor:

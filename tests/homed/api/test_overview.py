@@ -10,7 +10,8 @@ from homed.api.overview import Overview
 from homed.providers.base import Source
 from homed.store.db import open_store
 from homed.wire.version import CORE
-from tests.homed.api.fakes import FakeHost, FakeSources
+from tests.homed.api.fake_models import FakeSources
+from tests.homed.api.fakes import FakeHost
 
 
 class Counts:

@@ -15,7 +15,8 @@ from homed.paths import Paths
 from homed.redact import Redactor
 from homed.settings.registry import open_settings
 from homed.store.db import open_store
-from tests.homed.api.fakes import FakeHost, FakeSources
+from tests.homed.api.fake_models import FakeSources
+from tests.homed.api.fakes import FakeHost
 
 
 @pytest.mark.parametrize(("socket", "state"), [(True, State.OK), (False, State.WARN)])
