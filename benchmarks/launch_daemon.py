@@ -17,19 +17,22 @@ def main(method: str, run: str, data: Path) -> int:
     paths = Paths(data)
     zygote = begin_zygote(paths) if method == "zygote" else nullcontext
     from homed import app
-    from homed.host.discover import Broken, Installed, discover
+    from homed.ground import Options
+    from homed.host.discover import Broken, Installed
 
-    def every(packaged: Path, external: Path) -> Sequence[Installed | Broken]:
-        return [_eager(plugin) for plugin in discover(packaged, external)]
+    class Every(Options):
+        """Each plugin runs from the start."""
+
+        def plugins(self) -> Sequence[Installed | Broken]:
+            return [_eager(plugin) for plugin in Options.plugins(self)]
 
     def _eager(plugin: Installed | Broken) -> Installed | Broken:
         if isinstance(plugin, Broken):
             return plugin
         return replace(plugin, manifest=replace(plugin.manifest, activation="eager", enabled=True))
 
-    if run == "all":
-        vars(app)["discover"] = every
-    return app.serve(app.Options(paths=paths, say=_hush, zygote=zygote))
+    options = Every if run == "all" else Options
+    return app.serve(options(paths=paths, say=_hush, zygote=zygote))
 
 
 def _hush(_: str) -> None:
