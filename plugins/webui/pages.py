@@ -13,6 +13,7 @@ from . import usage
 from .api_chat import PAGE, ChatApi
 from .context import Site, who
 from .pages_kept import KeptPages
+from .pages_memory import MemoryPages
 from .presets import PRESETS
 
 THREADS = 60
@@ -40,6 +41,7 @@ class Pages:
         made.add_url_rule("/usage", "usage", self.usage)
         made.add_url_rule("/health", "health", self.health)
         KeptPages(self._site, self._render).add_to(made)
+        MemoryPages(self._site, self._render).add_to(made)
         return made
 
     async def new(self) -> Response:
