@@ -26,7 +26,10 @@ PASSING = DELTAS | {"progress"}
 """Types that say where something stands just now: the next one makes up for it, so none is kept."""
 LISTED = frozenset({"thread", "turn", "raw_input", "approval"})
 """Types that change what a list of threads shows."""
-OWNERS = frozenset({"plugin_state", "system"})
+OWNERS = frozenset({"plugin_state", "system", "progress"})
+"""Types that are of the daemon where no thread is named: an owner's page hears of it."""
+MEMORY = "memory"
+"""Changes figures of every page of memory; what it is about is told to whom it concerns alone."""
 
 
 class Notice(Protocol):
@@ -48,7 +51,7 @@ def concerns(notice: Notice, thread: str, *, owner: bool) -> bool:
     """Whether a page hears of it: its own thread's, what changes the list of threads, and for an owner the daemon's."""
     if notice.type in OWNERS and not notice.thread:
         return owner
-    return notice.type in LISTED or (bool(thread) and notice.thread == thread)
+    return notice.type in LISTED or notice.type == MEMORY or (bool(thread) and notice.thread == thread)
 
 
 class Watcher:

@@ -146,6 +146,12 @@ class ThreadView:
                 return [Op("plugins", {"plugin": string(data, "plugin"), "state": string(data, "state")})]
             case "system":
                 return [Op("notice", {"message": self._fragments.sentence(string(data, "message"))})]
+            case "progress" if not notice.thread:
+                return [Op("working", working(data))]
+            case "memory":
+                # ids stay where they are: that something changed is enough to look again
+                told = Op("memory", {"what": string(data, "what"), "job": string(data, "job")})
+                return [*self._told(notice), told] if notice.thread == self._thread else [told]
         if notice.thread != self._thread:
             return [Op("threads", {})]
         return [*self.flush(), *self._told(notice)]
@@ -290,6 +296,14 @@ class ThreadView:
         if number not in turn.steps:
             turn.steps[number] = _Step(growing=Growing(self._markdown))
         return turn.steps[number]
+
+
+def working(data: Data) -> dict[str, object]:
+    """How far work of the daemon itself is (vectors, a health check): ``what``, ``done`` of ``total``, and a name."""
+    return {
+        "what": string(data, "what"), "kind": string(data, "kind"),
+        "done": integer(data.get("done")), "total": integer(data.get("total")),
+    }  # fmt: skip
 
 
 def _is_question(event: Data, turn: str) -> bool:

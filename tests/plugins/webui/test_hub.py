@@ -150,3 +150,12 @@ def test_a_cursor_that_was_never_made_here_is_no_place_in_the_stream() -> None:
     for number in ("", "x", "-1", "9" * 5000, "\u00b2"):
         assert seqs(hub, f"{hub.epoch}-{number}") is None, number
     assert seqs(hub, hub.cursor(0)) == [1]
+
+
+def test_that_memory_changed_is_told_to_every_page_and_how_far_the_daemon_is_to_owners() -> None:
+    hub = Hub()
+    mine, other, guest = hub.join("", owner=True), hub.join("t2", owner=True), hub.join("t2", owner=False)
+    hub.publish(notice(1, "memory", "t1", what="written"))
+    hub.publish(notice(2, "progress", "", what="vectors", done=1, total=2))
+    hub.publish(notice(3, "progress", "t1", what="loading", done=1, total=2))
+    assert [[one.seq for one in page.take()] for page in (mine, other, guest)] == [[1, 2], [1, 2], [1]]

@@ -25,7 +25,7 @@ function showBusy() {
 
 function onOp(name, op) {
   if (name === "threads") refreshThreads();
-  else if (name === "plugins") return;
+  else if (name === "plugins" || name === "memory" || name === "working") return;
   else if (name === "notice") toast(op.message);
   else if (name === "title") setTitle(op.title);
   else if (name === "deleted") gone();

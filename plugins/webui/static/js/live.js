@@ -18,7 +18,7 @@ export class Live {
       // or as whoever listens wants it.
       if (this.source.readyState === EventSource.CLOSED) this.again(3000);
     };
-    for (const name of ["item", "text", "reason", "progress", "turn", "joined", "drop", "threads", "plugins", "notice", "title", "deleted"]) {
+    for (const name of ["item", "text", "reason", "progress", "turn", "joined", "drop", "threads", "plugins", "notice", "title", "deleted", "memory", "working"]) {
       this.source.addEventListener(name, (event) => {
         this.heard();
         if (event.lastEventId) this.cursor = event.lastEventId;
