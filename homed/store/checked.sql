@@ -43,6 +43,7 @@ CREATE TABLE injections (
 ) STRICT;
 CREATE INDEX injections_of_turn ON injections (turn);
 CREATE INDEX injections_by_scope ON injections (scope, seq);
+CREATE INDEX injections_by_thread ON injections (thread, seq);
 CREATE INDEX injections_by_age ON injections (at);
 
 -- One line each.  The id stays when the record goes: it is shown as deleted then.
@@ -84,3 +85,8 @@ CREATE TABLE threshold_changes (
     at     REAL NOT NULL
 ) STRICT;
 CREATE INDEX threshold_changes_of ON threshold_changes (key, seq);
+
+-- ---- records changed by people (homed/memory/mutate.py).  --------------------------------------------------------------
+
+-- Evidence of what a record said before a person changed its words, and up to which revision; 0: of what it says now.
+ALTER TABLE evidence ADD COLUMN upto INTEGER NOT NULL DEFAULT 0;
