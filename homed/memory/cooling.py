@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from homed.memory import events as table
 from homed.memory import speakers
@@ -17,6 +17,8 @@ MODEL, RULES, NONE = "model", "rules", "none"
 
 NOT_TEMPORARY = "substr(h.scope, 1, 5) <> 'temp:'"
 """What agents say that agents made is theirs alone, and nothing lasting is made of it (`homed.memory.temporary`)."""
+
+_LASTING = f"SELECT 1 FROM threads h WHERE h.id = ? AND h.scope <> '' AND {NOT_TEMPORARY}"
 
 OPEN = ("", NONE)
 """What is no hindrance to another pass."""
@@ -53,7 +55,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A turn of which something has cooled.
+    """A turn of which something is to be made.
 
     ``events``: what is remembered of it, in order, wherever it is now; ``cooled``: ids of those that are to leave the
     cold layer; ``fresh``: ids that no pass has made anything of yet.  ``foreign``: its input is no person's,
@@ -81,8 +83,12 @@ class Piece:
 
     @property
     def said(self) -> str:
-        """What the person said in it."""
+        """What was asked in it, by a person or a plugin."""
         return "\n".join(event.text for event in self.events if event.kind is EventKind.USER)
+
+    def own(self, event: Event) -> bool:
+        """Whether it is what a person said: what a plugin put into the turn, or began it with, is not."""
+        return event.kind is EventKind.USER and not self.foreign and not event.data.get("untrusted")
 
 
 def cooled(tx: Tx, rule: Rule, after: Place, limit: int) -> tuple[list[str], Place | None]:
@@ -106,23 +112,30 @@ def cooled(tx: Tx, rule: Rule, after: Place, limit: int) -> tuple[list[str], Pla
 
 def piece(tx: Tx, turn: str, rule: Rule) -> Piece | None:
     """A turn as it is now; None when nothing of it has cooled any more."""
+    ids = _whole(tx, turn, rule)
+    found = remembered(tx, turn) if ids else None
+    return None if found is None else replace(found, cooled=frozenset(ids))
+
+
+def remembered(tx: Tx, turn: str) -> Piece | None:
+    """A turn as it is now, wherever its events are, with nothing that is to leave the cold layer; None when nothing of
+    it is remembered, or all that it was is an agent's that was made, or on its way out."""
     kept = [
         event
         for event in table.of_turn(tx, turn)
         if not event.no_memory and event.kind is not EventKind.NOTE and not is_inner(event)
     ]
-    ids = _whole(tx, turn, rule)
     input_ = tx.one(  # of that which began it: others may have been put into it
         "SELECT untrusted OR mark <> '', peer, project FROM inputs WHERE id = (SELECT input FROM turns WHERE id = ?)",
         (turn,),
     )
-    if not ids or not kept or input_ is None:
+    if not kept or input_ is None or not tx.value(_LASTING, (kept[0].thread,)):
         return None
     fresh = tx.all("SELECT id FROM events WHERE turn = ? AND pass IN ('', 'none')", (turn,))
     tainted = any(event.data.get("untrusted") or shows_files(event) for event in kept)
     first = kept[0]
     return Piece(
-        turn, first.thread, first.scope, str(input_[1]), first.created_at, tuple(kept), frozenset(ids),
+        turn, first.thread, first.scope, str(input_[1]), first.created_at, tuple(kept), frozenset(),
         frozenset(row[0] for row in fresh).intersection(event.id for event in kept), bool(input_[0]), tainted,
         speakers.names(tx, first.scope, [event.peer for event in kept]), str(input_[2]),
     )  # fmt: skip

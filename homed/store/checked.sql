@@ -7,9 +7,11 @@
 CREATE TABLE passes (
     turn   TEXT PRIMARY KEY NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
     thread TEXT NOT NULL,
-    at     REAL NOT NULL                                 -- when the turn ended
+    at     REAL NOT NULL,                                -- when the turn ended
+    -- 1: recorded without a model, which is still to read it
+    told   INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1))
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX passes_by_thread ON passes (thread, at);
+CREATE INDEX passes_by_age ON passes (at, turn);
 CREATE TRIGGER pass_owed AFTER UPDATE OF ended_at ON turns WHEN old.ended_at IS NULL AND new.ended_at IS NOT NULL
 BEGIN
     INSERT OR IGNORE INTO passes (turn, thread, at) VALUES (new.id, new.thread, new.ended_at);
