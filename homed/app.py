@@ -34,6 +34,7 @@ from homed.proc.reap import become_subreaper
 from homed.proc.spawn import Forker
 from homed.settings.plugin import define_plugin, definitions_of, settings_of, undefine_plugin
 from homed.settings.registry import Settings, open_settings
+from homed.settings.thresholds import note_unasked
 from homed.store.db import Store, open_store
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ async def _open_floor(ground: Ground) -> AsyncIterator[tuple[Store, Settings, Fo
             store, ground.overrides, ground.secrets, wall=options.wall, persona=options.paths.persona
         ) as settings:
             await settings.tidy()
+            await note_unasked(settings.view, store, options.wall)
             up("settings")
             yield store, settings, zygote
 

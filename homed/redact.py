@@ -167,6 +167,26 @@ def redact_json(value: object) -> object:
     return _walk(value, redact, 0)
 
 
+_TELLING = re.compile(r"auth|key|token|secret|passw|cookie|session|credential|signature", re.IGNORECASE)
+_TELLING_LEAST = 20
+
+
+def telling_words(name: str, value: str) -> list[str]:
+    """The words of an HTTP header that are worth searching for as secrets.
+
+    All of one whose name says that it holds a key; of another only what looks like one, since what is a title, an
+    address or a version there would be torn out of every text.
+    """
+    words = [word for word in re.split(r"[\s;,]+", value) if len(word) >= SHORTEST_KNOWN]
+    if _TELLING.search(name):
+        return words
+    return [
+        word
+        for word in words
+        if len(word) >= _TELLING_LEAST and "://" not in word and re.search(r"\d", word) and re.search(r"[A-Za-z]", word)
+    ]
+
+
 class Redactor:
     """``redact`` that also knows the secrets configured here.
 

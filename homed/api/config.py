@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -11,31 +12,44 @@ from homed.api.ports import ApiPorts
 from homed.config.definitions import LLM_CURRENT, LLM_SOURCES, SPEND_PRICES, SPEND_RATES, WEB_PASSWORD
 from homed.config.values import read
 from homed.errors import InvalidInput, NotFound
-from homed.providers.stored import shown
+from homed.providers.stored import masked, shown
 from homed.settings.history import SnapshotView
 from homed.settings.plugin import split_key
+from homed.settings.thresholds import PREVENTS, REASON, Because
 from homed.settings.views import SettingView
 
 MOST = 200
 """Settings changed together."""
 
 
+Reason = Annotated[str, Field(max_length=REASON)]
+"""Why a threshold is moved; of other settings it is not kept."""
+
+
 class OfKey(PeerParams):
-    """``admin.config_get``, ``admin.config_unset``"""
+    """``admin.config_get``"""
 
     key: str = Field(min_length=1, max_length=256)
+
+
+class ConfigUnset(OfKey):
+    """``admin.config_unset``"""
+
+    reason: Reason = ""
 
 
 class ConfigSet(OfKey):
     """``admin.config_set``"""
 
     value: Json
+    reason: Reason = ""
 
 
 class ConfigChange(PeerParams):
     """``admin.config_change``: key → value, or null to take it out."""
 
     changes: dict[str, Json] = Field(min_length=1, max_length=MOST)
+    reason: Reason = ""
 
 
 class ConfigList(PeerParams):
@@ -71,26 +85,27 @@ async def config_set(call: PeerCall[ConfigSet]) -> Mapping[str, object]:
         raise InvalidInput(
             f"{call.params.key} cannot be null.", hint="`homed config unset` brings the default back, `config_unset`."
         )
-    return {"key": call.params.key, **await change(call.ports, {call.params.key: value})}
+    return {"key": call.params.key, **await change(call, {call.params.key: value}, call.params.reason)}
 
 
-async def config_unset(call: PeerCall[OfKey]) -> Mapping[str, object]:
+async def config_unset(call: PeerCall[ConfigUnset]) -> Mapping[str, object]:
     """Take a stored value out: the default holds again."""
-    return {"key": call.params.key, **await change(call.ports, {call.params.key: None})}
+    return {"key": call.params.key, **await change(call, {call.params.key: None}, call.params.reason)}
 
 
 async def config_change(call: PeerCall[ConfigChange]) -> Mapping[str, object]:
     """Change several settings, all or none."""
-    return await change(call.ports, call.params.changes)
+    return await change(call, call.params.changes, call.params.reason)
 
 
-async def change(ports: ApiPorts, changes: Mapping[str, object]) -> dict[str, object]:
-    """Check what the registry cannot, change, and say what is true now."""
+async def change(call: PeerCall[Any], changes: Mapping[str, object], reason: str) -> dict[str, object]:
+    """Check what the registry cannot, change, and say what is true now.  ``reason``: thresholds need one."""
+    ports = call.ports
     await ports.settings.refresh()
     for key, value in changes.items():
         _elsewhere(ports, key, value)
     had_password = WEB_PASSWORD in changes and ports.logins.password_set
-    applied = await ports.settings.change(changes)
+    applied = await ports.settings.change(changes, why=Because(reason, call.who.peer))
     views = [ports.settings.view(key) for key in changes]
     notes = list(dict.fromkeys(_later(view.key) for view in views if view.definition.restart))
     if any(view.definition.secret and not view.value for view in views):
@@ -159,14 +174,15 @@ def setting_to_wire(view: SettingView) -> dict[str, object]:
         "maximum": definition.maximum,
         "restart": definition.restart,
         "hidden": definition.hidden,
-        "masked": view.masked or value != view.value,
+        "prevents": PREVENTS.get(view.key, ""),
+        "masked": view.masked or (view.key == LLM_SOURCES and masked(value)),
     }
 
 
 METHODS: dict[str, Method] = {
     "admin.config_get": administrative(OfKey, config_get),
     "admin.config_set": administrative(ConfigSet, config_set),
-    "admin.config_unset": administrative(OfKey, config_unset),
+    "admin.config_unset": administrative(ConfigUnset, config_unset),
     "admin.config_change": administrative(ConfigChange, config_change),
     "admin.config_list": administrative(ConfigList, config_list),
     "admin.config_snapshots": administrative(PeerParams, config_snapshots),

@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from homed.errors import ConfigError, Conflict, StorageError
+from homed.redact import telling_words
 
 _STAGED = ".staged"
 """Where the file holds what is staged, as JSON; no secret's name begins so."""
+_HEADER = ".header:"
+"""In the name of a secret that is the value of a model source's header, before the header's name."""
 _LONGEST_KEY = 4096
 """Characters of a key's line that are read."""
 
@@ -46,9 +49,10 @@ class Secrets:
         return sorted({*self._environment, *self._stored})
 
     def known(self) -> list[str]:
-        """The values themselves, for the redactor alone."""
-        staged = [value for value in self._staged[1].values() if value] if self._staged else []
-        return [*self._environment.values(), *self._stored.values(), *staged]
+        """The values themselves, for the redactor alone; of a header only the words that may be a key."""
+        staged = self._staged[1] if self._staged else {}
+        found = [*self._environment.items(), *self._stored.items(), *staged.items()]
+        return [word for name, value in found if value for word in _telling(name, value)]
 
     def given(self, name: str) -> bool:
         """True if the environment gives it, so that it cannot be changed here."""
@@ -134,6 +138,11 @@ class Secrets:
                 hint="Free some space or give this user write access to the data folder; nothing was changed.",
             ) from error
         self._untidy = staged is not None
+
+
+def _telling(name: str, value: str) -> list[str]:
+    _, header, of = name.partition(_HEADER)
+    return telling_words(of.partition("@")[0], value) if header else [value]
 
 
 def _changed(stored: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from homed.errors import InvalidInput
+from homed.settings.views import MASK
 
 HTTP = ("openai", "anthropic", "gemini", "ollama")
 """The native adapters that speak HTTP."""
@@ -171,7 +172,7 @@ def _wrong(option: Option, value: object) -> str:
 
 
 def _header(name: str, value: object) -> bool:
-    plain = isinstance(value, str) and value.isascii() and value.isprintable()
+    plain = value == MASK or (isinstance(value, str) and value.isascii() and value.isprintable())
     return plain and name.isascii() and name.replace("-", "").replace("_", "").isalnum()
 
 
@@ -202,5 +203,5 @@ class Quirks:
         return value if isinstance(value, Mapping) else {}
 
     def headers(self) -> dict[str, str]:
-        """The headers of the person's own."""
-        return {str(name): str(value) for name, value in self.table("headers").items()}
+        """The headers of the person's own; not those whose value is lost."""
+        return {str(name): str(value) for name, value in self.table("headers").items() if value != MASK}

@@ -40,7 +40,7 @@ from homed.providers.local.models import EMBEDDED, LocalModels, LocalPorts, Stan
 from homed.providers.lua.lazy import LazyScripts
 from homed.providers.ports import SecretsPort, SettingsPort
 from homed.providers.retry import RetryPolicy
-from homed.providers.stored import from_setting, secret_name, to_settings, unmasked
+from homed.providers.stored import from_setting, secret_name, telling, to_settings, unmasked, whole, without_value
 from homed.providers.troubles import Troubles
 
 PROVIDES = ("llm",)
@@ -120,6 +120,8 @@ class Sources:
         self.tape: Callable[[], Tape | None] = lambda: None
         """Where what sources are asked and answer is written down for tests, if anybody wants that."""
         self._one_change = trio.Lock()
+        for source in self._stored():
+            know(telling(source))
         self.troubles = Troubles()
         """Who is left alone for a while: noted by whoever asks, forgotten when a person does something about it."""
 
@@ -134,7 +136,9 @@ class Sources:
         """How a source is doing, so far as that is known: one on this machine always is, of others their trouble."""
         if self._local is None or source.adapter != LOCAL:
             trouble = self.troubles.of(source.name)
-            return Standing("failed", trouble.why) if trouble else Standing()
+            lost = ", ".join(without_value(source))
+            why = trouble.why if trouble else f"The value of its header {lost} is gone: give it again." if lost else ""
+            return Standing("failed", why) if why else Standing()
         return self._local.standing(source)
 
     async def follow(self, hold: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint) -> None:
@@ -158,7 +162,7 @@ class Sources:
         stored = self._settings.get(LLM_SOURCES)
         for entry in stored if isinstance(stored, list | tuple) else ():
             try:
-                source = from_setting(entry)
+                source = whole(from_setting(entry), self._secrets.get)
                 # Whether there is such a script is seen when it is asked: its file may come back.
                 found.append(checked(source, [source.adapter.removeprefix(SCRIPT)]))
             except InvalidInput as error:
@@ -207,8 +211,7 @@ class Sources:
         self._settings.changeable(LLM_SOURCES)
         if source.path:
             await trio.to_thread.run_sync(gguf.check, Path(source.path))
-        if api_key is not None:
-            self._know([api_key])
+        self._know([*telling(source), *([api_key] if api_key is not None else [])])
         keys = {} if api_key is None else {secret_name(source.name): api_key.strip() or None}
         async with self._one_change:  # what it had is looked at in here: another change may be under way
             source, kept = self._completed(source, names), self._stored()

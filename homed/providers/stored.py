@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields, replace
 
 from homed.errors import ConfigError, InvalidInput
 from homed.providers.base import Source
 from homed.providers.checking import place
+from homed.redact import telling_words
+from homed.settings.apart import apart, headers_of, live, masked_options, whole_options
 from homed.settings.views import MASK
+
+shown_options = masked_options
+"""Options for people: the values of the person's own headers are masked, since they may be keys."""
 
 
 def shown(stored: object) -> object:
-    """The stored sources for people: the values of their own headers are masked, since they may be keys."""
-    return [_shown(entry) for entry in stored] if isinstance(stored, list | tuple) else stored
+    """The stored sources for people, the same way."""
+    return apart(stored)[0]
 
 
-def _shown(entry: object) -> object:
-    options = entry.get("options") if isinstance(entry, Mapping) else None
-    if not isinstance(entry, Mapping) or not isinstance(options, Mapping):
-        return entry
-    return {**entry, "options": shown_options(options)}
-
-
-def shown_options(options: Mapping[str, object]) -> dict[str, object]:
-    """The same for the options of one."""
-    headers = options.get("headers")
-    if not headers:
-        return dict(options)
-    return {**options, "headers": dict.fromkeys(headers, MASK) if isinstance(headers, Mapping) else MASK}
+def masked(value: object) -> bool:
+    """Whether sources for people have something in them that is masked."""
+    entries = value if isinstance(value, list | tuple) else ()
+    options = [entry.get("options") for entry in entries if isinstance(entry, Mapping)]
+    headers = [each.get("headers") for each in options if isinstance(each, Mapping)]
+    return any(MASK in (each.values() if isinstance(each, Mapping) else (each,)) for each in headers)
 
 
 def unmasked(source: Source, old: Source | None) -> Source:
@@ -40,7 +38,7 @@ def unmasked(source: Source, old: Source | None) -> Source:
     if not isinstance(given, Mapping) or not (masked := [name for name, value in given.items() if value == MASK]):
         return source
     had = old.options.get("headers") if old is not None and place(old) == place(source) else None
-    known = had if isinstance(had, Mapping) else {}
+    known = {name: value for name, value in had.items() if value != MASK} if isinstance(had, Mapping) else {}
     if lost := sorted(set(masked) - known.keys()):
         raise InvalidInput(
             f"The value of the header {lost[0]} of {source.name} is not known for this address.",
@@ -52,7 +50,23 @@ def unmasked(source: Source, old: Source | None) -> Source:
 
 def secret_name(name: str) -> str:
     """Where the key of a source stands among the secrets."""
-    return f"llm.{name}.api_key"
+    return live(name)
+
+
+def whole(source: Source, secret: Callable[[str], str | None]) -> Source:
+    """A stored source with the values of its headers; ``MASK`` stays where there is none any more."""
+    return replace(source, options=whole_options(source.name, source.options, secret))
+
+
+def without_value(source: Source) -> list[str]:
+    """The headers that are not sent, for nobody knows their values: the secrets did not come along with a backup."""
+    return sorted(name for name, value in headers_of({"options": source.options}).items() if value == MASK)
+
+
+def telling(source: Source) -> list[str]:
+    """What of its headers' values is to be kept out of logs and texts."""
+    headers = headers_of({"options": source.options})
+    return [word for name, value in headers.items() if value != MASK for word in telling_words(str(name), str(value))]
 
 
 def to_settings(sources: Iterable[Source]) -> list[dict[str, object]]:

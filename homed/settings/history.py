@@ -11,6 +11,7 @@ import trio
 from homed.clock import WallClock
 from homed.errors import NotFound
 from homed.settings import rows, snapshots
+from homed.settings.apart import SECRETS, slot_of
 from homed.settings.ports import SecretStore
 from homed.settings.snapshots import Difference, KeyRing, Plan, Snapshot
 from homed.store.rows import Storage, Tx
@@ -59,11 +60,11 @@ class History:
         ``forget``: a key that is taken out is gone, and those it replaced with it.
         """
         touched = [key for key in changes if key.startswith(snapshots.PREFIX)]
-        keys = [name for name in private if snapshots.source_of(name) is not None]
-        if not touched and not keys:
+        slots = [slot for name in private if (slot := slot_of(name)) is not None]
+        if not touched and not slots:
             return Turned(private, _nothing)
         ring = await self._ring(new=True)
-        changed = [*touched, *(f"{snapshots.source_of(name)}.api_key" for name in keys)]
+        changed = [*touched, *map(snapshots.label, slots)]
         now = snapshots.take(stored, ring, at=self._wall(), changed=changed)
         later = {key: value for key, value in {**stored, **changes}.items() if value is not None}
         held = {name: value for name, value in {**ring.secrets, **private}.items() if value}
@@ -99,5 +100,5 @@ class History:
         if new and not pepper:
             pepper = random.token_hex(32)
             await trio.to_thread.run_sync(self._secrets.update, {snapshots.PEPPER: pepper})
-        names = [name for name in self._secrets.names() if name.startswith(snapshots.SECRETS)]
+        names = [name for name in self._secrets.names() if name.startswith(SECRETS)]
         return KeyRing({name: self._secrets.get(name) or "" for name in names}, pepper)

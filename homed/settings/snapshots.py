@@ -2,7 +2,7 @@
 
 A snapshot holds no key: only a keyed digest of it, by which is told whether the key of then is still that of now.  A
 key that is replaced stays in the secrets file under its digest for as long as a snapshot names it; one that a person
-removed is gone.  What a person's own headers hold may be a key as well, so it is left out in the same way.
+removed is gone.  What a person's own headers hold may be a key as well, and is treated as one.
 """
 
 from __future__ import annotations
@@ -14,20 +14,19 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from homed.config.definitions import LLM_SOURCES
+from homed.settings.apart import SECRETS, live, owner, slot_of, slots_in, sources_of
+from homed.settings.apart import apart as values_apart
+from homed.settings.views import MASK
 
 PREFIX = "core.llm."
 """Settings that are kept."""
-SECRETS = "llm."
-"""Secrets whose change counts as one of the model settings."""
 PEPPER = "snapshots.pepper"
 """The secret that digests of keys are made with: without it a short key could be guessed from them."""
-KEY = ".api_key"
-LEFT_OUT = "••••••••"
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The stored model settings before ``changed`` were.  ``keys``: source → digest of the key it had.
+    """The stored model settings before ``changed`` were.  ``keys``: slot (``apart.slot_of``) → digest of its secret.
 
     ``id`` 0 is one that is not stored; ``at`` wall-clock seconds.
     """
@@ -73,33 +72,28 @@ class KeyRing:
         return hmac.new(self.pepper.encode(), value.encode(), hashlib.sha256).hexdigest()[:16]
 
     def keys(self) -> dict[str, str]:
-        """Source → digest of its key."""
+        """Slot → digest of what is in it."""
         return {
-            source: self.digest(value)
+            slot: self.digest(value)
             for name, value in self.secrets.items()
-            if (source := source_of(name)) is not None and value
+            if (slot := slot_of(name)) is not None and value
         }
 
 
-def source_of(name: str) -> str | None:
-    """The source whose key is stored under this name; None for other secrets and for keys that were replaced."""
-    whole = name.startswith(SECRETS) and name.endswith(KEY)
-    return name.removeprefix(SECRETS).removesuffix(KEY) or None if whole else None
+def replaced(slot: str, digest: str) -> str:
+    """The name under which a secret stays that was replaced."""
+    return f"{live(slot)}@{digest}"
 
 
-def live(source: str) -> str:
-    """The name under which a source's key is stored."""
-    return f"{SECRETS}{source}{KEY}"
-
-
-def replaced(source: str, digest: str) -> str:
-    """The name under which a key stays that was replaced."""
-    return f"{SECRETS}{source}{KEY}@{digest}"
+def label(slot: str) -> str:
+    """A slot as people are told of it, like a field of its source."""
+    source, header = owner(slot)
+    return f"{source}.headers.{header}" if header else f"{source}.api_key"
 
 
 def take(stored: Mapping[str, object], ring: KeyRing, *, at: float, changed: Iterable[str]) -> Snapshot:
     """The state as it is."""
-    settings = {key: _without_headers(value) for key, value in sorted(stored.items()) if key.startswith(PREFIX)}
+    settings = {key: values_apart(value)[0] for key, value in sorted(stored.items()) if key.startswith(PREFIX)}
     return Snapshot(0, at, tuple(changed), settings, ring.keys())
 
 
@@ -110,25 +104,25 @@ def keeping(changes: Mapping[str, str | None], ring: KeyRing, *, forget: bool = 
     """
     found = dict(changes)
     for name, value in changes.items():
-        source, old = source_of(name), ring.secrets.get(name, "")
-        if source is None or value == old:
+        slot, old = slot_of(name), ring.secrets.get(name, "")
+        if slot is None or value == old:
             continue
         if value:
             if old:
-                found[replaced(source, ring.digest(old))] = old
+                found[replaced(slot, ring.digest(old))] = old
         elif forget:
-            found |= dict.fromkeys(_aside(ring.secrets, source))
+            found |= dict.fromkeys(_aside(ring.secrets, slot))
     return found
 
 
 def unneeded(secrets: Iterable[str], kept: Sequence[Snapshot]) -> list[str]:
     """Names of replaced keys that no snapshot needs any more."""
-    needed = {replaced(source, digest) for snapshot in kept for source, digest in snapshot.keys.items()}
-    return [name for name in secrets if name.startswith(SECRETS) and f"{KEY}@" in name and name not in needed]
+    needed = {replaced(slot, digest) for snapshot in kept for slot, digest in snapshot.keys.items()}
+    return [name for name in secrets if name.startswith(SECRETS) and "@" in name and name not in needed]
 
 
 def differences(then: Snapshot, now: Snapshot) -> list[Difference]:
-    """What a roll back to ``then`` would change, source by source and field by field; values of headers masked."""
+    """What a roll back to ``then`` would change, source by source and field by field; of secrets that they differ."""
     found: list[Difference] = []
     for key in sorted(then.settings.keys() | now.settings.keys()):
         old, new = then.settings.get(key), now.settings.get(key)
@@ -136,9 +130,9 @@ def differences(then: Snapshot, now: Snapshot) -> list[Difference]:
             found += _of_sources(_named(old), _named(new))
         elif old != new:
             found.append(Difference(key, old, new))
-    for source in sorted(then.keys.keys() | now.keys.keys()):
-        if then.keys.get(source) != now.keys.get(source):
-            found.append(Difference(f"{source}.api_key", _shown_key(then, source), _shown_key(now, source)))
+    for slot in sorted(then.keys.keys() | now.keys.keys()):
+        if then.keys.get(slot) != now.keys.get(slot):
+            found.append(Difference(label(slot), _shown_key(then, slot), _shown_key(now, slot)))
     return found
 
 
@@ -148,33 +142,51 @@ def plan(then: Snapshot, now: Snapshot, stored: Mapping[str, object], ring: KeyR
     changes |= {key: value for key, value in then.settings.items() if now.settings.get(key) != value}
     notes: list[str] = []
     old, new = _named(then.settings.get(LLM_SOURCES)), _named(stored.get(LLM_SOURCES))
-    if LLM_SOURCES in changes and changes[LLM_SOURCES] is not None:
-        changes[LLM_SOURCES] = [_with_headers(source, new.get(name, {}), notes) for name, source in old.items()]
+    named = slots_in(then.settings.get(LLM_SOURCES))
+    unknown = (
+        set(named) - then.keys.keys()
+    )  # taken before the values of headers were secrets: nobody knows which it was
     secrets: dict[str, str | None] = {}
-    for name in sorted(old.keys() | now.keys.keys() | then.keys.keys()):
+    for slot in sorted(old.keys() | now.keys.keys() | then.keys.keys() | set(named)):
+        name = owner(slot)[0]
         place = {where(source) for source in (old.get(name), new.get(name)) if source}
-        secrets |= _key_of(name, then, ring, moved=len(place) > 1, gone=name not in old, notes=notes)
+        of = _Slot(slot, moved=len(place) > 1, gone=name not in old, unknown=slot in unknown)
+        secrets |= _secret_of(of, then, ring, notes)
     return Plan(changes, secrets, tuple(notes))
 
 
-def _key_of(
-    name: str, then: Snapshot, ring: KeyRing, *, moved: bool, gone: bool, notes: list[str]
-) -> dict[str, str | None]:
-    wanted, present = then.keys.get(name, ""), ring.secrets.get(live(name), "")
-    if (ring.digest(present) if present else "") == wanted:
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """``moved``: the source is on another server now; ``gone``: then it was not there; ``unknown``: what it held."""
+
+    slot: str
+    moved: bool
+    gone: bool
+    unknown: bool
+
+    def __str__(self) -> str:
+        source, header = owner(self.slot)
+        return f"header {header} of {source}" if header else f"key of {source}"
+
+
+def _secret_of(of: _Slot, then: Snapshot, ring: KeyRing, notes: list[str]) -> dict[str, str | None]:
+    slot = of.slot
+    wanted, present = then.keys.get(slot, ""), ring.secrets.get(live(slot), "")
+    if (ring.digest(present) if present else "") == wanted and not of.unknown:
         return {}
-    aside: dict[str, str | None] = {replaced(name, ring.digest(present)): present} if present else {}
-    if kept := ring.secrets.get(replaced(name, wanted), "") if wanted else "":
-        return {**aside, live(name): kept}
-    if not wanted:  # it had none then
-        return {**aside, live(name): None}
-    if gone:
+    aside: dict[str, str | None] = {replaced(slot, ring.digest(present)): present} if present else {}
+    if kept := ring.secrets.get(replaced(slot, wanted), "") if wanted else "":
+        return {**aside, live(slot): kept}
+    if not wanted and not of.unknown:  # there was none then
+        return {**aside, live(slot): None}
+    if of.gone:
         return {}
-    if present and not moved:
-        notes.append(f"The key of {name} is the present one: the one of then is gone.")
+    if present and not of.moved:
+        if not of.unknown:
+            notes.append(f"The {of} is the present one: the one of then is gone.")
         return {}
-    notes.append(f"The key of {name} is gone: give it again.")
-    return {**aside, live(name): None} if present else {}
+    notes.append(f"The {of} is gone: give it again.")
+    return {**aside, live(slot): None} if present else {}
 
 
 def where(source: Mapping[str, object]) -> tuple[str, str]:
@@ -186,13 +198,12 @@ def where(source: Mapping[str, object]) -> tuple[str, str]:
     return parts.scheme, parts.netloc.lower()
 
 
-def _aside(secrets: Iterable[str], source: str) -> list[str]:
-    return [name for name in secrets if name.startswith(replaced(source, ""))]
+def _aside(secrets: Iterable[str], slot: str) -> list[str]:
+    return [name for name in secrets if name.startswith(replaced(slot, ""))]
 
 
 def _named(sources: object) -> dict[str, Mapping[str, object]]:
-    entries = sources if isinstance(sources, list | tuple) else ()
-    return {str(entry.get("name", "")): entry for entry in entries if isinstance(entry, Mapping)}
+    return {str(entry.get("name", "")): entry for entry in sources_of(sources)}
 
 
 def _of_sources(
@@ -212,42 +223,6 @@ def _in_short(source: Mapping[str, object]) -> str:
     return f"{source.get('model', '')} {source.get('base_url') or source.get('path') or ''}".strip()
 
 
-def _shown_key(of: Snapshot, source: str) -> str:
-    digest = of.keys.get(source, "")
-    return f"{LEFT_OUT} ({digest[:4]})" if digest else ""
-
-
-def _headers(source: object) -> Mapping[str, object]:
-    options = source.get("options") if isinstance(source, Mapping) else None
-    headers = options.get("headers") if isinstance(options, Mapping) else None
-    return headers if isinstance(headers, Mapping) else {}
-
-
-def _without_headers(value: object) -> object:
-    if not isinstance(value, list | tuple):
-        return value
-    return [
-        _put(source, dict.fromkeys(headers, LEFT_OUT)) if (headers := _headers(source)) else source for source in value
-    ]
-
-
-def _with_headers(source: Mapping[str, object], present: Mapping[str, object], notes: list[str]) -> object:
-    """The source of then with the headers that the present one of that name and place still has."""
-    wanted = _headers(source)
-    if not wanted:
-        return source
-    found = (
-        {name: text for name, text in _headers(present).items() if name in wanted}
-        if where(source) == where(present)
-        else {}
-    )
-    if lost := sorted(wanted.keys() - found.keys()):
-        notes.append(f"Headers of {source.get('name')} are gone: {', '.join(lost)}.")
-    return _put(source, found)
-
-
-def _put(source: object, headers: Mapping[str, object]) -> object:
-    assert isinstance(source, Mapping)
-    options = source["options"]
-    assert isinstance(options, Mapping)
-    return {**source, "options": {**options, "headers": dict(headers)}}
+def _shown_key(of: Snapshot, slot: str) -> str:
+    digest = of.keys.get(slot, "")
+    return f"{MASK} ({digest[:4]})" if digest else ""

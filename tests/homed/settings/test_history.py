@@ -16,8 +16,9 @@ from homed.config.secrets import Secrets
 from homed.errors import NotFound
 from homed.providers.base import Source
 from homed.providers.registry import Sources, open_sources
+from homed.settings.apart import live
 from homed.settings.registry import Settings, open_settings
-from homed.settings.snapshots import PEPPER, live
+from homed.settings.snapshots import PEPPER
 from homed.store.db import open_store
 
 GOOD = Source("mine", "https://good.example/v1", "good-model")

@@ -15,9 +15,9 @@ import trio.testing
 from homed.config.definitions import MAX_TOOL_TURNS, SNAPSHOTS_KEPT, Definition
 from homed.config.secrets import Secrets
 from homed.errors import StorageError, TimedOut
+from homed.settings.apart import live
 from homed.settings.commit import COMMIT_LIMIT
 from homed.settings.registry import open_settings
-from homed.settings.snapshots import live
 from homed.store.db import open_store
 from tests.homed.settings.test_history import BROKEN, GOOD, KEY, OTHER, House, house
 
