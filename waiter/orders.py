@@ -175,7 +175,10 @@ def _settings(state: State, rest: str, words: Words) -> Step:
     verb, _, more = rest.partition(" ")
     key, _, value = more.strip().partition(" ")
     if verb == "set" and key and value.strip():
-        return ask(state, "/settings set", "admin.config_set", {"key": key, "value": value.strip()}, arg=key)
+        # thresholds keep why they were moved; in other values that may be a word like any other
+        value, _, reason = value.partition(" --reason ") if key.startswith("core.memory.") else (value, "", "")
+        why = {"reason": reason.strip()} if reason.strip() else {}
+        return ask(state, "/settings set", "admin.config_set", {"key": key, "value": value.strip(), **why}, arg=key)
     if verb == "get" and key:
         return ask(state, "/settings get", "admin.config_get", {"key": key}, arg=key)
     if verb in ("set", "get"):

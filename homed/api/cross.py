@@ -22,7 +22,7 @@ async def change_(call: PeerCall[ConfigChange]) -> Mapping[str, object]:
     """Change several, all or none; null takes a value out."""
     for key in call.params.changes:
         _open_to_plugins(call.ports, key)
-    return await change(call.ports, call.params.changes)
+    return await change(call, call.params.changes, call.params.reason)
 
 
 async def get(call: PeerCall[OfKey]) -> Mapping[str, object]:

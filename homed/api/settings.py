@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from homed.settings.history import SnapshotView
+from homed.settings.thresholds import NOT_SAID, Because, ThresholdView
 from homed.settings.views import Applied, SettingView
 
 
@@ -28,8 +29,12 @@ class SettingsPort(Protocol):
         """Check and store."""
         ...
 
-    async def change(self, changes: Mapping[str, object]) -> Applied:
-        """The same for several, all or none; None takes a value out."""
+    async def change(self, changes: Mapping[str, object], *, why: Because = NOT_SAID) -> Applied:
+        """The same for several, all or none; None takes a value out.  ``why``: thresholds need it."""
+        ...
+
+    async def thresholds(self) -> Sequence[ThresholdView]:
+        """Each threshold: its value, the failure it prevents, and how it came to be what it is."""
         ...
 
     async def refresh(self) -> None:

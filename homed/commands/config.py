@@ -25,6 +25,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
         description="Settings live in the database; homed.toml and HOMED__… variables override them.",
         epilog="Examples:\n  homed config list core.agent\n  homed config get core.agent.max_tool_turns\n"
         "  homed config set core.agent.max_tool_turns 6\n  homed config set core.web.password   (asks for it)\n"
+        '  homed config set core.memory.inject_min_score 0.2 --reason "unrelated notes came"\n'
         "  homed config dump > homed.toml\n  homed config rollback   (the models as before the last change)",
     )
     actions = Actions(parser, common)
@@ -37,6 +38,10 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     unset = actions.add("unset", _unset, "bring the default of settings back", "core.agent.max_tool_turns")
     unset.add_argument("keys", metavar="KEY", nargs="+")
+    for action in (put, unset):
+        action.add_argument(
+            "--reason", metavar="TEXT", default="", help="why; thresholds of memory need one, and keep it"
+        )
     listed = actions.add("list", _list, "every setting, or those that begin with PREFIX", "core.agent")
     listed.add_argument("prefix", metavar="PREFIX", nargs="?", default="")
     listed.add_argument("--changed", action="store_true", help="only those that are not at their default")
@@ -62,7 +67,7 @@ def _get(args: argparse.Namespace) -> int:
 
 def _set(args: argparse.Namespace) -> int:
     value = args.value if args.value is not None else _asked(args)
-    done = ask_or_open(args, "admin.config_set", key=args.key, value=value)
+    done = _with_reason(args, "admin.config_set", key=args.key, value=value)
     if args.json:
         as_json(done)
     else:
@@ -71,6 +76,21 @@ def _set(args: argparse.Namespace) -> int:
         if done["note"]:
             print(clean(done["note"]))
     return 0
+
+
+def _with_reason(args: argparse.Namespace, method: str, **params: object) -> Any:
+    """Change something; whoever sits at a terminal is asked why where that is needed and was not said."""
+    try:
+        return ask_or_open(args, method, **params, reason=args.reason)
+    except InvalidInput as error:
+        if error.detail.get("needs") != "reason" or args.reason or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        print(clean(error.message), file=sys.stderr)
+        print("Why? ", end="", file=sys.stderr, flush=True)
+        reason = input().strip()
+        if not reason:
+            raise
+        return ask_or_open(args, method, **params, reason=reason)
 
 
 def _asked(args: argparse.Namespace) -> str:
@@ -86,7 +106,7 @@ def _asked(args: argparse.Namespace) -> str:
 
 
 def _unset(args: argparse.Namespace) -> int:
-    done = ask_or_open(args, "admin.config_change", changes=dict.fromkeys(args.keys))
+    done = _with_reason(args, "admin.config_change", changes=dict.fromkeys(args.keys))
     if args.json:
         as_json(done)
         return 0

@@ -206,15 +206,17 @@ class AllSettings(_Room):
         """Those whose key begins so."""
         return list((await self._ask("settings.list", peer, prefix=prefix))["settings"])
 
-    async def set(self, key: str, value: object, *, peer: Peer | None = None) -> Json:
-        """Change one: ``{key, applied, note}``."""
+    async def set(self, key: str, value: object, *, reason: str = "", peer: Peer | None = None) -> Json:
+        """Change one: ``{key, applied, note}``.  ``reason``: a threshold is not changed without one, which is kept."""
         params: Json = {"key": key, "value": value} if peer is None else {"peer": peer, "key": key, "value": value}
+        params |= {"reason": reason} if reason else {}
         result: Json = await self._caller.call("settings.set", params)
         return result
 
-    async def change(self, changes: Mapping[str, object], *, peer: Peer | None = None) -> Json:
-        """Change several, all or none."""
+    async def change(self, changes: Mapping[str, object], *, reason: str = "", peer: Peer | None = None) -> Json:
+        """Change several, all or none; ``reason`` as of `set`."""
         params: Json = {"changes": dict(changes)} if peer is None else {"peer": peer, "changes": dict(changes)}
+        params |= {"reason": reason} if reason else {}
         result: Json = await self._caller.call("settings.change", params)
         return result
 

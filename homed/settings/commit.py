@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 import trio
 
 from homed.clock import WallClock
-from homed.config.definitions import Definition
+from homed.config.definitions import LLM_SOURCES, Definition
 from homed.errors import StorageError, TimedOut
 from homed.settings import rows
+from homed.settings.apart import HEADER, SECRETS, apart, live, slots_in
 from homed.settings.history import History
 from homed.settings.ports import SecretStore
 from homed.store.rows import Storage, Tx
@@ -43,8 +44,10 @@ class Commit:
         keys: Mapping[str, str | None],
         *,
         forget: bool,
+        also: Callable[[Tx, float], None],
     ) -> dict[str, object]:
-        """Write them, all or none (None takes one out); what of them now stands in the database.
+        """Write them, all or none (None takes one out); what of them now stands in the database.  ``also``: what goes
+        along in the same transaction, given the time.
 
         The secrets are to be adopted when this returns.  Not interrupted once begun; ``TimedOut`` when it takes too
         long: whether it was made is found out before the next one.
@@ -52,6 +55,9 @@ class Commit:
         private = {d.key: value for d, value in changes if d.secret and not d.hashed}
         open_ = {d.key: value for d, value in changes if d.key not in private}
         secrets = {SECRET_NAME + key: str(value or "") or None for key, value in private.items()}
+        if LLM_SOURCES in open_:
+            open_[LLM_SOURCES], headers = self._apart(open_[LLM_SOURCES])
+            secrets |= headers
         try:
             with trio.fail_after(COMMIT_LIMIT, shield=True):
                 turned = await self._history.before(stored, open_, {**secrets, **keys}, forget=forget)
@@ -60,6 +66,7 @@ class Commit:
                 def rest(tx: Tx) -> None:
                     turned.keep(tx)
                     rows.store(tx, open_, now)
+                    also(tx, now)
 
                 await self.write(turned.secrets, rest)
         except trio.TooSlowError:
@@ -69,6 +76,36 @@ class Commit:
                 hint="Look at it again after a restart; is the disk busy or full?",
             ) from None
         return open_
+
+    def _apart(self, sources: object) -> tuple[object, dict[str, str | None]]:
+        """Model sources without the values of their headers, and those; None for each header that is no more."""
+        masked, given = apart(sources)
+        named = {live(slot) for slot in slots_in(masked)}
+        gone = [
+            name for name in self._secrets.names()
+            if name.startswith(SECRETS) and HEADER in name and "@" not in name and name not in named
+        ]  # fmt: skip
+        new = {name: value for name, value in given.items() if value != self._secrets.get(name)}
+        return masked, {**dict.fromkeys(gone), **new}
+
+    async def move_headers(self, stored: Mapping[str, object]) -> dict[str, object]:
+        """Bring values of headers to the secrets that an earlier homed has left in the database: what stands there now.
+
+        Empty where there are none, and where it cannot be done now: they do where they are.
+        """
+        masked, secrets = self._apart(stored.get(LLM_SOURCES))
+        if masked == stored.get(LLM_SOURCES):
+            return {}
+        now = self._wall()
+        try:
+            with trio.fail_after(COMMIT_LIMIT, shield=True):
+                await self.write(secrets, lambda tx: rows.store(tx, {LLM_SOURCES: masked}, now))
+        except (StorageError, trio.TooSlowError) as error:
+            _log.warning("headers of model sources stay in the database for now: %s", error)
+            return {}
+        self._secrets.adopt()
+        await self.tidy()
+        return {LLM_SOURCES: masked}
 
     async def write(self, secrets: Mapping[str, str | None], rest: Callable[[Tx], None]) -> None:
         """Have ``rest`` stored, and ``secrets`` staged for it: they are to be adopted when this returns.

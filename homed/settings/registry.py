@@ -19,47 +19,44 @@ from homed.config import values
 from homed.config.definitions import CORE, LLM_SOURCES, PERSONA, SEEDS, SNAPSHOTS_KEPT, Definition
 from homed.config.environment import Override, closest
 from homed.errors import ConfigError, HomedError, NotFound, StorageError
-from homed.identity.passwords import MIN_LENGTH, hash_password, is_hash
-from homed.settings import rows
+from homed.identity.passwords import is_hash
+from homed.settings import rows, thresholds
 from homed.settings.commit import COMMIT_LIMIT, SECRET_NAME, Commit
 from homed.settings.givenfile import GivenFile
+from homed.settings.hashing import hashed
 from homed.settings.history import History, SnapshotView
 from homed.settings.outside import Outside
 from homed.settings.ports import SecretStore
+from homed.settings.thresholds import NOT_SAID, Because, ThresholdView
+from homed.settings.typed import Typed
 from homed.settings.views import MASK, Applied, SettingView
 from homed.settings.watch import Watch
-from homed.store.rows import Damaged, Storage
+from homed.store.rows import Damaged, Storage, Tx
 
 PROVIDES = ("settings",)
 NEEDS = ("config", "store")
 
-# the methods of Settings that are named after the types hide these names in the signatures of the class
-_Int = int
-_Float = float
-_Str = str
-_Bool = bool
-
 _log = logging.getLogger(__name__)
 
 
-class Settings:
+class Settings(Typed):
     """Typed settings.  Made by ``open_settings``; used from the Trio thread only."""
 
     def __init__(self, store: Storage, secrets: SecretStore, wall: WallClock) -> None:
         self._store = store
         self._secrets = secrets
         self._wall = wall
-        self._definitions: dict[_Str, Definition] = {}
+        self._definitions: dict[str, Definition] = {}
         self._outside = Outside()
-        self._stored: dict[_Str, object] = {}
-        self._seeded: frozenset[_Str] = frozenset()
+        self._stored: dict[str, object] = {}
+        self._seeded: frozenset[str] = frozenset()
         self._watches: list[Watch] = []
         self._one_change = trio.Lock()
         self._history = History(store, secrets, wall, lambda: self.int(SNAPSHOTS_KEPT))
         self._change = Commit(store, secrets, self._history, wall)
         self._files: list[GivenFile] = []
 
-    async def load(self, overrides: Mapping[_Str, Override]) -> None:
+    async def load(self, overrides: Mapping[str, Override]) -> None:
         """Read what is stored and take on what was given from outside; once, before anything is defined."""
         try:
             self._stored, self._seeded, last = await self._store.read(rows.load)
@@ -80,7 +77,7 @@ class Settings:
         self._definitions.update(new)
         self._outside.take(forced)
 
-    def redefine(self, prefix: _Str, definitions: Iterable[Definition]) -> None:
+    def redefine(self, prefix: str, definitions: Iterable[Definition]) -> None:
         """Have these definitions below ``prefix`` and no others: a plugin came, changed, or went.
 
         As `define`, which raises before anything is changed; stored values that nothing defines any more stay stored.
@@ -92,7 +89,7 @@ class Settings:
             del self._definitions[key]
             self._outside.drop(key)
 
-    async def discard(self, prefix: _Str) -> None:
+    async def discard(self, prefix: str) -> None:
         """Forget every stored value and password below ``prefix``, defined or not."""
         async with self._changing():
             names = [name for name in self._secrets.names() if name.startswith(SECRET_NAME + prefix)]
@@ -103,22 +100,28 @@ class Settings:
             self._secrets.adopt()
             await self._change.tidy()
 
-    async def tidy(self) -> None:
-        """Take out of the secrets what a change that was cut off has left in their file; for whoever may write it."""
+    async def tidy(self) -> bool:
+        """Take out of the secrets what a change that was cut off has left in their file, and bring values of headers
+        there that an earlier homed had stored here; for whoever may write both.  True if there were such.
+        """
         await self._change.tidy()
+        async with self._changing():
+            moved = await self._change.move_headers(self._stored)
+            self._stored |= moved
+        return bool(moved)
 
-    def unclaimed(self) -> list[_Str]:
+    def unclaimed(self) -> list[str]:
         """What was given from outside for keys that nothing defines: one sentence each, for the log and ``status``."""
         return self._outside.unclaimed(self._definitions)
 
-    def definition(self, key: _Str) -> Definition:
+    def definition(self, key: str) -> Definition:
         """The definition of a key, or ``NotFound`` with the nearest key there is."""
         if key not in self._definitions:
             near = closest(key, self._definitions)
             raise NotFound(f"There is no setting {key!r}.", hint=f"{near}`homed config list` shows them all.")
         return self._definitions[key]
 
-    def get(self, key: _Str) -> Any:
+    def get(self, key: str) -> Any:
         """The value in force.  ``NotFound`` for a key that nothing defines."""
         definition = self.definition(key)
         if self._outside.holds(key):
@@ -127,35 +130,7 @@ class Settings:
             return self._secrets.get(SECRET_NAME + key) or definition.default
         return self._stored.get(key, definition.default)
 
-    def int(self, key: _Str) -> _Int:
-        """The value of a whole-number setting."""
-        value = self.get(key)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{key} is not a whole number")
-        return value
-
-    def float(self, key: _Str) -> _Float:
-        """The value of a number or duration setting, durations in seconds."""
-        value = self.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TypeError(f"{key} is not a number")
-        return float(value)
-
-    def str(self, key: _Str) -> _Str:
-        """The value of a text setting."""
-        value = self.get(key)
-        if not isinstance(value, str):
-            raise TypeError(f"{key} is not a text")
-        return value
-
-    def bool(self, key: _Str) -> _Bool:
-        """The value of a yes-or-no setting."""
-        value = self.get(key)
-        if not isinstance(value, bool):
-            raise TypeError(f"{key} is not yes or no")
-        return value
-
-    def view(self, key: _Str) -> SettingView:
+    def view(self, key: str) -> SettingView:
         """A setting as it may be shown: never a password."""
         definition = self.definition(key)
         value = self.get(key)
@@ -163,7 +138,7 @@ class Settings:
             value = MASK if value else ""
         return SettingView(key, value, self._source(definition), definition, self._outside.place(key))
 
-    def list_(self, prefix: _Str = "", *, hidden: _Bool = False) -> list[SettingView]:
+    def list_(self, prefix: str = "", *, hidden: bool = False) -> list[SettingView]:
         """The settings whose key begins with ``prefix``, by key; hidden ones only if asked for."""
         return [
             self.view(key)
@@ -171,27 +146,32 @@ class Settings:
             if key.startswith(prefix) and (hidden or not definition.hidden)
         ]
 
-    def changeable(self, key: _Str) -> None:
+    def changeable(self, key: str) -> None:
         """``Conflict`` when the key is given from outside, so that no stored value counts; ``NotFound``."""
         self.definition(key)
         self._outside.refuse(key)
 
-    async def set(self, key: _Str, value: object) -> Applied:
+    async def set(self, key: str, value: object, *, why: Because = NOT_SAID) -> Applied:
         """Check, store and announce a value; a text is read as the type wants it ("5", "on", "90s").
 
-        Raises ``ConfigError`` for a wrong value and ``Conflict`` when the key is given from outside.  Not interrupted
-        once the commit has begun: after cancellation it is either whole or not there.
+        Raises ``ConfigError`` for a wrong value, and for a threshold that gets another one without a reason (``why``);
+        ``Conflict`` when the key is given from outside.  Not interrupted once the commit has begun: after cancellation
+        it is either whole or not there.
         """
         if value is None:
             values.check(self.definition(key), value)
-        return await self.change({key: value})
+        return await self.change({key: value}, why=why)
 
-    async def unset(self, key: _Str) -> Applied:
+    async def unset(self, key: str, *, why: Because = NOT_SAID) -> Applied:
         """Take a stored value out, so that the default holds again.  Raises as `set`."""
-        return await self.change({key: None})
+        return await self.change({key: None}, why=why)
 
     async def change(
-        self, changes: Mapping[_Str, object], *, keys: Mapping[_Str, _Str | None] | None = None
+        self,
+        changes: Mapping[str, object],
+        *,
+        keys: Mapping[str, str | None] | None = None,
+        why: Because = NOT_SAID,
     ) -> Applied:
         """Change several settings, all or none; None takes a value out.  ``keys``: secrets that go with them, by name.
 
@@ -202,7 +182,7 @@ class Settings:
             self.changeable(key)
         checked = {key: await self._checked(self.definition(key), value) for key, value in changes.items()}
         async with self._changing():
-            await self._settle(checked, keys or {})
+            await self._settle(checked, keys or {}, why=why)
         restart = any(self.definition(key).restart for key in checked)
         return Applied.RESTART if restart else Applied.NOW
 
@@ -210,7 +190,7 @@ class Settings:
         """What the model settings were before each change, newest first, with what a roll back would change."""
         return await self._history.list_(self._stored)
 
-    async def rollback(self, id_: _Int) -> tuple[_Str, ...]:
+    async def rollback(self, id_: int) -> tuple[str, ...]:
         """Bring the model settings and keys of a snapshot back; sentences about what could not be brought back.
 
         What is given from outside and what would not be taken any more stays as it is.  It can be undone: the state
@@ -229,10 +209,17 @@ class Settings:
             if keys and (self._outside.place(LLM_SOURCES) or LLM_SOURCES in plan.changes.keys() - changes.keys()):
                 keys = {}  # the sources of now may be on other servers than those that the keys were given for
                 notes.append("The keys stay as they are, since the sources do.")
-            await self._settle(changes, keys, forget=False)
+            await self._settle(changes, keys, forget=False, why=Because(f"rolled back to snapshot {id_}"))
         return tuple(notes)
 
-    def follow_file(self, key: _Str, path: Path) -> None:
+    async def thresholds(self) -> list[ThresholdView]:
+        """Each threshold: its value, the failure it prevents, and how it came to be what it is."""
+        known = await self._store.read(thresholds.changes)
+        return [
+            ThresholdView(self.view(key), prevents, known.get(key, ())) for key, prevents in thresholds.PREVENTS.items()
+        ]
+
+    def follow_file(self, key: str, path: Path) -> None:
         """Have the text of a file decide a key, where there is one; it is looked at with each `refresh`."""
         self._files.append(GivenFile(self.definition(key), path, self.give, self.withdraw))
 
@@ -241,7 +228,7 @@ class Settings:
         for file in self._files:
             await file.look()
 
-    def give(self, override: Override) -> _Bool:
+    def give(self, override: Override) -> bool:
         """Take on a value from outside while it runs, in the place of one given so before; False if it counts for
         nothing, because what was given at start is stronger.  ``ConfigError`` if it does not fit."""
         counts = self._outside.give(override, self.definition(override.key))
@@ -249,12 +236,12 @@ class Settings:
             self.announce(override.key)
         return counts
 
-    def withdraw(self, key: _Str) -> None:
+    def withdraw(self, key: str) -> None:
         """What `give` took on is there no more."""
         if self._outside.withdraw(key):
             self.announce(key)
 
-    async def seed(self, defaults: Mapping[_Str, object]) -> list[_Str]:
+    async def seed(self, defaults: Mapping[str, object]) -> list[str]:
         """Store first values once in the life of a database, and return the keys that were stored.
 
         A marker a key says that it was done, so: a fresh database gets all; one that holds a value already keeps it;
@@ -271,12 +258,12 @@ class Settings:
             self._seeded |= checked.keys()
         return stored
 
-    def unseeded(self, keys: Iterable[_Str]) -> list[_Str]:
+    def unseeded(self, keys: Iterable[str]) -> list[str]:
         """Those that were never seeded."""
         return [key for key in keys if key not in self._seeded]
 
     @contextmanager
-    def watch(self, prefix: _Str = "") -> Iterator[Watch]:
+    def watch(self, prefix: str = "") -> Iterator[Watch]:
         """Follow changes of keys that begin with ``prefix`` for the length of the block."""
         watch = Watch(prefix)
         self._watches.append(watch)
@@ -285,7 +272,7 @@ class Settings:
         finally:
             self._watches.remove(watch)
 
-    def announce(self, key: _Str) -> None:
+    def announce(self, key: str) -> None:
         """Tell every watch that ``key`` has a new value."""
         value = self.get(key)
         for watch in self._watches:
@@ -307,11 +294,21 @@ class Settings:
         return checked
 
     async def _settle(
-        self, changes: Mapping[_Str, object], keys: Mapping[_Str, _Str | None], *, forget: _Bool = True
+        self,
+        changes: Mapping[str, object],
+        keys: Mapping[str, str | None],
+        *,
+        forget: bool = True,
+        why: Because = NOT_SAID,
     ) -> None:
         """Store and announce; see `Commit.run`."""
         found = [(self.definition(key), value) for key, value in changes.items()]
-        for key, value in (await self._change.run(self._stored, found, keys, forget=forget)).items():
+        moved = thresholds.moving(self.get, found, why)
+
+        def also(tx: Tx, now: float) -> None:
+            thresholds.note(tx, moved, now)
+
+        for key, value in (await self._change.run(self._stored, found, keys, forget=forget, also=also)).items():
             if value is None:
                 self._stored.pop(key, None)
             else:
@@ -335,7 +332,7 @@ class Settings:
                     self.announce(key)
             yield
 
-    def _source(self, definition: Definition) -> _Str:
+    def _source(self, definition: Definition) -> str:
         key = definition.key
         if self._outside.holds(key):
             return self._outside.source(key)
@@ -387,10 +384,3 @@ async def _begin(settings: Settings, store: Storage) -> None:
         await settings.seed({key: SEEDS[key].old if old else SEEDS[key].fresh for key in missing})
     except StorageError as error:
         _log.warning("first values of the settings are not stored: %s", error.message)
-
-
-async def hashed(definition: Definition, password: str) -> str:
-    """The scrypt hash of a new password, made in a thread; ``ConfigError`` if it is too short."""
-    if len(password) < MIN_LENGTH:
-        raise ConfigError(f"{definition.key} needs at least {MIN_LENGTH} characters.")
-    return await trio.to_thread.run_sync(hash_password, password)

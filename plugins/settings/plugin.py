@@ -33,9 +33,9 @@ async def config_get(ctx: sdk.Context, key: str) -> dict[str, object]:
 
 
 @plugin.tool(cls="write", confirm=True)
-async def config_set(ctx: sdk.Context, key: str, value: object) -> dict[str, object]:
+async def config_set(ctx: sdk.Context, key: str, value: object, reason: str = "") -> dict[str, object]:
     """Change one setting (see tools/config_set.md)."""
-    return await _change(ctx, {key: value})
+    return await _change(ctx, {key: value}, reason)
 
 
 @plugin.tool(cls="read", parallel_safe=True)
@@ -63,10 +63,12 @@ async def config_dump(ctx: sdk.Context, prefix: str = "", all: bool = False) -> 
 
 @plugin.tool(cls="write", confirm=True)
 async def config_batch_set(
-    ctx: sdk.Context, changes: Annotated[dict[str, object], {"minProperties": 1, "maxProperties": 100}]
+    ctx: sdk.Context,
+    changes: Annotated[dict[str, object], {"minProperties": 1, "maxProperties": 100}],
+    reason: str = "",
 ) -> dict[str, object]:
     """Change several settings (see tools/config_batch_set.md)."""
-    return await _change(ctx, changes)
+    return await _change(ctx, changes, reason)
 
 
 @plugin.tool(cls="read", parallel_safe=True)
@@ -75,9 +77,9 @@ async def config_list_plugins(ctx: sdk.Context) -> dict[str, object]:
     return {"plugins": by_plugin(await _listed(ctx, "plugin."))}
 
 
-async def _change(ctx: sdk.Context, changes: Mapping[str, object]) -> dict[str, object]:
+async def _change(ctx: sdk.Context, changes: Mapping[str, object], reason: str) -> dict[str, object]:
     before = {key: (await ctx.call("settings.get", {"key": key}))["value"] for key in changes}
-    done = await ctx.call("settings.change", {"changes": dict(changes)})
+    done = await ctx.call("settings.change", {"changes": dict(changes), "reason": reason})
     after = {key: (await ctx.call("settings.get", {"key": key}))["value"] for key in changes}
     changed = {key: {"was": shortened(before[key], SHORT), "is": shortened(after[key], SHORT)} for key in changes}
     when = "now" if done["applied"] == "now" else "at the next start of homed"
@@ -98,7 +100,10 @@ def whole(setting: Setting) -> dict[str, object]:
         "type": setting["type"],
         "about": setting["description"],
     }
-    for name, key in (("options", "options"), ("minimum", "minimum"), ("maximum", "maximum"), ("given_by", "place")):
+    for name, key in (
+        ("options", "options"), ("minimum", "minimum"), ("maximum", "maximum"), ("given_by", "place"),
+        ("prevents", "prevents"),
+    ):  # fmt: skip
         if setting.get(key) not in (None, "", []):
             shown[name] = setting[key]
     if setting.get("restart"):
