@@ -16,7 +16,8 @@ from .bodies import MAX_BODY, Body
 from .context import Site, Who, problem, problem_of
 from .guard import HEADERS, PROGRAMS, SAFE_METHODS, Refused
 from .limits import TooMany
-from .routes import BY_ENDPOINT, Route
+from .route import Route
+from .routes import BY_ENDPOINT
 
 OPEN = frozenset({"static", "login.page", "api.login"})
 """The routes that need no session."""
@@ -37,11 +38,14 @@ class Door:
         """None to go on; otherwise the response that ends the request here."""
         route = BY_ENDPOINT.get(request.endpoint or "")
         takes = route.takes if route else "json"
+        memory = route is not None and route.changes_memory
         header = request.headers.get
         unknown = request.routing_exception
         if isinstance(unknown, MethodNotAllowed) and self._site.guard.knows(header("Host", "")):
             raise unknown
-        if (refused := self._site.guard.check(request.method, request.path, header, takes=takes)) is not None:
+        if (
+            refused := self._site.guard.check(request.method, request.path, header, takes=takes, memory=memory)
+        ) is not None:
             return _refusal(refused)
         if _too_long(request.body, route.limit if route else MAX_BODY):
             return problem(413, "invalid", "The body is too large.")

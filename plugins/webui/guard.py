@@ -19,8 +19,10 @@ Header = Callable[[str, str], str]
 """Looks up a header by its name, whatever its case, with a default."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-PROGRAMS = ("/api/", "/v1/")
+PROGRAMS = ("/api/", "/v1/", "/holo/")
 """What paths begin with that no person opens: no other page may have a browser read them."""
+MEMORY_HEADER = "x-holo-memory"
+"""What every change of memory brings, with the value 1."""
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 HEADERS: Mapping[str, str] = {
@@ -64,8 +66,13 @@ class Guard:
         """A guard for these names, however they are written."""
         return cls(wide, frozenset(name.strip().lower().rstrip(".") for name in names if name.strip()))
 
-    def check(self, method: str, path: str, header: Header, *, takes: str = "json") -> Refused | None:
-        """None if the request may go on.  ``takes``: what the route's body is: json, file or nothing."""
+    def check(
+        self, method: str, path: str, header: Header, *, takes: str = "json", memory: bool = False
+    ) -> Refused | None:
+        """None if the request may go on.  ``takes``: what the route's body is: json, file or nothing.
+
+        ``memory``: it changes memory, and must say so.
+        """
         host = header("Host", "")
         if not self.knows(host):
             message = f"This page does not answer to the name {host[:80]!r}."
@@ -74,7 +81,9 @@ class Guard:
         if origin and _place(origin) != host.lower():
             return _ELSEWHERE
         if method not in SAFE_METHODS:
-            return _ELSEWHERE if site not in ("", "same-origin", "none") else _check_body(takes, header)
+            if site not in ("", "same-origin", "none"):
+                return _ELSEWHERE
+            return _check_body(takes, header) or (_check_memory(header) if memory else None)
         if path.startswith(PROGRAMS) and site not in ("", "same-origin", "none"):
             return Refused(403, "Another page may not read this.")
         return None
@@ -112,6 +121,12 @@ def _check_body(takes: str, header: Header) -> Refused | None:
     if takes == "file" and not header("X-File-Name", ""):
         return Refused(400, "'X-File-Name' is missing.", "Set it to the file's name, percent-encoded.")
     return None
+
+
+def _check_memory(header: Header) -> Refused | None:
+    if header(MEMORY_HEADER, "").strip() == "1":
+        return None
+    return Refused(403, "This changes memory and does not say so.", f"Send the header {MEMORY_HEADER}: 1.")
 
 
 def _place(origin: str) -> str:

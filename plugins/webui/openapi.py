@@ -10,9 +10,11 @@ from pydantic.json_schema import models_json_schema
 
 from homed.wire.version import CORE
 
-from . import answered, answered_kept, answered_settings, answered_v1, asked, asked_v1
+from . import answered, answered_kept, answered_memory, answered_settings, answered_v1, asked, asked_memory, asked_v1
 from .files import FORMS
-from .routes import JSON, ROUTES, V1_ROUTES, Route
+from .guard import MEMORY_HEADER
+from .route import JSON, Route
+from .routes import EVERY_ROUTE
 
 REFUSALS: dict[int, str] = {
     400: "What was asked is not as described here.",
@@ -41,7 +43,7 @@ def document() -> dict[str, Any]:
     """The document.  Takes some 100 ms: once."""
     schemas = _schemas()
     paths: dict[str, dict[str, Any]] = {}
-    for route in (*ROUTES, *V1_ROUTES):
+    for route in EVERY_ROUTE:
         paths.setdefault(route.prefix + route.path, {})[route.method.lower()] = _operation(route, schemas)
     refused = {"description": "Refused.", "content": _content(JSON, {"$ref": REF.format(model="Problem")})}
     return {
@@ -61,7 +63,7 @@ def document() -> dict[str, Any]:
 
 def _answer(name: str) -> type[BaseModel]:
     """The model of an answer, in whichever of the modules it stands."""
-    for room in (answered, answered_settings, answered_kept):
+    for room in (answered, answered_settings, answered_kept, answered_memory):
         if hasattr(room, name):
             found: type[BaseModel] = getattr(room, name)
             return found
@@ -70,13 +72,14 @@ def _answer(name: str) -> type[BaseModel]:
 
 
 def _asked(name: str) -> type[BaseModel]:
-    found: type[BaseModel] = getattr(asked, name, None) or getattr(asked_v1, name)
-    return found
+    found = getattr(asked, name, None) or getattr(asked_memory, name, None) or getattr(asked_v1, name)
+    model: type[BaseModel] = found
+    return model
 
 
 def _schemas() -> dict[str, Any]:
     models: dict[str, type[BaseModel]] = {"Problem": answered.Problem, "V1Problem": answered_v1.V1Problem}
-    for route in (*ROUTES, *V1_ROUTES):
+    for route in EVERY_ROUTE:
         models |= {name: _asked(name) for name in (route.query, route.body) if name}
         models |= {route.answer: _answer(route.answer)} if route.answer else {}
     _, made = models_json_schema([(model, "validation") for model in models.values()], ref_template=REF)
@@ -88,7 +91,7 @@ def _operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.summary,
-        "tags": [route.path.split("/")[1].partition(".")[0]],
+        "tags": [route.room],
         "security": _security(route),
         "parameters": [*_path(route), *_query(route, schemas), *_headers(route)],
         "responses": _responses(route),
@@ -150,7 +153,7 @@ def _path(route: Route) -> list[dict[str, Any]]:
 def _query(route: Route, schemas: dict[str, Any]) -> list[dict[str, Any]]:
     if not route.query:
         return []
-    model = schemas.pop(route.query, None) or getattr(asked, route.query).model_json_schema(ref_template=REF)
+    model = schemas.pop(route.query, None) or _asked(route.query).model_json_schema(ref_template=REF)
     required = model.get("required", [])
     return [
         {"name": name, "in": "query", "required": name in required, "schema": _plain(schema)}
@@ -172,6 +175,10 @@ def _headers(route: Route) -> list[dict[str, Any]]:
         return [
             {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}, "description": "Where to go on."}
         ]
+    if route.changes_memory:
+        about = "Says that a change of memory is meant."
+        meant = {"type": "string", "const": "1"}
+        return [{"name": MEMORY_HEADER, "in": "header", "required": True, "schema": meant, "description": about}]
     if route.takes == "file":
         named = {"type": "string", "minLength": 1, "maxLength": 1800, "pattern": r"^[A-Za-z0-9._~!*'()%-]+$"}
         about = "The file's name in UTF-8, percent-encoded."

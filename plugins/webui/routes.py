@@ -1,90 +1,24 @@
 """The REST interface as one table: what there is, who may ask, what is asked and what is answered.
 
 The application, the door and the OpenAPI document are all made from it.  Models are named here and not imported: they
-are slow to load.  ``asked.py`` holds those of ``query`` and ``body``, ``answered*.py`` those of ``answer``.
+are slow to load.  ``asked*.py`` hold those of ``query`` and ``body``, ``answered*.py`` those of ``answer``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
 
-from . import v1_shape
-from .bodies import MAX_BODY
+from .route import JSON, V1, Route
+from .route import delete as _delete
+from .route import get as _get
+from .route import post as _post
+from .routes_memory import HOLO_ROUTES, MEMORY_ROUTES
 
-PREFIX = "/api/v1"
-V1 = v1_shape.PREFIX
 MAX_UPLOAD = 20 << 20
 """Bytes of one file."""
 
 MAX_PACKAGE = 100_000_000
 """Bytes of a plugin's package."""
-
-JSON = "application/json"
-Scope = Literal["open", "session", "any", "chat", "memory", "admin"]
-Kind = Literal["json", "file", "nothing"]
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One method of one path, relative to `PREFIX`.
-
-    ``name``: the endpoint, the method that answers it, and the operation's id.  ``scope``: of an API key; ``any`` key
-    may, only a ``session`` may, or everybody (``open``).  ``takes``: a body of JSON, the bytes of a file, or nothing.
-    ``limit``: bytes of the body.  ``statuses``: of success, with what they mean.  ``kinds``: media types of the answer.
-    ``refusals``: statuses of errors beyond those that any route may answer.
-    """
-
-    method: str
-    path: str
-    name: str
-    scope: Scope
-    summary: str
-    answer: str = ""
-    query: str = ""
-    body: str = ""
-    takes: Kind = "nothing"
-    limit: int = MAX_BODY
-    statuses: Mapping[int, str] = field(default_factory=lambda: {200: "Done."})
-    kinds: tuple[str, ...] = (JSON,)
-    refusals: tuple[int, ...] = ()
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Parameters of the path that can only be one of these."""
-
-    prefix: str = PREFIX
-    """What the path begins with."""
-
-    @property
-    def endpoint(self) -> str:
-        """Its name in the application."""
-        return f"{'api' if self.prefix == PREFIX else 'v1'}.{self.name}"
-
-    @property
-    def by_key(self) -> bool:
-        """Whether a key alone lets in: no session does, which another page could use."""
-        return self.prefix != PREFIX
-
-    @property
-    def rule(self) -> str:
-        """Its path as the application's router writes it."""
-        rule = self.path
-        for name, choices in self.choices.items():
-            rule = rule.replace(f"{{{name}}}", f"<any({','.join(choices)}):{name}>")
-        return rule.replace("{", "<").replace("}", ">")
-
-
-def _get(path: str, name: str, scope: Scope, summary: str, answer: str, query: str = "") -> Route:
-    return Route("GET", path, name, scope, summary, answer, query)
-
-
-def _post(path: str, name: str, scope: Scope, summary: str, answer: str, body: str = "Empty") -> Route:
-    return Route("POST", path, name, scope, summary, answer, body=body, takes="json")
-
-
-def _delete(path: str, name: str, scope: Scope, summary: str, answer: str) -> Route:
-    return Route("DELETE", path, name, scope, summary, answer)
-
 
 BLOCK_KINDS = ("image/png", "image/jpeg", "image/gif", "image/webp", "application/octet-stream")
 """What `GET /blocks/ID` answers with: pictures as such, everything else as bytes to save."""
@@ -186,8 +120,9 @@ ROUTES: tuple[Route, ...] = (
         "GET", "/socket", "socket", "any", "A WebSocket that speaks the terminal socket's JSON-RPC lines.",
         statuses={101: "Switching to WebSocket."}, refusals=(426,),
     ),
+    *MEMORY_ROUTES,
 )  # fmt: skip
-"""Every route under `PREFIX`."""
+"""Every route under `route.PREFIX`."""
 
 MAX_COMPLETION = 24 << 20
 """Bytes of a whole conversation, with the pictures in it: programs send all of it each time."""
@@ -202,4 +137,5 @@ V1_ROUTES: tuple[Route, ...] = (
 )  # fmt: skip
 """Every route for programs that speak OpenAI's API; keys alone open them."""
 
-BY_ENDPOINT: Mapping[str, Route] = {route.endpoint: route for route in (*ROUTES, *V1_ROUTES)}
+EVERY_ROUTE: tuple[Route, ...] = (*ROUTES, *V1_ROUTES, *HOLO_ROUTES)
+BY_ENDPOINT: Mapping[str, Route] = {route.endpoint: route for route in EVERY_ROUTE}

@@ -10,7 +10,7 @@ from typing import Any
 import trio
 
 ASKED = f"{__package__}.asked"
-ASKED_V1 = f"{__package__}.asked_v1"
+OTHERS = (f"{__package__}.asked_memory", f"{__package__}.asked_v1")
 DOCUMENT = f"{__package__}.openapi"
 
 
@@ -28,7 +28,11 @@ class Schemas:
     async def model(self, name: str) -> Any:
         """A model of what may be asked, by its name."""
         found = getattr(await self.asked(), name, None)
-        return found or getattr(await self._module(ASKED_V1), name)
+        for module in OTHERS:
+            found = found or getattr(await self._module(module), name, None)
+        if found is None:
+            raise LookupError(name)
+        return found
 
     async def document(self) -> Any:
         """The OpenAPI document, made once."""

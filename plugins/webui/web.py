@@ -14,13 +14,14 @@ from werkzeug.exceptions import HTTPException
 from homed.errors import HomedError
 from homed.sdk.clients import Clients
 
-from . import v1_shape
 from .api_admin import AdminApi
 from .api_chat import ChatApi
+from .api_console import ConsoleApi
 from .api_files import FilesApi
 from .api_kept import KeptApi
 from .api_login import LoginApi
 from .api_packages import PackagesApi
+from .api_records import RecordsApi
 from .api_settings import SettingsApi
 from .api_usage import UsageApi
 from .api_v1 import V1Api
@@ -28,7 +29,9 @@ from .bodies import Body, BoundedConnection, BoundedRequest
 from .context import FOLDER, Site, parsed, problem, reply
 from .door import Door
 from .pages import Pages
-from .routes import PREFIX, ROUTES, V1_ROUTES, Route
+from .route import HOLO, PREFIX, V1, Route
+from .routes import EVERY_ROUTE, ROUTES, V1_ROUTES
+from .routes_memory import HOLO_ROUTES
 from .websocket import SocketApi
 
 log = logging.getLogger(__name__)
@@ -53,11 +56,13 @@ class View:
         if self.route.query or self.route.body:
             asked = await self.site.schemas.asked()
             if self.route.query:
-                given["query"] = asked.read(getattr(asked, self.route.query), request.args.to_dict())
+                query = await self.site.schemas.model(self.route.query)
+                given["query"] = asked.read(query, request.args.to_dict())
             if self.route.body:
                 body = request.body
                 assert isinstance(body, Body)
-                value = parsed(await body.whole(self.route.limit))
+                data = await body.whole(self.route.limit)
+                value = parsed(b"{}" if self.route.method == "DELETE" and not data else data)
                 body_ = asked.read(await self.site.schemas.model(self.route.body), value)
                 given |= {"body": body_} if self.route.body != "Empty" else {}
         return await self.handler(**given)
@@ -96,11 +101,11 @@ def handlers(site: Site, socket: SocketApi) -> dict[str, Handler]:
     found: dict[str, Handler] = {"openapi": openapi, "socket": socket.upgrade}
     parts = (
         LoginApi(site), ChatApi(site), FilesApi(site), AdminApi(site), SettingsApi(site), UsageApi(site),
-        KeptApi(site),
+        KeptApi(site), RecordsApi(site), ConsoleApi(site),
         PackagesApi(site), V1Api(site),
     )  # fmt: skip
     for part in parts:
-        names = {route.name for route in (*ROUTES, *V1_ROUTES)} - found.keys()
+        names = {route.same_as or route.name for route in EVERY_ROUTE} - found.keys()
         found |= {name: getattr(part, name) for name in names if hasattr(part, name)}
     return found
 
@@ -120,17 +125,17 @@ def create_app(site: Site, clients: Clients | None = None) -> QuartTrio:
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _unforeseen)
     socket = SocketApi(site, clients or Clients(site.kernel))
-    api, answering = Blueprint("api", __name__, url_prefix=PREFIX), handlers(site, socket)
-    for route in ROUTES:
-        view = View(site, route, answering[route.name])
-        api.add_url_rule(route.rule, route.name, view.__call__, methods=[route.method], provide_automatic_options=False)
-    api.add_websocket("/socket", "line", socket.serve)
-    app.register_blueprint(api)
-    v1 = Blueprint("v1", __name__, url_prefix=v1_shape.PREFIX)
-    for route in V1_ROUTES:
-        view = View(site, route, answering[route.name])
-        v1.add_url_rule(route.rule, route.name, view.__call__, methods=[route.method], provide_automatic_options=False)
-    app.register_blueprint(v1)
+    answering = handlers(site, socket)
+    for name, prefix, routes in (("api", PREFIX, ROUTES), ("v1", V1, V1_ROUTES), ("holo", HOLO, HOLO_ROUTES)):
+        part = Blueprint(name, __name__, url_prefix=prefix)
+        for route in routes:
+            view = View(site, route, answering[route.same_as or route.name])
+            part.add_url_rule(
+                route.rule, route.name, view.__call__, methods=[route.method], provide_automatic_options=False
+            )
+        if name == "api":
+            part.add_websocket("/socket", "line", socket.serve)
+        app.register_blueprint(part)
     login = Blueprint("login", __name__)
     login.add_url_rule("/login", "page", LoginApi(site).page)
     app.register_blueprint(login)

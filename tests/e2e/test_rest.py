@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from plugins.webui.routes import PREFIX, ROUTES
+from plugins.webui.route import PREFIX
+from plugins.webui.routes import ROUTES
 from tests.kit.daemon import Daemon, until
 from tests.plugins.webui.fuzzing import SCOPES, fuzz
 

@@ -12,7 +12,8 @@ from plugins.webui.context import Site
 from plugins.webui.door import OPEN
 from plugins.webui.guard import Guard
 from plugins.webui.limits import Buckets, Limits
-from plugins.webui.routes import BY_ENDPOINT, ROUTES, V1_ROUTES, Route
+from plugins.webui.route import Route
+from plugins.webui.routes import BY_ENDPOINT, EVERY_ROUTE
 from plugins.webui.web import create_app
 
 from .client import Answer, Browser, browsing
@@ -47,7 +48,10 @@ CHANGES = [one for one in ALL if one[0] != "GET" and not by_key(one[2])]
 
 async def ask(browser: Browser, method: str, path: str, endpoint: str, **headers: str) -> Answer:
     """A request as the page would make it: with a body where the route takes one."""
-    takes = BY_ENDPOINT[endpoint].takes if endpoint in BY_ENDPOINT else "nothing"
+    route = BY_ENDPOINT.get(endpoint)
+    takes = route.takes if route else "nothing"
+    if route and route.changes_memory:
+        headers = {"X_Holo_Memory": "1", **headers}
     if takes == "file":
         return await browser.send(method, path, b"x", **{"Content_Type": "text/plain", "X_File_Name": "a", **headers})
     return await browser.ask(method, path, {} if takes == "json" else None, **headers)
@@ -77,7 +81,7 @@ async def test_every_other_route_answers_401_to_a_stranger(method: str, path: st
             assert answer.status == 401
             if path.startswith("/v1/"):
                 assert answer.json["error"]["code"] == "invalid_api_key"
-            elif not path.startswith("/api/"):
+            elif not path.startswith(("/api/", "/holo/")):
                 assert 'class="gate"' in answer.body, "a person gets the login page"
         assert {name for name, _ in browser.kernel.calls} <= {"auth.check", "auth.key", "auth.state"}
 
@@ -119,7 +123,7 @@ async def test_every_route_refuses_an_oversized_body(method: str, path: str, end
     limit = route.limit if route else MAX_BODY
     async with browsing() as browser:
         kind = "text/plain" if route and route.takes == "file" else "application/json"
-        given = {"Content_Type": kind, "X_File_Name": "a", "Content_Length": str(limit + 1)}
+        given = {"Content_Type": kind, "X_File_Name": "a", "X_Holo_Memory": "1", "Content_Length": str(limit + 1)}
         answer = await browser.send(method, path, b"", **given)
         assert answer.status == 413
         assert browser.kernel.calls == []
@@ -139,7 +143,8 @@ async def test_every_post_refuses_what_a_form_can_send(path: str, endpoint: str,
         if takes_file:
             assert (await browser.send("POST", path, b"a", Content_Type=FORM, X_File_Name="a")).status == 415
         assert browser.kernel.calls == []
-        empty = await browser.send("POST", path, None, Content_Type="application/json", X_File_Name="a")
+        meant = {"Content_Type": "application/json", "X_File_Name": "a", "X_Holo_Memory": "1"}
+        empty = await browser.send("POST", path, None, **meant)
         assert empty.status == (401 if by_key(endpoint) else 400), "a POST without a body is none"
 
 
@@ -157,7 +162,7 @@ def named(route: Route) -> str:
     return route.prefix + re.sub(r"{(\w+)}", lambda match: found.get(match[1], "x"), route.path) + "?thread=x"
 
 
-@pytest.mark.parametrize("route", [*ROUTES, *V1_ROUTES], ids=lambda route: route.name)
+@pytest.mark.parametrize("route", EVERY_ROUTE, ids=lambda route: route.name)
 async def test_a_key_opens_what_its_scopes_say_and_nothing_else(route: Route) -> None:
     for scopes in (["chat"], ["memory"], ["admin"], ["chat", "memory", "admin"]):
         async with browsing() as browser:

@@ -9,18 +9,20 @@ from typing import Any
 import jsonschema
 import pytest
 
-from plugins.webui import answered, answered_kept, answered_settings, asked
+from plugins.webui import answered, answered_kept, answered_memory, answered_settings, asked, asked_memory
 from plugins.webui.context import STATUS, Site
 from plugins.webui.guard import Guard
 from plugins.webui.openapi import document
-from plugins.webui.routes import BY_ENDPOINT, ROUTES, V1_ROUTES, Route
+from plugins.webui.route import Route
+from plugins.webui.routes import BY_ENDPOINT, EVERY_ROUTE, ROUTES
+from plugins.webui.routes_memory import HOLO_ROUTES
 from plugins.webui.web import create_app
 
 from .client import browsing
 from .standin import StandIn, furnished
 
 DOCUMENT = document()
-EVERY = (*ROUTES, *V1_ROUTES)
+EVERY = EVERY_ROUTE
 
 
 def test_every_route_of_the_application_is_in_it_and_the_reverse() -> None:
@@ -30,7 +32,7 @@ def test_every_route_of_the_application_is_in_it_and_the_reverse() -> None:
         (method.lower(), re.sub(r"<(?:any\([^)]*\):)?(\w+)>", r"{\1}", rule.rule))
         for rule in app.url_map.iter_rules()
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
-        if rule.rule.startswith(("/api/", "/v1/"))
+        if rule.rule.startswith(("/api/", "/v1/", "/holo/"))
     }
     told = {(method, path) for path, methods in DOCUMENT["paths"].items() for method in methods}
     assert served == told
@@ -38,11 +40,17 @@ def test_every_route_of_the_application_is_in_it_and_the_reverse() -> None:
 
 
 def test_every_model_that_a_route_names_is_there_and_every_model_is_named() -> None:
-    bodies = {route.body for route in ROUTES} | {route.query for route in ROUTES} - {""}
-    assert all(hasattr(asked, name) for name in bodies - {""})
-    rooms = (answered, answered_settings, answered_kept)
+    listed = (*ROUTES, *HOLO_ROUTES)
+    bodies = {route.body for route in listed} | {route.query for route in listed} - {""}
+    assert all(hasattr(asked, name) or hasattr(asked_memory, name) for name in bodies - {""})
+    rooms = (answered, answered_settings, answered_kept, answered_memory)
     assert all(any(hasattr(room, route.answer) for room in rooms) for route in ROUTES if route.answer)
-    models = {name for name, cls in vars(asked).items() if isinstance(cls, type) and cls.__module__ == asked.__name__}
+    models = {
+        name
+        for room in (asked, asked_memory)
+        for name, cls in vars(room).items()
+        if isinstance(cls, type) and cls.__module__ == room.__name__
+    }
     assert models - {"Body", "Query"} == bodies - {""}
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from plugins.webui.bodies import MAX_BODY
-from plugins.webui.routes import BY_ENDPOINT, MAX_PACKAGE, MAX_UPLOAD, ROUTES, V1_ROUTES
+from plugins.webui.routes import BY_ENDPOINT, EVERY_ROUTE, MAX_PACKAGE, MAX_UPLOAD, ROUTES, V1_ROUTES
+from plugins.webui.routes_memory import HOLO_ROUTES, MEMORY_ROUTES
 
 
 def test_no_two_routes_are_one() -> None:
-    assert len({(route.method, route.path) for route in ROUTES}) == len(ROUTES) == len(BY_ENDPOINT) - len(V1_ROUTES)
+    places = {(route.method, route.prefix, route.path) for route in EVERY_ROUTE}
+    assert len(places) == len(EVERY_ROUTE) == len(BY_ENDPOINT) == len(ROUTES) + len(V1_ROUTES) + len(HOLO_ROUTES)
 
 
 def test_only_uploads_are_large_and_only_changes_have_bodies() -> None:
@@ -15,7 +17,8 @@ def test_only_uploads_are_large_and_only_changes_have_bodies() -> None:
         "upload": MAX_UPLOAD, "package_send": MAX_PACKAGE,
     }  # fmt: skip
     for route in ROUTES:
-        assert (route.method == "POST") == (route.takes != "nothing"), route.name
+        bodies = {"POST", "PUT"} | ({"DELETE"} if route.room == "memory" else set())
+        assert (route.method in bodies) == (route.takes != "nothing"), route.name
         assert (route.takes == "json") == bool(route.body), route.name
 
 
@@ -36,3 +39,17 @@ def test_an_action_is_one_of_those_there_are() -> None:
 def test_what_programs_use_is_opened_by_keys_of_the_scope_chat_alone() -> None:
     assert all(route.by_key and route.scope == "chat" for route in V1_ROUTES)
     assert not any(route.by_key for route in ROUTES)
+
+
+def test_every_change_of_memory_says_that_it_is_one_and_what_only_reads_does_not() -> None:
+    named = {route.name for route in EVERY_ROUTE if route.changes_memory}
+    assert named == {route.name for route in (*MEMORY_ROUTES, *HOLO_ROUTES) if route.method != "GET"}
+    assert all(route.scope == "memory" for route in (*MEMORY_ROUTES, *HOLO_ROUTES))
+
+
+def test_the_originals_addresses_are_those_it_had() -> None:
+    assert {f"{route.method} {route.prefix}{route.path}" for route in HOLO_ROUTES} == {
+        "GET /holo/state", "GET /holo/records", "GET /holo/records/{record}", "DELETE /holo/records/{record}",
+        "GET /holo/injections", "GET /holo/embedding", "PUT /holo/embedding", "POST /holo/embedding/probe",
+        "POST /holo/doctor",
+    }  # fmt: skip

@@ -2,9 +2,9 @@
 import { word } from "./dom.js";
 
 export class Problem extends Error {
-  constructor(status, { code = "", message = "", hint = "" } = {}) {
+  constructor(status, { code = "", message = "", hint = "", needs = "" } = {}) {
     super(hint ? `${message} ${hint}` : message);
-    Object.assign(this, { status, code, hint });
+    Object.assign(this, { status, code, hint, needs, said: message });
   }
 }
 
@@ -22,10 +22,14 @@ async function ask(path, options = {}) {
   throw new Problem(response.status, answer.error);
 }
 
+// What changes memory says so besides: no page of another program sends this header by chance.
+const kind = (path) => ({ "Content-Type": "application/json", ...(path.startsWith("/memory/") && { "X-Holo-Memory": "1" }) });
+const send = (method) => (path, body = {}) => ask(path, { method, headers: kind(path), body: JSON.stringify(body) });
+
 export const get = (path, options) => ask(path, options);
-export const post = (path, body = {}) =>
-  ask(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-export const remove = (path) => ask(path, { method: "DELETE" });
+export const post = send("POST");
+export const put = send("PUT");
+export const remove = send("DELETE");
 
 // Send a file as it is; `onShare` hears how much of it (0 to 1) is on its way.  `fetch` cannot tell that.
 export function upload(file, { path = "/uploads", onShare, signal }) {

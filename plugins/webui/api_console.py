@@ -1,0 +1,57 @@
+"""The memory console's other parts as REST: injections, graph, thresholds, embedding, health check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quart import Response
+
+from .api_records import wanted
+from .context import Site, reply
+
+if TYPE_CHECKING:
+    from . import asked_memory as asked
+
+
+class ConsoleApi:
+    """``memory/*`` of what was told before turns, and of how memory works; what is set for all only an owner sets."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    async def injections(self, query: asked.InjectionsQuery) -> Response:
+        """What was told, the newest first."""
+        return reply(await self._site.call("memory.injections", **wanted_of(query)))
+
+    async def memory_graph(self, query: asked.GraphQuery) -> Response:
+        """What is known, as a graph."""
+        return reply(await self._site.call("memory.graph", **wanted_of(query)))
+
+    async def thresholds(self) -> Response:
+        """What each is, and prevents."""
+        return reply(await self._site.call("memory.thresholds"))
+
+    async def threshold_set(self, body: asked.ThresholdChange) -> Response:
+        """Change one, with the reason."""
+        return reply(await self._site.call("admin.threshold_set", key=body.key, value=body.value, reason=body.reason))
+
+    async def embedding(self) -> Response:
+        """How vectors are made; a key is only said to be there."""
+        return reply(await self._site.call("admin.embedding_get"))
+
+    async def embedding_set(self, body: asked.EmbeddingChange) -> Response:
+        """Set it."""
+        return reply(await self._site.call("admin.embedding_set", **body.model_dump(exclude_none=True)))
+
+    async def embedding_probe(self, body: asked.EmbeddingPlace) -> Response:
+        """Try an endpoint."""
+        return reply(await self._site.call("admin.embedding_probe", **body.model_dump(exclude_none=True)))
+
+    async def memory_doctor(self, body: asked.MemoryDoctor) -> Response:
+        """Check memory."""
+        return reply(await self._site.call("admin.memory_doctor", deep=body.deep, repair=body.repair))
+
+
+def wanted_of(query: asked.InjectionsQuery | asked.GraphQuery) -> dict[str, object]:
+    """What was asked for."""
+    return wanted(query.model_dump())
