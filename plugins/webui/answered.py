@@ -18,11 +18,13 @@ class Answer(BaseModel):
 
 
 class Fault(Answer):
-    """``code`` is what to branch on, ``message`` and ``hint`` are for a person."""
+    """``code`` is what to branch on, ``message`` and ``hint`` are for a person.  ``needs``: what to ask the person for,
+    to try again with (``reason``)."""
 
     code: str
     message: str
     hint: str
+    needs: str | None = None
 
 
 class Problem(Answer):

@@ -25,6 +25,7 @@ class SettingsApi:
     async def setting_set(self, body: asked.Setting) -> Response:
         """Set one."""
         given = {"peer": self._site.person().peer, "key": body.key, "value": body.value}  # the value may be null
+        given |= {"reason": body.reason} if body.reason else {}
         return self._done(await self._site.kernel.call("admin.config_set", given))
 
     async def setting_unset(self, key: str) -> Response:
@@ -34,6 +35,7 @@ class SettingsApi:
     async def settings_change(self, body: asked.SettingChanges) -> Response:
         """Change several, all or none."""
         given = {"peer": self._site.person().peer, "changes": body.changes}  # a value may be null
+        given |= {"reason": body.reason} if body.reason else {}
         return self._done(await self._site.kernel.call("admin.config_change", given))
 
     async def snapshots(self) -> Response:

@@ -170,17 +170,22 @@ class Place(Body):
     api_key: Annotated[str, Field(max_length=2_000)] = ""
 
 
+Reason = Annotated[str, Field(max_length=2_000)]
+
+
 class Setting(Body):
-    """A setting's new value."""
+    """A setting's new value; a threshold is only changed with a ``reason``, which is kept."""
 
     key: Annotated[Said, Field(max_length=200)]
     value: Any
+    reason: Reason = ""
 
 
 class SettingChanges(Body):
-    """New values of several settings; null brings a default back."""
+    """New values of several settings; null brings a default back.  ``reason`` as of one."""
 
     changes: Annotated[dict[Annotated[str, Field(max_length=200)], Any], Field(min_length=1, max_length=200)]
+    reason: Reason = ""
 
 
 class UsageQuery(Query):

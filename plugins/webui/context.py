@@ -166,11 +166,13 @@ def streamed(parts: AsyncIterator[bytes]) -> Response:
     return response
 
 
-def problem(status: int, code: str, message: str, hint: str = "", *, param: str = "") -> Response:
-    """An error as a JSON response, below ``/v1`` in the form of the clients there; ``param``: what was wrong of it."""
+def problem(status: int, code: str, message: str, hint: str = "", *, param: str = "", needs: str = "") -> Response:
+    """An error as a JSON response, below ``/v1`` in the form of the clients there; ``param``: what was wrong of it,
+    ``needs``: what to ask the person for, to try again with (``reason``)."""
     if has_request_context() and request.path.startswith(v1_shape.PREFIX + "/"):
         return reply(v1_shape.error(status, code, f"{message} {hint}".rstrip(), param), status=status)
-    return reply({"error": {"code": code, "message": message, "hint": hint}}, status=status)
+    told = {"code": code, "message": message, "hint": hint, **({"needs": needs} if needs else {})}
+    return reply({"error": told}, status=status)
 
 
 def problem_of(error: HomedError, words: Words) -> Response:
@@ -178,7 +180,8 @@ def problem_of(error: HomedError, words: Words) -> Response:
     said = words.kernel.text
     code = "model_not_found" if error.detail.get("param") == "model" and error.code == "not_found" else error.code
     param = str(error.detail.get("param", ""))
-    return problem(STATUS.get(error.code, 500), code, said(error.message), said(error.hint), param=param)
+    needs = str(error.detail.get("needs", ""))
+    return problem(STATUS.get(error.code, 500), code, said(error.message), said(error.hint), param=param, needs=needs)
 
 
 def parsed(data: bytes) -> object:

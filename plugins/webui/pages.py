@@ -13,7 +13,9 @@ from . import usage
 from .api_chat import PAGE, ChatApi
 from .context import Site, who
 from .pages_kept import KeptPages
+from .pages_ledger import LedgerPages
 from .pages_memory import MemoryPages
+from .pages_tending import TendingPages
 from .presets import PRESETS
 
 THREADS = 60
@@ -41,7 +43,8 @@ class Pages:
         made.add_url_rule("/usage", "usage", self.usage)
         made.add_url_rule("/health", "health", self.health)
         KeptPages(self._site, self._render).add_to(made)
-        MemoryPages(self._site, self._render).add_to(made)
+        for part in (MemoryPages, LedgerPages, TendingPages):
+            part(self._site, self._render).add_to(made)
         return made
 
     async def new(self) -> Response:

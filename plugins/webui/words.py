@@ -28,6 +28,10 @@ class Words:
         """The text of a key that may not exist: a state or code that the kernel named."""
         return self._texts.get(key, fallback)
 
+    def fill(self, key: str, values: Mapping[str, object]) -> str:
+        """The text of a key that may not exist, filled in; nothing where there is none."""
+        return self(key, **values) if key in self._texts else ""
+
     def scripts(self) -> str:
         """The texts that the page's scripts use, as JSON."""
         return json.dumps({k[3:]: v for k, v in self._texts.items() if k.startswith("js.")}, ensure_ascii=False)

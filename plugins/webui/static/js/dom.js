@@ -18,6 +18,13 @@ export function setHtml(element, html) {
   dress(element);
 }
 
+// A whole page of the server's, to take parts of; nothing of it runs or is shown.
+export function parsed(html) {
+  const box = document.createElement("template");
+  box.innerHTML = policy ? policy.createHTML(html) : html;
+  return box.content;
+}
+
 export function make(tag, { text, ...properties } = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) element.setAttribute(name, value);

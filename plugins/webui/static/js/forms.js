@@ -1,6 +1,7 @@
 // Forms of settings: one form a setting, its field by its type, and the way back to its default.
 import { $, $$, word } from "./dom.js";
 import { post, remove } from "./api.js";
+import { withReason } from "./reason.js";
 
 function valueOf(form) {
   const field = form.elements.value;
@@ -40,8 +41,8 @@ async function saying(form, done) {
   said.className = "";
   said.textContent = "";
   try {
-    const { applied, note } = await done();
-    said.textContent = note || word(applied === "restart" ? "saved_restart" : "saved");
+    const answer = await done();
+    if (answer) said.textContent = answer.note || word(answer.applied === "restart" ? "saved_restart" : "saved");
   } catch (error) {
     said.className = "bad";
     said.textContent = error.message;
@@ -54,14 +55,16 @@ for (const form of $$("form.setting")) {
     event.preventDefault();
     saying(form, async () => {
       const value = valueOf(form);
-      const answer = await post("/settings", { key, value });
+      const answer = await withReason((reason) => post("/settings", { key, value, ...reason }));
+      if (!answer) return null;
       if (type === "password") form.reset();
       if (form.dataset.source) mark(form, type !== "password" || value !== "");
       return answer;
     });
   });
   $(".reset", form)?.addEventListener("click", () => saying(form, async () => {
-    const answer = await remove(`/settings/${encodeURIComponent(key)}`);
+    const answer = await withReason((reason) => (reason.reason ? post("/settings/change", { changes: { [key]: null }, ...reason }) : remove(`/settings/${encodeURIComponent(key)}`)));
+    if (!answer) return null;
     show(form, JSON.parse(form.dataset.default));
     mark(form, false);
     form.elements.value.focus(); // the button that had it is gone

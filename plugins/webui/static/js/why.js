@@ -30,7 +30,7 @@ const kinds = {
     if (data.below) lines.push(word("why_below", { n: data.below, gate: data.gate }));
     if (list(data.late).length) lines.push(word("why_late", { what: data.late.join(", ") }));
     const untold = list(data.hits).filter(({ told }) => told === false);
-    return { lines, groups: [["why_cold", rows(scored, data.cold)], ["why_shown", rows(scored, data.shown)], ["why_facts", rows(data.known ?? {}, data.facts)], ["why_untold", rows(scored, untold)]] };
+    return { lines, groups: [["why_cold", rows(scored, data.cold)], ["why_shown", rows(scored, data.shown)], ["why_facts", rows(data.known ?? {}, data.facts)], ["why_gated", rows({}, data.gated)], ["why_untold", rows(scored, untold)]] };
   },
   guard: (data) => ({
     lines: [wordOr(`why_guard_${data.why}`, data.why ?? ""), word("why_before_after", { before: size(data.before), after: size(data.after) })],

@@ -1,0 +1,72 @@
+"""The pages of what was told before turns: the ledger of injections, and why a turn was answered as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from quart import Blueprint, Response, request
+
+from homed.errors import HomedError, InvalidInput, NotFound
+
+from . import why
+from .context import Site
+
+Render = Callable[..., Awaitable[Response]]
+
+LISTED = 30
+THREADS = 60
+"""Conversations that the filter offers by their titles; the id of any other does as well."""
+
+
+class LedgerPages:
+    """``/memory/injections`` and ``/turns/TURN/why``."""
+
+    def __init__(self, site: Site, render: Render) -> None:
+        self._site = site
+        self._render = render
+
+    def add_to(self, made: Blueprint) -> None:
+        """Add these routes."""
+        made.add_url_rule("/memory/injections", "injections", self.injections)
+        made.add_url_rule("/turns/<turn>/why", "why", self.why)
+
+    async def injections(self) -> Response:
+        """What was told, newest first, of one conversation or of one record where that is asked for."""
+        thread, record = (request.args.get(key, "").strip()[:200] for key in ("thread", "record"))
+        wrong = ""
+        found: Mapping[str, Any] = {"injections": [], "next": None}
+        try:
+            found = await self._site.call(
+                "memory.injections", limit=LISTED, before=place(request.args.get("before", "")),
+                thread=thread or None, record=record.removeprefix("id:") or None,
+            )  # fmt: skip
+        except (InvalidInput, NotFound) as error:  # a filter that means nothing is no reason for another page
+            wrong = self._site.lang().kernel.text(error.message)
+        return await self._render(
+            "injections.html", "memory", part="injections", rows=found["injections"], next=found.get("next"),
+            thread=thread, record=record, wrong=wrong,
+        )  # fmt: skip
+
+    async def why(self, turn: str) -> Response:
+        """Why a turn was answered as it was: of any turn whose record is kept."""
+        try:
+            explained = await self._site.call("memory.explain", turn=turn)
+        except NotFound:
+            return await self._render("why_missing.html", "memory", status=404, part="injections")
+        told = await self._told(str(explained["turn"]))
+        return await self._render("why.html", "memory", part="injections", found=why.page(explained, told))
+
+    async def _told(self, turn: str) -> list[Mapping[str, Any]]:
+        """The ledger's rows of the turn; without them the page says what the records alone say."""
+        try:
+            found = await self._site.call("memory.injections", turn=turn, limit=LISTED)
+        except HomedError:
+            return []
+        rows: list[Mapping[str, Any]] = found["injections"]
+        return rows
+
+
+def place(before: str) -> int | None:
+    """A place in a list as an address has it; None for what is none."""
+    return int(before) if before.isascii() and before.isdigit() and len(before) < 16 else None
