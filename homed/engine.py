@@ -5,7 +5,7 @@ Below ``wiring``, which enters it and hands its parts on; everything here ends b
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -31,6 +31,7 @@ from homed.jobs.importing import Importing, ImportPorts
 from homed.jobs.job import Job, JobPorts
 from homed.jobs.judging import JudgingPorts, judging
 from homed.jobs.keeping import Keeping
+from homed.jobs.memcheck.ondemand import DoctorPorts, MemoryDoctor
 from homed.jobs.model import Background, BackgroundPorts
 from homed.jobs.searching import InChild
 from homed.jobs.seeing import SeeingPorts, seeing
@@ -118,6 +119,17 @@ class Engine:
                 )
             ),
             wall=house.wall, failpoints=points,
+        )  # fmt: skip
+
+    def doctor(self, busy: Callable[[], Collection[str]]) -> MemoryDoctor:
+        """Looks at all that is remembered when asked; ``busy``: the jobs that run."""
+        house, store = self.house, self.house.store
+        return MemoryDoctor(
+            DoctorPorts(
+                store=store, paths=house.paths, redactor=house.redactor, definitions=house.settings.definitions,
+                running=True, local=store.disk.local, vectors=self.dense, busy=busy, empty_log=store.empty_log,
+                bus=house.bus, wall=house.wall, failpoints=house.failpoints,
+            )
         )  # fmt: skip
 
     async def forget_vectors(self) -> None:

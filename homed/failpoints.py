@@ -70,6 +70,8 @@ NAMES = (
     "distil.writing",
     "distil.done",
     "merge.writing",
+    "doctor.mending",
+    "doctor.mended",
     "store.before_commit",
     "store.after_commit",
     "facility.config",

@@ -44,6 +44,7 @@ from homed.host.shelf import Shelf
 from homed.identity.people import People
 from homed.identity.rules import Rules
 from homed.jobs.forget import Forgetting
+from homed.jobs.memcheck.ondemand import MemoryDoctor
 from homed.jobs.selflook import SelfLook
 from homed.jobs.textlog.ondemand import TextLogOnDemand
 from homed.lifecycle import House, Say
@@ -95,10 +96,12 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         keeping = engine.keeping(conversations, uploads)
         for part in (jobs, keeping):
             slow.start_soon(part.run)
+        memory_doctor = engine.doctor(lambda: jobs.running)
         api = ApiPorts(
             directory=house.directory, tokens=house.tokens, logins=house.logins, conversations=conversations,
             host=house.host, settings=house.settings, sources=sources, status=_overview(house, sources, conversations),
-            doctor=_look(house, sources), archive=conversations.archive, memory=Explanations(store), uploads=uploads,
+            doctor=_look(house, sources, memory_doctor), archive=conversations.archive, memory=Explanations(store),
+            uploads=uploads, memory_doctor=memory_doctor,
             keys=house.keys, packages=_packages(house), calling=conversations.calling, tracker=tracker,
             remembering=Remembering(store, redactor, engine.ranker, partial(zone_of, house.settings)),
             cold=ColdQuery(store, wall, house.failpoints, engine.ranker),
@@ -153,10 +156,10 @@ def _overview(house: House, sources: Sources, conversations: Conversations) -> O
     )  # fmt: skip
 
 
-def _look(house: House, sources: Sources) -> SelfLook:
+def _look(house: House, sources: Sources, memory: MemoryDoctor) -> SelfLook:
     return SelfLook(
         paths=house.paths, store=house.store, settings=house.settings, sources=sources, host=house.host,
-        redactor=house.redactor,
+        redactor=house.redactor, memory=memory,
     )  # fmt: skip
 
 

@@ -1,10 +1,11 @@
-"""``admin.doctor``: the daemon looks at itself."""
+"""``admin.doctor``, ``admin.memory_doctor``: the daemon looks at itself, and at what it remembers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from homed.api.method import Method, PeerCall, PeerParams, administrative
+from homed.errors import Denied
 
 
 class Examine(PeerParams):
@@ -19,4 +20,21 @@ async def doctor(call: PeerCall[Examine]) -> Mapping[str, object]:
     return {"checks": [check.wire() for check in found]}
 
 
-METHODS: dict[str, Method] = {"admin.doctor": administrative(Examine, doctor)}
+class ExamineMemory(Examine):
+    """``admin.memory_doctor``"""
+
+    repair: bool = False
+
+
+async def memory_doctor(call: PeerCall[ExamineMemory]) -> Mapping[str, object]:
+    """Every check of memory once; ``repair`` mends what is safe, which a person has to say."""
+    wanted = call.params
+    if wanted.repair and wanted.call:
+        raise Denied("Memory is repaired for a person, not for a turn.", hint="Ask the owner to run it on the page.")
+    return (await call.ports.memory_doctor.examine(deep=wanted.deep, repair=wanted.repair)).wire()
+
+
+METHODS: dict[str, Method] = {
+    "admin.doctor": administrative(Examine, doctor),
+    "admin.memory_doctor": administrative(ExamineMemory, memory_doctor),
+}

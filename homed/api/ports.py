@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # the first calls are answered before the rooms below are loa
     from homed.identity.roles import Identity, Role
     from homed.identity.tokens import CallIdentity
     from homed.jobs.checks import Check
+    from homed.jobs.memcheck.findings import Report
     from homed.memory.blocks import Block
     from homed.memory.records import Input
 
@@ -358,6 +359,14 @@ class DoctorPort(Protocol):
         ...
 
 
+class MemoryDoctorPort(Protocol):
+    """``homed.jobs.memcheck.ondemand.MemoryDoctor``."""
+
+    async def examine(self, *, deep: bool = False, repair: bool = False) -> Report:
+        """Every check of memory, and what was mended."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PorchPorts:
     """What the methods on the porch touch: all of it stands before the kernel is loaded."""
@@ -378,6 +387,7 @@ class ApiPorts(PorchPorts):
     sources: SourcesPort
     status: StatusPort
     doctor: DoctorPort
+    memory_doctor: MemoryDoctorPort
     archive: ArchivePort
     memory: MemoryPort
     uploads: UploadsPort

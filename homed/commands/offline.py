@@ -11,7 +11,7 @@ import trio
 
 from homed.agent.metering import whence
 from homed.agent.uploads import Uploads
-from homed.api import admin, config, keeping, keys, models, peers, persona, tracker, usage
+from homed.api import admin, config, doctor, keeping, keys, models, peers, persona, tracker, usage
 from homed.api.method import PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts
 from homed.clock import system_wall_clock
@@ -31,6 +31,7 @@ from homed.jobs.exporting import ExportPorts
 from homed.jobs.forget import ForgetPorts, Forgetting, delete_quietly
 from homed.jobs.importing import Importing, ImportPorts
 from homed.jobs.keeping import Keeping
+from homed.jobs.memcheck.ondemand import DoctorPorts, MemoryDoctor
 from homed.jobs.searching import InChild
 from homed.paths import Paths
 from homed.providers.local.models import LocalPorts
@@ -50,6 +51,7 @@ from homed.wiring import local_ports
 METHODS = {
     **admin.METHODS, **models.METHODS, **config.METHODS, **persona.METHODS, **keys.METHODS, **peers.METHODS,
     **keeping.METHODS, **usage.METHODS, **tracker.METHODS,
+    "admin.memory_doctor": doctor.METHODS["admin.memory_doctor"],
 }  # fmt: skip
 
 PEER = "cli:owner"
@@ -84,8 +86,9 @@ async def _answer(paths: Paths, method: str, params: dict[str, object]) -> objec
         for found in discover(packaged_folder(), paths.plugins):
             settings.define(definitions_of(found.manifest) if isinstance(found, Installed) else ())
         entry = METHODS[method]
-        kept = keeping_of(paths, store, Redactor([*secrets.known(), *environment.secrets.values()]))
-        ports = _ports(paths, store, settings, sources, kept)
+        redactor = Redactor([*secrets.known(), *environment.secrets.values()])
+        kept = keeping_of(paths, store, redactor)
+        ports = _ports(paths, store, settings, sources, kept, redactor)
         who = Identity(PEER, "cli", "", Role.OWNER, scope_of(PEER, Role.OWNER, plugin="cli"))
         checked = cast(PeerParams, parse(method, entry.params, params))
         async with trio.open_nursery() as work:
@@ -134,7 +137,18 @@ async def _forget_beside(paths: Paths, store: Store) -> None:
     await tracking_of(paths, store, cast(Any, NotRunning())).erased()
 
 
-def _ports(paths: Paths, store: Store, settings: Settings, sources: Sources, kept: Keeping) -> ApiPorts:
+def memory_doctor_of(paths: Paths, store: Store, settings: Settings, redactor: Redactor) -> MemoryDoctor:
+    """The health check of memory where nobody runs: nothing makes vectors, and nothing is in use."""
+    return MemoryDoctor(
+        DoctorPorts(
+            store=store, paths=paths, redactor=redactor, definitions=settings.definitions, empty_log=store.empty_log,
+        )
+    )  # fmt: skip
+
+
+def _ports(
+    paths: Paths, store: Store, settings: Settings, sources: Sources, kept: Keeping, redactor: Redactor
+) -> ApiPorts:
     absent = cast(Any, NotRunning())
     gate = Gate(GatePorts(store, settings, lambda: zone_of(settings), system_wall_clock))
     tracking = tracking_of(paths, store, settings)
@@ -142,6 +156,7 @@ def _ports(paths: Paths, store: Store, settings: Settings, sources: Sources, kep
     return ApiPorts(
         directory=Directory(store), tokens=absent, logins=Logins(store, settings), conversations=absent, host=absent,
         settings=settings, sources=sources, status=absent, doctor=absent, archive=absent, memory=absent,
+        memory_doctor=memory_doctor_of(paths, store, settings, redactor),
         uploads=absent, calling=absent, remembering=absent, cold=absent, completions=absent, publisher=absent,
         packages=absent, jobs=absent, keeping=kept, usage=spent, tracker=tracking,
         keys=ApiKeys(store, lambda _: None), people=People(store), rules=Rules(store),

@@ -16,6 +16,7 @@ from homed.host.discover import Broken, Installed, discover, packaged_folder
 from homed.jobs import contents, doctor
 from homed.jobs.checks import Check, State, ok, warn
 from homed.jobs.doctor import Patient
+from homed.jobs.memcheck.ondemand import DoctorPorts, MemoryDoctor
 from homed.paths import Paths
 from homed.providers.base import Source
 from homed.providers.registry import Sources, open_sources
@@ -43,18 +44,24 @@ def examine(paths: Paths, *, holder: int | None, deep: bool) -> list[Check]:
 async def _examine(paths: Paths, holder: int | None, deep: bool) -> list[Check]:
     environment, secrets = _environment(paths), _secrets(paths)
     store = look.LookingStore(paths.db)
-    redact = Redactor([*secrets.known(), *environment.secrets.values()]).redact
+    redactor = Redactor([*secrets.known(), *environment.secrets.values()])
     async with open_settings(store, {}, secrets) as settings:
         found = discover(packaged_folder(), paths.plugins)
         for plugin in found:
             settings.define(definitions_of(plugin.manifest) if isinstance(plugin, Installed) else ())
         local = local_ports(paths, settings, wall=system_wall_clock, say=lambda _: None, warm=False)
         async with open_sources(settings, secrets, local=local) as sources:
+            memory = MemoryDoctor(
+                DoctorPorts(
+                    store=store, paths=paths, redactor=redactor, definitions=settings.definitions,
+                    running=holder is not None,
+                )
+            )  # fmt: skip
             patient = Patient(
-                paths=paths, disk=file_system(paths.data), redact=redact, read=store.read,
+                paths=paths, disk=file_system(paths.data), redact=redactor.redact, read=store.read,
                 setting=_given(environment, settings), unclaimed=_unclaimed(environment, settings),
                 plugins=[_told(plugin) for plugin in found], source=_current(sources),
-                trial=sources.test, daemon=[_daemon(paths, holder)],
+                trial=sources.test, daemon=[_daemon(paths, holder)], memory=memory.examine,
             )  # fmt: skip
             return await doctor.examine(patient, deep=deep)
 

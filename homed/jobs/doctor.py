@@ -17,6 +17,7 @@ import trio
 from homed.errors import HomedError, StorageError
 from homed.jobs import checks, contents
 from homed.jobs.checks import Check, bad, ok, warn
+from homed.jobs.memcheck.findings import Report, Status
 from homed.paths import Paths
 from homed.providers.base import Source
 from homed.providers.local import gguf
@@ -61,7 +62,7 @@ class Patient:
 
     ``read`` runs checks on the database; ``setting`` gives the value in force; ``unclaimed`` are faults of settings
     given from outside.  ``damage``: why a running daemon is read-only.  ``source`` is the model in use, ``trial`` asks
-    it a short question (only for a deep look).  ``running``: others store something meanwhile.
+    it a short question (only for a deep look); ``memory`` makes the quick checks of what is remembered.  ``running``: others store something meanwhile.
     """
 
     paths: Paths
@@ -75,6 +76,7 @@ class Patient:
     running: bool = False
     source: Source | None = None
     trial: Callable[[str], Awaitable[Trial]] | None = None
+    memory: Callable[[], Awaitable[Report]] | None = None
     daemon: Sequence[Check] = field(default_factory=tuple)
 
 
@@ -109,12 +111,25 @@ async def _stored(patient: Patient, *, deep: bool) -> list[Check]:
                 "database", f"sound at a quick look; on {patient.disk.name} stop homed to have all of it read"
             )
         if len(found) > 2:  # of this schema
-            found = [*found, await _files(patient, deep=deep)]
+            found = [*found, await _files(patient, deep=deep), *await _memory(patient)]
     except StorageError as error:
         found = [bad("database", error.message, _without_repair(error) or contents.REPAIR)]
     if patient.damage and found[0].state is checks.State.OK:  # damage that a quick look does not see
         found[0] = bad("database", patient.damage, contents.REPAIR)
     return found
+
+
+async def _memory(patient: Patient) -> list[Check]:
+    """One line of what is remembered; the quick checks of it, whatever the look is."""
+    if patient.memory is None:
+        return []
+    report = await patient.memory()
+    wrong = report.wrong()
+    if not wrong:
+        return [ok("memory", f"{len(report.findings)} checks of what is remembered, {report.read} rows read")]
+    told = warn if wrong[0].status is Status.WARN else bad
+    more = "`homed memory doctor` tells each, and `homed memory doctor --repair` mends what is safe."
+    return [told("memory", f"{len(wrong)} of {len(report.findings)} checks: {wrong[0].evidence}", more)]
 
 
 def _blank(paths: Paths) -> Check:

@@ -59,6 +59,11 @@ class Jobs:
         self._why = ""
         self._wake = trio.Event()
 
+    @property
+    def running(self) -> frozenset[str]:
+        """The names of those that run now."""
+        return frozenset(self._running)
+
     # -- lifetime --------------------------------------------------------------------------------------------------
 
     async def run(self, *, grace: float = GRACE, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:

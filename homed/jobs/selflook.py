@@ -13,6 +13,7 @@ from homed.errors import NotFound
 from homed.jobs import doctor
 from homed.jobs.checks import Check, ok, warn
 from homed.jobs.doctor import Patient
+from homed.jobs.memcheck.ondemand import MemoryDoctor
 from homed.paths import Paths
 from homed.providers.registry import Sources
 from homed.redact import Redactor
@@ -51,6 +52,7 @@ class SelfLook:
     sources: Sources
     host: Plugins
     redactor: Redactor
+    memory: MemoryDoctor
     one_deep: trio.Lock = field(default_factory=trio.Lock)
 
     async def examine(self, *, deep: bool = False) -> list[Check]:
@@ -67,7 +69,7 @@ class SelfLook:
             setting=self._setting, unclaimed=self.settings.unclaimed(),
             plugins=[status.wire() for status in self.host.statuses()], damage=damage.message if damage else "",
             source=self.sources.current(), trial=self.sources.test,
-            running=True, daemon=[ok("daemon", f"pid {os.getpid()}"), self._socket()],
+            memory=self.memory.examine, running=True, daemon=[ok("daemon", f"pid {os.getpid()}"), self._socket()],
         )  # fmt: skip
         return await doctor.examine(patient, deep=deep)
 

@@ -6,7 +6,7 @@ Apart from the room ``vectors``, whose import takes 0.1 s that no start has to w
 from __future__ import annotations
 
 import importlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,10 +22,12 @@ from homed.memory.ports import Near
 from homed.store.rows import Storage, Tx
 
 if TYPE_CHECKING:
+    from homed.memory.ports import Embedder
     from homed.memory.ports import Vectors as Matrix
     from homed.retrieval.vectors import Counts, Vectors
     from homed.retrieval.vectors.keeper import Keeper
     from homed.retrieval.vectors.refill import Clean, Current, Refill
+    from homed.retrieval.vectors.texts import Source
 
 PROVIDES = ("index",)
 NEEDS = ("store", "settings")
@@ -133,6 +135,21 @@ class DenseIndex:
     async def forget_now(self, scope: str) -> int:
         """See ``Keeper.forget_now``: after it no file holds a vector of this scope that was deleted before."""
         return await (await self._ready()).keeper.forget_now(scope)
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The one in use; None: none now."""
+        return self._ports.embedder.current
+
+    async def remake(self, folders: Collection[str]) -> int:
+        """Throw away these indexes, by the names of their folders; made anew where they are due.  How many."""
+        return await (await self._ready()).keeper.remake(folders)
+
+    async def texts(self, sources: Sequence[Source]) -> Sequence[str]:
+        """What the embedder is given of each of these."""
+        from homed.retrieval.vectors.refill import texts_of
+
+        return await texts_of(sources, self._ports.clean)
 
     async def _ready(self) -> _Parts:
         self._needed.set()

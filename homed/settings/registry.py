@@ -146,6 +146,10 @@ class Settings(Typed):
             if key.startswith(prefix) and (hidden or not definition.hidden)
         ]
 
+    def definitions(self) -> list[Definition]:
+        """Every setting there is, hidden ones too."""
+        return list(self._definitions.values())
+
     def changeable(self, key: str) -> None:
         """``Conflict`` when the key is given from outside, so that no stored value counts; ``NotFound``."""
         self.definition(key)

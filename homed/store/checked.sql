@@ -92,3 +92,22 @@ CREATE INDEX threshold_changes_of ON threshold_changes (key, seq);
 
 -- Evidence of what a record said before a person changed its words, and up to which revision; 0: of what it says now.
 ALTER TABLE evidence ADD COLUMN upto INTEGER NOT NULL DEFAULT 0;
+
+-- ---- the doctor of memory (homed/jobs/memcheck).  ----------------------------------------------------------------------
+
+-- Ids that the ledger of injections names and that were deleted since, rightly: any other that is not there is a fault.
+CREATE TABLE injected_gone (
+    id TEXT PRIMARY KEY NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER injected_record_gone AFTER DELETE ON records WHEN EXISTS (SELECT 1 FROM injected WHERE id = old.id)
+BEGIN
+    INSERT OR IGNORE INTO injected_gone VALUES (old.id);
+END;
+CREATE TRIGGER injected_event_gone AFTER DELETE ON events WHEN EXISTS (SELECT 1 FROM injected WHERE id = old.id)
+BEGIN
+    INSERT OR IGNORE INTO injected_gone VALUES (old.id);
+END;
+CREATE TRIGGER injected_let_go AFTER DELETE ON injected
+BEGIN
+    DELETE FROM injected_gone WHERE id = old.id AND NOT EXISTS (SELECT 1 FROM injected WHERE id = old.id);
+END;

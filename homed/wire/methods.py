@@ -131,6 +131,7 @@ TO_KERNEL: dict[str, str] = {
     "auth.logout": AUTH,
     "admin.status": ADMIN,
     "admin.doctor": ADMIN,
+    "admin.memory_doctor": ADMIN,
     "admin.threads": ADMIN,
     "admin.interrupt": ADMIN,
     "admin.plugins": ADMIN,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,6 +122,21 @@ class Keeper:
         await self._forget_dropped()
         self.wake()
         return removed
+
+    async def remake(self, folders: Collection[str]) -> int:
+        """Give up these indexes, by the names of their folders, and remove their files; how many there were.
+
+        The search is exact until they are made anew, which happens at once where they are due.
+        """
+        await self.open()
+        found = [name for name in making.names(self._bench.folder) if name in folders]
+        for part, base in list(self._bases.items()):
+            if base.folder.name in folders:
+                await self._give_up(part)
+        for name in found:
+            await trio.to_thread.run_sync(making.remove, self._bench.folder / name)
+        self.wake()
+        return len(found)
 
     # -- opening ---------------------------------------------------------------------------------------------------
 

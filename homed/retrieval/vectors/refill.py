@@ -266,7 +266,7 @@ class _Filling:
         return made, failing, down
 
     async def _made(self, sources: Sequence[Source]) -> list[Made]:
-        texts = await self._texts(sources)
+        texts = await texts_of(sources, self._ports.clean)
         pieces = [(at, part, piece) for at, text in enumerate(texts) for part, piece in enumerate(chunks(text))]
         found: defaultdict[int, list[tuple[int, NDArray[np.float32]]]] = defaultdict(list)
         for begin in range(0, len(pieces), PIECES):
@@ -283,19 +283,6 @@ class _Filling:
                 found[at] = [(p, v) for p, v in zip(places, vectors, strict=True) if v is not None]
         return [Made(source, found[at]) for at, source in enumerate(sources)]
 
-    async def _texts(self, sources: Sequence[Source]) -> list[str]:
-        """The text of each, without what its channel puts around it; as it is when nothing would be left."""
-        texts = [source.text for source in sources]
-        channels: defaultdict[str, list[int]] = defaultdict(list)
-        for at, source in enumerate(sources):
-            if source.channel and source.text:
-                channels[source.channel].append(at)
-        for channel, places in channels.items():
-            cleaned = await self._ports.clean(channel, [texts[at] for at in places])
-            for at, text in zip(places, cleaned, strict=True):
-                texts[at] = text.strip() or texts[at]
-        return [f"{text}\n\n{s.more}" if s.more else text for text, s in zip(texts, sources, strict=True)]
-
     def _units(self, vectors: NDArray[np.float32], count: int) -> list[NDArray[np.float32] | None]:
         """Each with length 1; None for one that has no direction (a text that says nothing to the embedder)."""
         if vectors.shape != (count, self._space.dims):
@@ -303,6 +290,20 @@ class _Filling:
         made = np.asarray(vectors, np.float32)
         lengths = np.linalg.norm(made, axis=1)
         return [v / n if np.isfinite(n) and n > 1e-9 else None for v, n in zip(made, lengths, strict=True)]
+
+
+async def texts_of(sources: Sequence[Source], clean: Clean) -> list[str]:
+    """The text of each, without what its channel puts around it; as it is when nothing would be left."""
+    texts = [source.text for source in sources]
+    channels: defaultdict[str, list[int]] = defaultdict(list)
+    for at, source in enumerate(sources):
+        if source.channel and source.text:
+            channels[source.channel].append(at)
+    for channel, places in channels.items():
+        cleaned = await clean(channel, [texts[at] for at in places])
+        for at, text in zip(places, cleaned, strict=True):
+            texts[at] = text.strip() or texts[at]
+    return [f"{text}\n\n{s.more}" if s.more else text for text, s in zip(texts, sources, strict=True)]
 
 
 class _Told:

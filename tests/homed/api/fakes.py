@@ -35,6 +35,7 @@ from homed.identity.roles import Identity
 from homed.identity.rules import Rules
 from homed.identity.tokens import CallIdentity, CallTokens
 from homed.jobs.checks import Check, bad
+from homed.jobs.memcheck.findings import Finding, Report, Status
 from homed.memory.blocks import Block
 from homed.memory.records import Input, InputState, Outcome, Thread
 from homed.providers.base import Usage
@@ -355,6 +356,12 @@ class FakeDoctor:
         return [bad("disk space", "0 MB free" if deep else "1 MB free", "Free some.")]
 
 
+class FakeMemoryDoctor:
+    async def examine(self, *, deep: bool = False, repair: bool = False) -> Report:
+        found = Finding("storage", "Storage", Status.WARN if repair else Status.PASS, "Read 1 rows.", read=1)
+        return Report([found], deep=deep, repaired=repair)
+
+
 class NoPlugins:
     """Nobody who could put a change back."""
 
@@ -411,6 +418,7 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
         ports = ApiPorts(
             directory=directory, tokens=tokens, logins=logins, conversations=conversations, host=host,
             settings=settings, sources=sources, status=FakeStatus(), doctor=FakeDoctor(), archive=conversations,
+            memory_doctor=FakeMemoryDoctor(),
             memory=FakeMemory(), uploads=uploads, keys=keys, packages=packages,
             calling=calling, remembering=remembering, cold=remembering, completions=completions, people=People(store),
             rules=rules, publisher=Publisher(bus, Redactor()), jobs=FakeJobs(), keeping=FakeKeeping(),

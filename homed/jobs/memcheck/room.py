@@ -1,0 +1,69 @@
+"""What a check is given to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import trio
+
+from homed.failpoints import Failpoints, NoFailpoints
+from homed.paths import Paths
+from homed.redact import Redactor
+from homed.store.rows import Storage
+
+if TYPE_CHECKING:
+    from homed.config.definitions import Definition
+    from homed.memory.ports import Embedder
+    from homed.retrieval.vectors.texts import Source
+
+
+class Vectors(Protocol):
+    """What a running daemon has over its tables of vectors."""
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The one in use; None: none now."""
+        ...
+
+    async def remake(self, folders: Collection[str]) -> int:
+        """Throw away these indexes (names of folders) and have them made anew; how many there were."""
+        ...
+
+    async def forget_now(self, scope: str) -> int:
+        """No file holds a vector of this scope any more that was deleted."""
+        ...
+
+    async def texts(self, sources: Sequence[Source]) -> Sequence[str]:
+        """What the embedder is given of each of these."""
+        ...
+
+    def wake(self) -> None:
+        """There is something new to make vectors of."""
+        ...
+
+
+def _no_definitions() -> Sequence[Definition]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """``deep``: read everything, and open the originals.  ``now``: UTC seconds.  ``redactor``: knows the keys that are
+    set here.  ``vectors``: None on a stopped folder.  ``running``: a daemon works on the folder meanwhile; ``local``:
+    readers keep nobody from storing.  ``busy``: the jobs that run now.
+    """
+
+    store: Storage
+    paths: Paths
+    now: float
+    redactor: Redactor
+    deep: bool = False
+    running: bool = False
+    local: bool = True
+    vectors: Vectors | None = None
+    definitions: Callable[[], Iterable[Definition]] = _no_definitions
+    busy: Callable[[], Collection[str]] = tuple
+    empty_log: Callable[[], Awaitable[object]] = trio.lowlevel.checkpoint
+    failpoints: Failpoints = field(default_factory=NoFailpoints)
