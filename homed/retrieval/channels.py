@@ -63,16 +63,20 @@ def closeness(
     return found
 
 
-def means(channels: Mapping[str, Mapping[int, float]], fusion: Fusion, sure: float) -> dict[int, float]:
+def means(
+    channels: Mapping[str, Mapping[int, float]], fusion: Fusion, sure: Mapping[int, float] | float
+) -> dict[int, float]:
     """The mean of the channels for each: in the order of the fusion, and the first as high as they are certain.
 
-    ``channels`` holds "words", and perhaps "vectors"; ``sure`` see `homed.retrieval.lexical.Asked`.
+    ``channels`` holds "words", and perhaps "vectors"; ``sure`` see `homed.retrieval.lexical.certainty`.
     """
-    words = {seq: value / sure for seq, value in channels.get("words", {}).items()}
+    known = channels.get("words", {})
+    certainty = dict.fromkeys(known, sure) if isinstance(sure, float) else sure
+    words = {seq: value / certainty.get(seq, 1.0) for seq, value in known.items()}
     sums = fuse.summed([words, channels.get("vectors", {})])
     certain = {seq: value / len(channels) for seq, value in sums.items()}
     if fusion == "rrf":
         return fuse.descending(best(fuse.by_ranks(list(channels.values()))), certain)
-    if sure < 1:
+    if min(certainty.values(), default=1.0) < 1:
         return fuse.scaled(fuse.summed(list(channels.values())), max(certain.values(), default=0.0))
     return certain

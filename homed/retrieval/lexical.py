@@ -53,6 +53,11 @@ CHARACTER = 0.25
 seems to stand alone may be cut out of a word (吉 of 吉他, since 他 says nothing)."""
 
 
+FRAGMENTED = 4
+"""Pieces of Chinese from which on a question is so long that one of them alone says little of it: three characters,
+which are often one word (篮球场), have two."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where words are looked up: an index, its vocabulary, and how much each scope has in it."""
@@ -82,6 +87,7 @@ class Asked:
     ``words``: all of the query's, without a scope; ``terms``: those looked for, rarest first, without those that occur
     nowhere.  ``full``: the weight of a full match; ``sure``: how much of that makes it certain, since of the pairs of a
     run of Chinese half are no words but the borders of two, and another way to say the same has other borders.
+    ``pieces``: pairs and characters of Chinese that it has, those that occur nowhere included.
     """
 
     source: Source
@@ -90,6 +96,7 @@ class Asked:
     full: float
     sure: float = 1.0
     exact: frozenset[str] = frozenset()
+    pieces: int = 0
 
 
 Matched = Mapping[int, Sequence["_Term"]]
@@ -110,7 +117,8 @@ def ask(tx: Tx, *, scope: str, query: str, source: Source = EVENTS) -> Asked:
     half = sum(term.weight for term in heaviest if term.pair) / 2
     looked_for = [term for at, term in enumerate(kept) if at < LOOKED_FOR or term.exact]
     exact = frozenset(term.text for term in weighed if term.exact)
-    return Asked(source, frozenset(words), looked_for, full or 1.0, (full - half) / full if full else 1.0, exact)
+    sure, pieces = (full - half) / full if full else 1.0, sum(is_pair(word) or is_character(word) for word in words)
+    return Asked(source, frozenset(words), looked_for, full or 1.0, sure, exact, pieces)
 
 
 def _weighed(tx: Tx, source: Source, scope: str, words: Sequence[str], documents: int) -> list[_Term]:
@@ -212,6 +220,13 @@ def coverage(asked: Asked, matched: Matched, tokens: Mapping[int, int]) -> dict[
     return {
         seq: weight / asked.full * _length(tokens[seq]) for seq, weight in weights(matched).items() if seq in tokens
     }
+
+
+def certainty(asked: Asked, matched: Matched) -> dict[int, float]:
+    """Of each how much of a full match makes it certain: ``sure``, but all of it where no more than a single piece of
+    a longer question in Chinese is found (二十 of 圆周率后二十位): that may be cut out of something else."""
+    long = asked.pieces >= FRAGMENTED
+    return {seq: 1.0 if long and len(terms) == 1 else asked.sure for seq, terms in matched.items()}
 
 
 def exact_shares(asked: Asked, matched: Matched) -> dict[int, float]:

@@ -36,12 +36,16 @@ KINDS = ("event", "block")
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An event or a record and its relevance, 0..1.  ``parts``: what each channel gave to it, on one scale."""
+    """An event or a record and its relevance, 0..1.  ``parts``: what each channel gave to it, on one scale.
+
+    The ``score`` of a record holds what else counts too (importance, citations, age, project); ``relevance`` does not.
+    """
 
     seq: int
     id: str
     score: float
     parts: Mapping[str, float] = field(default_factory=dict, compare=False)
+    relevance: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +131,10 @@ class Ranker:
         return found
 
     def records(self, tx: Tx, *, wanted: stable.Wanted, query: str | Question, limit: int) -> list[Hit]:
-        """The records that are wanted, hold, and that ``query`` is about, best first.  Scores as of ``search``.
-
-        Those of a project only where it is asked for.
-        """
+        """The records that are wanted, hold, and that ``query`` is about, best first.  Those of a project only where it
+        is asked for."""
         found = stable.records(tx, self._dense, _question(query), wanted, limit=limit, fusion=self._fusion())
-        return [Hit(one.seq, one.id, one.score, one.parts) for one in found]
+        return [Hit(one.seq, one.id, one.score, one.parts, one.relevance) for one in found]
 
     def entities(self, tx: Tx, *, scope: str, query: str | Question, limit: int) -> list[Hit]:
         """The entities of one scope whose names are nearest to ``query``; the score is the calibrated cosine."""
@@ -181,7 +183,7 @@ class Ranker:
             parts["vectors"] = _of(pool, weight, covered | near)
         if near and not pool.asked.terms:  # words that know nothing of the question (another language) have no say
             del parts["words"]
-        means = channels.means(parts, self._fusion(), pool.asked.sure)
+        means = channels.means(parts, self._fusion(), lexical.certainty(pool.asked, pool.matched))
         if newest.wanted(question.text) and "newest" not in self._without:
             means = newest.first(means, {seq: place.at for seq, place in pool.places.items()})
         scores = {seq: fuse.relevance(mean) for seq, mean in means.items()}

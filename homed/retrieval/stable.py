@@ -20,6 +20,9 @@ CHARACTERS = 4
 
 DAY = 86_400.0
 
+SETTLED = 0.30
+"""Relevance from which on a record's rank counts in full: the first of what is hardly relevant is no better for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -33,12 +36,16 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A record or an entity and its relevance, 0..1; ``parts`` what each channel gave to it."""
+    """A record or an entity and what it is ranked by; ``parts`` what each channel gave to it.
+
+    ``relevance``, 0..1: how much the question is about it, whatever else counts; what the gate of injection looks at.
+    """
 
     seq: int
     id: str
     score: float
     parts: Mapping[str, float]
+    relevance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +88,32 @@ def records(tx: Tx, dense: Dense, question: Question, wanted: Wanted, *, limit: 
         parts["vectors"] = {**parts["words"], **near}
     if near and not asked.terms:
         del parts["words"]
-    weighed = {
-        name: {seq: value * _prior(pool[seq], wanted.now) for seq, value in values.items()}
-        for name, values in parts.items()
-    }
-    found = {seq: fuse.relevance(mean) for seq, mean in channels.means(weighed, fusion, asked.sure).items()}
-    shares = lexical.exact_shares(asked, filled)
-    found = fuse.exact_first(found, shares) if shares else found
-    ranked = sorted(found, key=lambda seq: (-found[seq], -pool[seq].updated_at, pool[seq].id))
+    means = channels.means(parts, fusion, lexical.certainty(asked, filled))
+    relevant = {seq: max(fuse.relevance(mean), fuse.relevance(near.get(seq, 0.0))) for seq, mean in means.items()}
+    scores = _scores(means, relevant, {seq: _prior(pool[seq], wanted.now) for seq in means})
+    if shares := lexical.exact_shares(asked, filled):
+        relevant, scores = fuse.exact_first(relevant, shares), fuse.exact_first(scores, shares)
+    ranked = sorted(scores, key=lambda seq: (-scores[seq], -pool[seq].updated_at, pool[seq].id))
     return [
-        Ranked(seq, pool[seq].id, found[seq], {name: values.get(seq, 0.0) for name, values in parts.items()})
+        Ranked(
+            seq, pool[seq].id, scores[seq], {name: values.get(seq, 0.0) for name, values in parts.items()},
+            relevant[seq],
+        )
         for seq in ranked[:limit]
-        if found[seq] > 0
-    ]
+        if scores[seq] > 0
+    ]  # fmt: skip
+
+
+def _scores(means: Mapping[int, float], relevant: Mapping[int, float], priors: Mapping[int, float]) -> dict[int, float]:
+    """What each is ranked by, 0..1: half its rank among the others, as far as it is relevant at all, half how relevant
+    it is; times what else counts."""
+    most = max(means.values(), default=0.0)
+    if most <= 0:
+        return {}
+    return {
+        seq: min(1.0, (0.5 * mean / most * min(1.0, relevant[seq] / SETTLED) + 0.5 * relevant[seq]) * priors[seq])
+        for seq, mean in means.items()
+    }
 
 
 def entities(tx: Tx, dense: Dense, question: Question, scope: str, *, limit: int) -> list[Ranked]:

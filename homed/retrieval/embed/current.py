@@ -19,6 +19,7 @@ from homed.retrieval.embed import choice
 from homed.retrieval.embed.choice import Choice
 from homed.retrieval.embed.failed import EmbedFailed
 from homed.retrieval.embed.make import Made, MakePorts, make
+from homed.retrieval.embed.till import Till
 from homed.retrieval.embed.worker import WorkerPorts
 
 PROVIDES = ("embedder",)
@@ -54,7 +55,8 @@ class EmbedPorts:
 
     ``models``: where model folders are; ``made``: a folder for what is converted; ``worker``: for children.  ``know``
     hears of a key before it is used, so that it is taken out of logs and texts.  A model
-    that must be loaded to be known waits for ``hold``.  ``transport``: for tests.
+    that must be loaded to be known waits for ``hold``.  What an endpoint is asked goes through ``till``.
+    ``transport``: for tests.
     """
 
     settings: SettingsPort
@@ -64,6 +66,7 @@ class EmbedPorts:
     know: Callable[[Sequence[str]], None] = _no_one
     transport: httpx2.AsyncBaseTransport | None = None
     hold: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
+    till: Till | None = None
 
 
 def embed_ports(
@@ -71,10 +74,13 @@ def embed_ports(
     settings: SettingsPort,
     know: Callable[[Sequence[str]], None],
     hold: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint,
+    till: Till | None = None,
 ) -> EmbedPorts:
     """Of a data folder."""
     worker = WorkerPorts(paths.run_dir / "embed", f"{paths.family}-embed", child_environment())
-    return EmbedPorts(settings, paths.data / "models", paths.data / "models" / "made", worker, know, hold=hold)
+    return EmbedPorts(
+        settings, paths.data / "models", paths.data / "models" / "made", worker, know, hold=hold, till=till
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +179,9 @@ async def _use(wanted: Choice, ports: EmbedPorts, current: CurrentEmbedder) -> N
     """Have the first source that can be used; until cancelled."""
     current.now(None, Standing(wanted.name, "", "coming"))
     reasons: list[str] = []
-    making = MakePorts(ports.models, ports.made, ports.worker, wanted.baseline, ports.know, ports.transport, ports.hold)
+    making = MakePorts(
+        ports.models, ports.made, ports.worker, wanted.baseline, ports.know, ports.transport, ports.hold, ports.till,
+    )  # fmt: skip
     for source in wanted.sources:
         kind = type(source).__name__.lower()
 

@@ -23,6 +23,7 @@ from homed.retrieval.embed.hashing import fingerprint
 from homed.retrieval.embed.local import LocalEmbedder, LocalModel
 from homed.retrieval.embed.remote import RemoteEmbedder
 from homed.retrieval.embed.tfidf import TfidfEmbedder
+from homed.retrieval.embed.till import Till
 from homed.retrieval.embed.worker import Opened, WorkerPorts
 
 PATIENT = (5.0, 30.0, 120.0, 300.0)
@@ -48,6 +49,7 @@ class MakePorts:
     know: Callable[[Sequence[str]], None]
     transport: httpx2.AsyncBaseTransport | None = None
     hold: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
+    till: Till | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ async def _remote(source: Endpoint, ports: MakePorts) -> AsyncIterator[Made]:
         return
     ports.know([whole.key] if whole.key else [])
     async with open_http(ports.transport) as http:
-        embedder = RemoteEmbedder(whole, http, baseline=ports.baseline)
+        embedder = RemoteEmbedder(whole, http, baseline=ports.baseline, till=ports.till)
         yield Made(embedder, embedder.prepare, patient=True)
 
 

@@ -18,12 +18,14 @@ import httpx2
 import trio
 
 from homed.memory.ports import Space
+from homed.memory.tokens import estimate_tokens
 from homed.redact import Redactor
 from homed.retrieval.embed.batches import batches
 from homed.retrieval.embed.choice import Endpoint
 from homed.retrieval.embed.encoders import BASELINE
 from homed.retrieval.embed.failed import EmbedFailed
 from homed.retrieval.embed.hashing import fingerprint
+from homed.retrieval.embed.till import FreeTill, Till
 
 if TYPE_CHECKING:
     from homed.memory.ports import Vectors
@@ -72,9 +74,18 @@ class _Again(EmbedFailed):
 class RemoteEmbedder:
     """See ``homed.memory.ports.Embedder``.  ``prepare`` it first, which asks once where the dimensions are not set."""
 
-    def __init__(self, endpoint: Endpoint, http: httpx2.AsyncClient, *, baseline: float | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        http: httpx2.AsyncClient,
+        *,
+        baseline: float | None = None,
+        till: Till | None = None,
+    ) -> None:
+        """``till``: what each request is counted by, and held back where a limit of spend says so."""
         self._endpoint = endpoint
         self._http = http
+        self._till = till or FreeTill()
         self._baseline = BASELINE if baseline is None else baseline
         self._slots = trio.Semaphore(AT_ONCE)
         self._where = _where(endpoint)
@@ -165,16 +176,29 @@ class RemoteEmbedder:
         headers = {"content-type": "application/json", "accept": "application/json"}
         if endpoint.key:
             headers["authorization"] = f"Bearer {endpoint.key}"
-        async with self._http.stream(
-            "POST", f"{endpoint.base_url}/embeddings", headers=headers, content=json.dumps(asked).encode(), timeout=None
-        ) as response:
-            body = bytearray()
-            async with aclosing(response.aiter_bytes()) as chunks:
-                async for chunk in chunks:
-                    body += chunk
-                    if len(body) > ANSWER_EACH * (1 + len(texts)):
-                        raise EmbedFailed(f"{self._where} gives an answer without end.", hint=_HINT, lasting=True)
-        return response.status_code, response.headers, bytes(body)
+        tokens = sum(estimate_tokens(text[:LONGEST]) for text in texts)
+        async with self._till.asking(endpoint.base_url, endpoint.model, tokens) as bill:
+            try:
+                async with self._http.stream(
+                    "POST", f"{endpoint.base_url}/embeddings", headers=headers, content=json.dumps(asked).encode(),
+                    timeout=None,
+                ) as response:  # fmt: skip
+                    bill.owed = response.status_code < 400
+                    body = await self._body(response, len(texts))
+            except httpx2.ConnectError:
+                bill.owed = False
+                raise
+            bill.took = _counted(body)
+        return response.status_code, response.headers, body
+
+    async def _body(self, response: httpx2.Response, texts: int) -> bytes:
+        body = bytearray()
+        async with aclosing(response.aiter_bytes()) as chunks:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > ANSWER_EACH * (1 + texts):
+                    raise EmbedFailed(f"{self._where} gives an answer without end.", hint=_HINT, lasting=True)
+        return bytes(body)
 
     def _refused(self, status: int, headers: Mapping[str, str], said: str) -> NoReturn:
         message = f"{self._where} answered HTTP {status}" + (f": {said}" if said else ".")
@@ -212,6 +236,15 @@ class RemoteEmbedder:
     def _clean(self, text: str) -> str:
         """On one line, without the key, and short: some endpoints repeat what they were given."""
         return " ".join(self._redactor.redact(text[:20_000]).split())[:_LONGEST_WORDS]
+
+
+def _counted(body: bytes) -> int | None:
+    """Tokens that the endpoint says it took."""
+    try:
+        took = json.loads(body)["usage"]["prompt_tokens"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return took if isinstance(took, int) and not isinstance(took, bool) and took > 0 else None
 
 
 def _where(endpoint: Endpoint) -> str:
