@@ -43,6 +43,7 @@ from homed.host.publish import Publisher
 from homed.host.shelf import Shelf
 from homed.identity.people import People
 from homed.identity.rules import Rules
+from homed.jobs.console.ondemand import ConsoleOnDemand
 from homed.jobs.forget import Forgetting
 from homed.jobs.memcheck.ondemand import MemoryDoctor
 from homed.jobs.selflook import SelfLook
@@ -60,6 +61,7 @@ from homed.store.files import MediaFiles
 from homed.tracker.ondemand import TrackerOnDemand
 
 if TYPE_CHECKING:
+    from homed.jobs.console.ports import ConsolePorts
     from homed.jobs.textlog.log import LogPorts
     from homed.providers.cassette import Tape
     from homed.tracker.tracker import TrackerPorts
@@ -107,6 +109,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             cold=ColdQuery(store, wall, house.failpoints, engine.ranker),
             completions=asking.completions, people=People(store), rules=rules, jobs=jobs, keeping=keeping,
             publisher=Publisher(house.bus, redactor), usage=asking.usage,
+            console=ConsoleOnDemand(partial(_console, house, engine)),
         )  # fmt: skip
         with house.door.open_to(ApiDispatcher(api)):
             house.facilities.up(*BEHIND_THE_DOOR)
@@ -160,6 +163,19 @@ def _look(house: House, sources: Sources, memory: MemoryDoctor) -> SelfLook:
     return SelfLook(
         paths=house.paths, store=house.store, settings=house.settings, sources=sources, host=house.host,
         redactor=house.redactor, memory=memory,
+    )  # fmt: skip
+
+
+def _console(house: House, engine: Engine) -> ConsolePorts:
+    from homed.jobs.console.ports import ConsolePorts, Folders  # loaded when memory is looked at
+    from homed.jobs.upkeep import backups_folder
+
+    paths = house.paths
+    folders = Folders(paths.data, paths.db, paths.vectors, paths.media, backups_folder(paths.data))
+    return ConsolePorts(
+        store=house.store, settings=house.settings, redactor=house.redactor, bus=house.bus, embedder=engine.embedder,
+        dense=engine.dense, folders=folders, know=house.redactor.know, ranker=engine.ranker, wall=house.wall,
+        failpoints=house.failpoints,
     )  # fmt: skip
 
 

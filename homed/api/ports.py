@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # the first calls are answered before the rooms below are loa
     from homed.agent.borrowed import Handed
     from homed.agent.conversations import Message, Receipt
     from homed.agent.uploads import Piece
+    from homed.api.console import ConsolePort
     from homed.api.rooms import (
         CallingPort,
         ColdPort,
@@ -403,3 +404,4 @@ class ApiPorts(PorchPorts):
     keeping: KeepingPort
     usage: UsagePort
     tracker: Callable[[], TrackerPort]
+    console: Callable[[], ConsolePort]

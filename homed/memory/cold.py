@@ -82,6 +82,19 @@ def sink(tx: Tx, scope: str, ids: Collection[str], *, at: float) -> list[str]:
     return moved
 
 
+def bring_back(tx: Tx, scopes: Collection[str], event: str) -> list[str]:
+    """A person wants a cold event back in the window now, in its whole unit; its blocks go along.  The ids moved, in
+    time order; none when it is not cold (any more), not of these scopes, or private."""
+    found = tx.all(
+        f"SELECT id FROM events WHERE id = ? AND layer = 'cold' AND no_memory = 0 AND scope IN {_AMONG}"
+        f" AND {table.NOT_REMOVED}",
+        (event, dumps(sorted(scopes))),
+    )
+    moved = _in_whole_units(tx, [row[0] for row in found], "cold")
+    tx.execute(f"UPDATE events SET layer = 'context', source = '{SOURCE}' WHERE id IN {_AMONG}", (dumps(moved),))
+    return moved
+
+
 def _in_whole_units(tx: Tx, ids: Sequence[str], layer: str) -> list[str]:
     """These events with all that belongs to them and is in the same layer, in time order."""
     wanted = set(ids)

@@ -9,6 +9,7 @@ WHAT: Mapping[str, str] = {
     "io": "Put messages into your conversations, read those of the people it brings in, and answer them.",
     "io.critical": "Interrupt any answer before everything else, at the highest level.",
     "memory": "Read what is remembered and why an answer was given.",
+    "memory.write": "Change what is remembered, in a person's name: correct, hide, combine, put back.",
     "cold": "Search what is no longer in view of past conversations.",
     "knowledge": "Read and write the knowledge base.",
     "textlog": "Read the written record of conversations.",

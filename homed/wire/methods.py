@@ -38,6 +38,7 @@ CONTENT = "events.content"
 AUTH = "auth"
 ADMIN = "admin"
 MEMORY = "memory"
+MEMORY_WRITE = "memory.write"
 PLUGIN_MGR = "plugin_mgr"
 COLD = "cold"
 KNOWLEDGE = "knowledge"
@@ -51,7 +52,9 @@ TOOLS = "tools"
 TRACKER = "tracker"
 
 PACKAGED_ONLY = frozenset(
-    {CRITICAL, CONTENT, PUBLISH, SOCIAL_WRITE, PLUGIN_MGR, SETTINGS_CROSS, TOOLS, TRACKER, AUTH, ADMIN}
+    {
+        CRITICAL, CONTENT, PUBLISH, SOCIAL_WRITE, MEMORY_WRITE, PLUGIN_MGR, SETTINGS_CROSS, TOOLS, TRACKER, AUTH, ADMIN,
+    }
 )
 """Capabilities that no external plugin is ever granted."""
 
@@ -93,6 +96,20 @@ TO_KERNEL: dict[str, str] = {
     "events.publish": PUBLISH,
     "memory.explain": MEMORY,
     "memory.search": MEMORY,
+    "memory.stats": MEMORY,
+    "memory.records": MEMORY,
+    "memory.record": MEMORY,
+    "memory.injections": MEMORY,
+    "memory.graph": MEMORY,
+    "memory.cold": MEMORY,
+    "memory.thresholds": MEMORY,
+    "memory.edit": MEMORY_WRITE,
+    "memory.note": MEMORY_WRITE,
+    "memory.hide": MEMORY_WRITE,
+    "memory.restore": MEMORY_WRITE,
+    "memory.reinstate": MEMORY_WRITE,
+    "memory.combine": MEMORY_WRITE,
+    "memory.bring_back": MEMORY_WRITE,
     "cold.query": COLD,
     "knowledge.search": KNOWLEDGE,
     "knowledge.list": KNOWLEDGE,
@@ -169,6 +186,10 @@ TO_KERNEL: dict[str, str] = {
     "admin.memory_import": ADMIN,
     "admin.backup": ADMIN,
     "admin.backups": ADMIN,
+    "admin.threshold_set": ADMIN,
+    "admin.embedding_get": ADMIN,
+    "admin.embedding_probe": ADMIN,
+    "admin.embedding_set": ADMIN,
     "admin.merges_list": ADMIN,
     "admin.merges_accept": ADMIN,
     "admin.merges_reject": ADMIN,

@@ -35,14 +35,17 @@ from homed.identity.roles import Identity
 from homed.identity.rules import Rules
 from homed.identity.tokens import CallIdentity, CallTokens
 from homed.jobs.checks import Check, bad
+from homed.jobs.console.console import Console
+from homed.jobs.console.ports import ConsolePorts, Folders
 from homed.jobs.memcheck.findings import Finding, Report, Status
 from homed.memory.blocks import Block
 from homed.memory.records import Input, InputState, Outcome, Thread
 from homed.providers.base import Usage
 from homed.redact import Redactor
+from homed.retrieval.embed.current import CurrentEmbedder
 from homed.settings.registry import Settings, open_settings
 from homed.spend.records import Cost, Kind, Price, Purpose, Tokens
-from homed.store.db import open_store
+from homed.store.db import Store, open_store
 from homed.tracker.tracker import Tracker, TrackerPorts
 from homed.wire.manifest import parse_manifest
 from homed.wire.methods import CAPABILITIES
@@ -351,6 +354,15 @@ class FakeUsage:
         self.asked.append(("remove", source, model))
 
 
+class NoVectors:
+    """Nothing is vectorised."""
+
+    trouble = ""
+
+    def wake(self) -> None:
+        pass
+
+
 class FakeDoctor:
     async def examine(self, *, deep: bool = False) -> list[Check]:
         return [bad("disk space", "0 MB free" if deep else "1 MB free", "Free some.")]
@@ -402,6 +414,14 @@ class House:
 CITY = Definition("plugin.webui.city", "string", "Paris", "Where.")
 
 
+def _console(folder: Path, store: Store, settings: Settings, bus: Bus) -> ConsolePorts:
+    folders = Folders(folder, folder / "homed.db", folder / "vectors", folder / "media", folder / "backups")
+    return ConsolePorts(
+        store=store, settings=settings, redactor=Redactor(), bus=bus, embedder=CurrentEmbedder(), dense=NoVectors(),
+        folders=folders,
+    )  # fmt: skip
+
+
 @asynccontextmanager
 async def open_house(folder: Path) -> AsyncIterator[House]:
     """Real store, settings, directory, logins and tokens in ``folder``; the rest is fake."""
@@ -414,6 +434,7 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
         rules, bus = Rules(store), Bus()
         packages = FakePackages(host)
         uploads, keys = FakeUploads(), ApiKeys(store, lambda _: None)
+        console = Console(_console(folder, store, settings, bus))
         tracker = Tracker(TrackerPorts(store=store, settings=settings, plugins=NoPlugins(), data=folder))
         ports = ApiPorts(
             directory=directory, tokens=tokens, logins=logins, conversations=conversations, host=host,
@@ -422,7 +443,7 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
             memory=FakeMemory(), uploads=uploads, keys=keys, packages=packages,
             calling=calling, remembering=remembering, cold=remembering, completions=completions, people=People(store),
             rules=rules, publisher=Publisher(bus, Redactor()), jobs=FakeJobs(), keeping=FakeKeeping(),
-            usage=FakeUsage(), tracker=lambda: tracker,
+            usage=FakeUsage(), tracker=lambda: tracker, console=lambda: console,
         )  # fmt: skip
         yield House(
             ApiDispatcher(ports), conversations, uploads, keys, host, sources, settings, logins, directory, tokens,

@@ -1,0 +1,172 @@
+"""Hiding: a record is found by nothing any more, nor is what repeats it; a person can bring all of it back.
+
+The softer half of forgetting (``forget`` is the harder).  What would say the same in its place goes with it: summaries
+of the turns it comes from, and sentences of capsules.  What was said stays what was said: messages are not touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from homed.errors import Conflict
+from homed.memory import entities, rests, rivals, stable, tombstones
+from homed.memory.lawwords import FUNCTION_WORDS
+from homed.memory.normal import bag, key
+from homed.memory.stable import Record
+from homed.store.rows import Tx, dumps
+
+HID = "hid"
+"""What the reason of a revision begins with that took out what a hidden record said; its id follows."""
+
+REPEATS = 0.5
+"""Share of a record's words from which on another text says what it says."""
+
+_AMONG = "(SELECT value FROM json_each(?))"
+_NOBODYS = frozenset({"user", "users", "用户"})
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """The record as it stands, and ids: what was hidden (or came back) with it, what was shortened (or made whole),
+    and what became history because this one holds again."""
+
+    record: Record
+    along: tuple[str, ...] = ()
+    shortened: tuple[str, ...] = ()
+    superseded: tuple[str, ...] = ()
+
+
+def hide(tx: Tx, record: Record, *, at: float) -> Hidden:
+    """Hide it, and what repeats it; nothing makes it again by itself.  One that is hidden stays so."""
+    if record.status == "hidden":
+        return Hidden(record)
+    said = _said(tx, record)
+    along = [record, *(one for one in _beside(tx, record, "summary") if _repeats(one.text, said))]
+    shortened: list[str] = []
+    for capsule in _holding(tx, record):
+        left = _without(capsule.text, said)
+        if left == capsule.text:
+            continue
+        if left and not _repeats(capsule.title, said):
+            values = {"text": left, "key": key(left)}
+            stable.revise(tx, capsule, values, why=f"{HID} {record.id}", at=at)
+            shortened.append(capsule.id)
+        else:
+            along.append(capsule)
+    for one in along:
+        _bury(tx, one, at)
+        stable.update(tx, one.id, {"status": "hidden"}, at=at)
+    return Hidden(_now(tx, record), tuple(one.id for one in along[1:]), tuple(shortened))
+
+
+def restore(tx: Tx, record: Record, *, at: float) -> Hidden:
+    """Have it found again, with what was hidden along with it; also what was archived or put in quarantine.
+
+    It holds again, unless it was history before: what came meanwhile and can not hold beside it becomes history.
+    Raises Conflict when it holds already, or is history (``mutate.reinstate``).
+    """
+    if record.status not in ("hidden", "archived", "quarantined"):
+        raise Conflict(f"{record.shown_id} is not hidden.")
+    along = _hidden_with(tx, record) if record.status == "hidden" else []
+    for one in (record, *along):
+        _lift(tx, one)
+        stable.update(tx, one.id, {"status": "superseded" if one.superseded_by else "active"}, at=at)
+    whole = [_made_whole(tx, record, one, at) for one in _shortened(tx, record)]
+    now = _now(tx, record)
+    gone = rivals.settle(tx, now, at=at) if now.status == "active" else []
+    return Hidden(now, tuple(one.id for one in along), tuple(filter(None, whole)), tuple(gone))
+
+
+def _said(tx: Tx, record: Record) -> list[frozenset[str]]:
+    """The words of what it says and of each excerpt of it (which may be in another language)."""
+    excerpts = [text for (text,) in tx.all("SELECT excerpt FROM evidence WHERE record = ?", (record.id,)) if text]
+    found = [_words(text) for text in (record.text, *excerpts)]
+    return [words for words in found if words]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word for word in bag(text) if word not in FUNCTION_WORDS and word not in _NOBODYS)
+
+
+def _repeats(text: str, said: Sequence[frozenset[str]]) -> bool:
+    there = _words(text)
+    return any(len(words & there) >= REPEATS * len(words) for words in said)
+
+
+def _without(text: str, said: Sequence[frozenset[str]]) -> str:
+    """The text without the sentences that say it."""
+    kept = [one for one in rests._SENTENCES.findall(text) if not _repeats(one, said)]
+    return text if len(kept) == len(rests._SENTENCES.findall(text)) else "".join(kept).strip()
+
+
+def _beside(tx: Tx, record: Record, kind: str) -> list[Record]:
+    """Active records of a kind that rest on events of the same turns."""
+    turns = "SELECT f.turn FROM evidence w JOIN events f ON f.id = w.event WHERE w.record = ? AND f.turn <> ''"
+    return stable.select(
+        tx,
+        "id IN (SELECT v.record FROM evidence v JOIN events e ON e.id = v.event WHERE e.turn IN"
+        f" ({turns})) AND id <> ? AND record = ? AND status = 'active' AND scope = ? ORDER BY seq",
+        (record.id, record.id, kind, record.scope),
+    )
+
+
+def _holding(tx: Tx, record: Record) -> list[Record]:
+    """Active capsules that it is a member of, or that rest on the same turns."""
+    holding = "id IN (SELECT capsule FROM members WHERE record = ?) AND status = 'active' AND scope = ? AND id <> ?"
+    found = stable.select(tx, holding, (record.id, record.scope, record.id))
+    return list({one.id: one for one in (*found, *_beside(tx, record, "capsule"))}.values())
+
+
+def _hidden_with(tx: Tx, record: Record) -> list[Record]:
+    """What was hidden by the same word: in the same moment."""
+    return stable.select(
+        tx, "scope = ? AND status = 'hidden' AND updated_at = ? AND id <> ? AND record IN ('summary', 'capsule')",
+        (record.scope, record.updated_at, record.id),
+    )  # fmt: skip
+
+
+def _shortened(tx: Tx, record: Record) -> list[Record]:
+    why = f"{HID} {record.id}"
+    return stable.select(
+        tx, "scope = ? AND status = 'active' AND id IN (SELECT record FROM revisions WHERE why = ?)",
+        (record.scope, why),
+    )  # fmt: skip
+
+
+def _made_whole(tx: Tx, record: Record, capsule: Record, at: float) -> str:
+    """Its text of before, unless somebody changed it since; its id, or ''."""
+    newest = next(iter(stable.history(tx, capsule.id)), None)
+    if newest is None or newest.why != f"{HID} {record.id}":
+        return ""
+    values = {"text": newest.text, "key": key(newest.text)}
+    stable.revise(tx, capsule, values, why="restored", at=at)
+    return capsule.id
+
+
+def _bury(tx: Tx, record: Record, at: float) -> None:
+    texts = [record.text, *(one.text for one in stable.history(tx, record.id))]
+    tombstones.bury(tx, record.scope, texts=texts, triples=_triples(tx, record), at=at)
+
+
+def _lift(tx: Tx, record: Record) -> None:
+    triples = _triples(tx, record)
+    for text in (record.text, *(one.text for one in stable.history(tx, record.id))):
+        tombstones.lift(tx, record.scope, text, triples[0] if triples else None)
+
+
+def _triples(tx: Tx, record: Record) -> list[tuple[str, str, str]]:
+    form = entities.form(tx, record.subject) if record.subject else ""
+    return [(form, record.relation, record.object)] if form and record.relation else []
+
+
+def ids_hidden(tx: Tx, ids: Sequence[str]) -> frozenset[str]:
+    """Those of these records that are hidden: nothing may show what they say."""
+    rows = tx.all(f"SELECT id FROM records WHERE id IN {_AMONG} AND status = 'hidden'", (dumps(sorted(ids)),))
+    return frozenset(str(id_) for (id_,) in rows)
+
+
+def _now(tx: Tx, record: Record) -> Record:
+    found = stable.get(tx, record.id)
+    assert found is not None
+    return found

@@ -1,0 +1,57 @@
+"""Which of the facts that hold can not hold beside another one; for whoever makes a fact hold again by hand.
+
+Narrower than what the law holds new statements against: a person decided, so only what plainly can not both be goes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from homed.memory import dedupe, stable
+from homed.memory.relations import CONTRARY, FUNCTIONAL
+from homed.memory.stable import Record
+from homed.store.rows import Tx
+
+
+def of(tx: Tx, record: Record) -> list[Record]:
+    """The active facts of the same pool that say something else of the same subject in the same functional relation
+    (or the contrary of the same thing), for a time that meets its own.  None for what has no triple."""
+    if record.record != "fact" or not (record.subject and record.relation and record.object):
+        return []
+    found = stable.select(
+        tx,
+        "subject = ? AND status = 'active' AND record = 'fact' AND scope = ? AND reach = ? AND project = ?"
+        " AND observer = ? AND observed = ? AND id <> ? AND relation IN (?, ?) ORDER BY seq",
+        (
+            record.subject, record.scope, record.reach, record.project, record.observer, record.observed, record.id,
+            record.relation, CONTRARY.get(record.relation, record.relation),
+        ),
+    )  # fmt: skip
+    return [other for other in found if _apart(record, other) and _meet(record, other)]
+
+
+def settle(tx: Tx, record: Record, *, at: float) -> list[str]:
+    """This one holds from now: its rivals become history of it.  Their ids."""
+    gone = [other.id for other in of(tx, record)]
+    for id_ in gone:
+        stable.update(tx, id_, {"status": "superseded", "superseded_by": record.id, "valid_until": at}, at=at)
+    return gone
+
+
+def contradict(a: Record, b: Record) -> bool:
+    """True for two without a relation whose words can not both be true."""
+    if a.relation and b.relation and a.subject == b.subject:
+        return False  # their triples say more of it
+    return dedupe.compatible(a.kind, b.kind) and dedupe.contradicts(a.text, b.text)
+
+
+def _apart(a: Record, b: Record) -> bool:
+    same = dedupe.same_value(a.object, b.object)
+    return same if a.relation != b.relation else (a.relation in FUNCTIONAL and not same)
+
+
+def _meet(a: Record, b: Record) -> bool:
+    """Whether both hold at some time; open ends are for ever."""
+    since = max(-math.inf if one.valid_from is None else one.valid_from for one in (a, b))
+    until = min(math.inf if one.valid_until is None else one.valid_until for one in (a, b))
+    return since < until
