@@ -130,7 +130,7 @@ class Completions:
         most, size = ask.question.max_tokens * MOST_CHARACTERS, 0
         async with self._meter.call(ask.purpose, provider.source, ask.request, paid=ask.paid) as bill:
             try:
-                async with provider.stream(ask.request) as parts:
+                async with provider.stream(bill.request) as parts:
                     async for part in parts:
                         bill.gathered.take(part)
                         size += len(getattr(part, "text", "")) + len(getattr(part, "arguments", ""))

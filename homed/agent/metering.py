@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 import trio
@@ -12,15 +12,26 @@ import trio
 from homed.agent.model import Gatherer, Said
 from homed.agent.weight import Sizes
 from homed.memory.tokens import estimate_tokens
-from homed.providers.base import LOCAL, ChatRequest, ProviderError, Source, ToolCall
+from homed.providers.base import LOCAL, ChatRequest, Part, Provider, ProviderError, Source, ToolCall
+from homed.providers.options import Quirks
 from homed.spend.ports import Holding, Settlement, SpendPort
-from homed.spend.records import Cost, Purpose, Tokens, Whence
+from homed.spend.records import Cost, Kind, Purpose, Tokens, Whence
 
 LAST_WORD = 5.0
 """Seconds, shielded, that writing down what a call took may need when it is cancelled."""
 
 ANSWER = 4096
-"""Tokens that an answer is reserved with, when the request does not limit it."""
+"""Tokens that an answer needs room for, when the request does not limit it: with less left the call is not made."""
+
+TRIAL = Purpose(Kind.BACKGROUND, "models test")
+"""Whom the questions of a trial are for: they are nobody's turn, and stop where background work does."""
+
+UNSAID = 8192
+"""Tokens that an answer may have where neither the request nor the source's options say: most models take that as a
+limit.  More is left to those that give more."""
+
+LEAST = 1024
+"""Tokens of an answer that are reckoned with however full the window is: our count of the request is a guess."""
 
 IMAGE = 1_000
 """Tokens that a picture is taken for, where a source does not count itself."""
@@ -35,9 +46,13 @@ Paid = Callable[[Tokens, Cost], None]
 
 @dataclass(slots=True)
 class Bill:
-    """A call under way.  What comes is gathered in ``gathered``; ``error`` is how it failed, if it did."""
+    """A call under way.  ``request`` is what may go out: with the room that the limits leave its answer.
+
+    What comes is gathered in ``gathered``; ``error`` is how it failed, if it did.
+    """
 
     asked: int
+    request: ChatRequest = field(default_factory=lambda: ChatRequest(()))
     gathered: Gatherer = field(default_factory=Gatherer)
     error: ProviderError | None = None
 
@@ -73,15 +88,16 @@ class Meter:
         paid: Paid | None = None,
         owed: list[Settlement] | None = None,
     ) -> AsyncIterator[Bill]:
-        """The block makes the call and feeds ``bill.gathered``; ``paid`` hears of what it took.
+        """The block makes the call of ``bill.request`` and feeds ``bill.gathered``; ``paid`` hears of what it took.
 
         Raises OverLimit before the block.  However the block ends, what it took is written down before this returns;
         but for a call that went well where the caller writes what is ``owed`` with what came of it.
         """
         asked = self.request_tokens(request)
-        wanted = Tokens(asked, request.max_tokens or ANSWER, estimated=True)
-        held = await self._spend.hold(purpose, whence(source), wanted)
-        bill = Bill(asked)
+        can = request.max_tokens or can_answer(source, asked)
+        wanted = Tokens(asked, min(can, ANSWER), estimated=True)
+        held = await self._spend.hold(purpose, whence(source), wanted, can=can)
+        bill = Bill(asked, request if held.room is None else replace(request, max_tokens=held.room))
         try:
             yield bill
         except BaseException:  # Cancelled too: nothing may follow that would write it
@@ -99,6 +115,47 @@ class Meter:
         return total + sum(self._sizes.of(f"{t.name} {t.description} {t.parameters}") for t in request.tools)
 
 
+class Metered:
+    """A provider whose questions go through the gate, each by itself: for those that nobody's turn asks."""
+
+    def __init__(self, provider: Provider, meter: Meter, purpose: Purpose) -> None:
+        self._provider = provider
+        self._meter = meter
+        self._purpose = purpose
+
+    @property
+    def source(self) -> Source:
+        """See ``Provider``."""
+        return self._provider.source
+
+    @asynccontextmanager
+    async def stream(self, request: ChatRequest) -> AsyncIterator[AsyncIterator[Part]]:
+        """See ``Provider.stream``.  Raises OverLimit as well, before anything is asked."""
+        async with self._meter.call(self._purpose, self.source, request) as bill:
+            try:
+                async with self._provider.stream(bill.request) as parts:
+                    yield _Counted(parts, bill.gathered)
+            except ProviderError as error:
+                bill.error = error
+                raise
+
+
+class _Counted:
+    """Passes parts on, and gathers them."""
+
+    def __init__(self, parts: AsyncIterator[Part], gathered: Gatherer) -> None:
+        self._parts = parts
+        self._gathered = gathered
+
+    def __aiter__(self) -> AsyncIterator[Part]:
+        return self
+
+    async def __anext__(self) -> Part:
+        part = await anext(self._parts)
+        self._gathered.take(part)
+        return part
+
+
 async def _pay(held: Holding, bill: Bill, paid: Paid | None, owed: list[Settlement] | None) -> None:
     tokens = bill.tokens()
     if tokens is None:
@@ -113,6 +170,11 @@ async def _pay(held: Holding, bill: Bill, paid: Paid | None, owed: list[Settleme
         paid(tokens, cost)
 
 
+def metered(spend: SpendPort) -> Callable[[Provider], Provider]:
+    """Takes what a trial of a source asks through the gate."""
+    return lambda provider: Metered(provider, Meter(spend), TRIAL)
+
+
 def whence(source: Source) -> Whence:
     """Who is asked, as the gate knows it."""
     try:
@@ -120,6 +182,13 @@ def whence(source: Source) -> Whence:
     except ValueError:
         host = ""
     return Whence(source.name, source.model, host, local=source.adapter == LOCAL)
+
+
+def can_answer(source: Source, asked: int) -> int:
+    """Tokens that an answer of a source may have, as far as can be told, to a request of so many."""
+    quirks = Quirks(source.options)
+    limit = quirks.number("max_tokens") or UNSAID
+    return min(limit + quirks.number("thinking"), max(LEAST, source.context_window - asked))
 
 
 def answer_tokens(said: Said) -> int:

@@ -144,7 +144,7 @@ class Step:
             try:
                 async with self._meter.call(turn.purpose, provider.source, request, paid=paid, owed=turn.owed) as bill:
                     try:
-                        return await self._model.ask(turn, provider, request, bill.gathered)
+                        return await self._model.ask(turn, provider, bill.request, bill.gathered)
                     except Broken as broken:
                         bill.error = broken.error
                         raise

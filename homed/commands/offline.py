@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import trio
 
-from homed.agent.metering import whence
+from homed.agent.metering import metered, whence
 from homed.agent.uploads import Uploads
 from homed.api import admin, config, doctor, keeping, keys, models, peers, persona, tracker, usage
 from homed.api.method import PeerCall, PeerParams, parse
@@ -151,6 +151,7 @@ def _ports(
 ) -> ApiPorts:
     absent = cast(Any, NotRunning())
     gate = Gate(GatePorts(store, settings, lambda: zone_of(settings), system_wall_clock))
+    sources.metered = metered(gate)
     tracking = tracking_of(paths, store, settings)
     spent = UsageOnDemand(gate, store, settings, lambda: [whence(source) for source in sources.list()])
     return ApiPorts(

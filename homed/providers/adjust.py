@@ -21,10 +21,14 @@ STATUSES = frozenset({400, 404, 415, 422, 500, 501})
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """The source as it is asked from now on, and what a person can set to make it so for good."""
+    """The source as it is asked from now on, and what a person can set to make it so for good.
+
+    ``longest``: tokens of an answer past which no limit may be set, whatever is asked for; 0 where that is not it.
+    """
 
     source: Source
     setting: str
+    longest: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,12 @@ _RULES = (
     _rule(("ollama",), r"not support thinking", think="auto"),
     _rule(("openai", "ollama"), rf"\bstream(?:ing)?\b.{{0,60}}{_NOT}|{_NOT}.{{0,60}}\bstream(?:ing)?\b", stream=False),
 )  # fmt: skip
+_LONGEST = re.compile(
+    r"supports at most (\d+) completion tokens|valid range of max_tokens is \[\d+, ?(\d+)\]"
+    r"|max_tokens: \d+ > (\d+)|max_(?:completion_)?tokens`? must be less than or equal to `?(\d+)"
+    r"|maxOutputTokens.{0,120}from \d+ \(inclusive\) to (\d+)",
+    re.IGNORECASE | re.DOTALL,
+)
 _BLIND = re.compile(
     r"image(?:_url| input)?(?: modality)? is (?:only supported|not (?:supported|enabled))"
     r"|not support (?:image|vision|multimodal)"
@@ -88,6 +98,8 @@ def adjusted(source: Source, error: ProviderError, *, shows: bool, hears: bool, 
     if error.kind is not ErrorKind.BAD_REQUEST or error.status not in STATUSES:
         return None
     said = error.message
+    if found := _LONGEST.search(said):
+        return _shorter(source, int(next(filter(None, found.groups()))))
     for wanted, pattern, without, setting in (
         (shows and source.vision, _BLIND, _blind, "--no-vision"),
         (hears and source.audio, _DEAF, _deaf, "--no-audio"),
@@ -114,6 +126,14 @@ def _so(source: Source, quirks: Quirks, change: Mapping[str, object]) -> bool:
         return all(source.options.get(name) == value for name, value in change.items())
     ways: dict[type, Callable[[str], object]] = {bool: quirks.on, str: quirks.text}
     return all(ways[type(value)](name) == value for name, value in change.items())
+
+
+def _shorter(source: Source, longest: int) -> Adjustment | None:
+    """It limits its answers to fewer tokens than were asked for."""
+    if longest < 1:
+        return None
+    options = {**source.options, "max_tokens": min(longest, Quirks(source.options).number("max_tokens") or longest)}
+    return Adjustment(replace(source, options=options), f"--option max_tokens={options['max_tokens']}", longest)
 
 
 def _blind(source: Source) -> Source:

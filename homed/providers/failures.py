@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from homed.providers import learnt
 from homed.providers.base import ErrorKind, ProviderError, Source
+from homed.providers.stored import telling
 from homed.redact import Redactor
 
 LONGEST_TEXT = 300
@@ -91,7 +92,7 @@ class Where:
             host = f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname or "no address")
         except ValueError:
             host = "bad address"
-        return cls(source.name, host, (key,) if key else ())
+        return cls(source.name, host, tuple(filter(None, (key, *telling(source)))))
 
     def clean(self, text: str) -> str:
         """The text on one line, without secrets, cut to a readable length."""

@@ -53,6 +53,7 @@ class Guarded:
         self._ports = ports
         self._source = source
         self._inner = ports.make(source)
+        self._longest = 0
         self._refused: OrderedDict[str, None] = OrderedDict()
         self.adjustments: list[str] = []
         """What a person can set to make lasting what was found out."""
@@ -86,7 +87,9 @@ class Guarded:
             messages = shaping.in_words(messages, self._in_words)
         if not self._source.vision or not self._source.audio or self._refused:
             messages = tuple(self._shown(message) for message in messages)
-        return replace(request, messages=messages, tools=request.tools if self._source.tools else ())
+        most = request.max_tokens and min(request.max_tokens, self._longest or request.max_tokens)
+        tools = request.tools if self._source.tools else ()
+        return replace(request, messages=messages, tools=tools, max_tokens=most)
 
     def _in_words(self, call_id: str) -> bool:
         return call_id in self._refused or not self._source.tools
@@ -117,6 +120,7 @@ class Guarded:
             log.warning("%s is asked differently from now on, since it said: %s", self._source.name, error.message)
             self.adjustments.append(found.setting)
             self._source = found.source
+            self._longest = found.longest or self._longest
             self._inner = self._ports.make(found.source)
             return True
         if error.kind is ErrorKind.BAD_REQUEST and error.status in (400, 422) and not error.unparsed:

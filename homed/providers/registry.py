@@ -119,6 +119,8 @@ class Sources:
         self._made: dict[str, _Made] = {}
         self.tape: Callable[[], Tape | None] = lambda: None
         """Where what sources are asked and answer is written down for tests, if anybody wants that."""
+        self.metered: Callable[[Provider], Provider] = lambda provider: provider
+        """Takes what a trial of a source asks through the gate, where there is one."""
         self._one_change = trio.Lock()
         for source in self._stored():
             know(telling(source))
@@ -269,7 +271,8 @@ class Sources:
         self._named(name)
         try:
             provider = self.provider(name)
-            trial = await try_out(provider, provider.adjustments if isinstance(provider, Guarded) else ())
+            adjustments = provider.adjustments if isinstance(provider, Guarded) else ()
+            trial = await try_out(self.metered(provider), adjustments)
             if trial.ok:
                 self.troubles.clear(name)
             return trial

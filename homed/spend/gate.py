@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import trio
@@ -31,7 +32,7 @@ from homed.errors import TimedOut
 
 if TYPE_CHECKING:
     from homed.spend.book import Reservation
-    from homed.spend.limits import Limits, Refusal
+    from homed.spend.limits import Limits
     from homed.spend.ports import GoOn, Settlement
     from homed.spend.prices import Prices
     from homed.spend.records import Cost, Purpose, Spent, Tokens, Whence
@@ -87,49 +88,56 @@ class Gate:
         self._day = ""
         self._prices: tuple[object, Prices] | None = None
 
-    async def hold(self, purpose: Purpose, whence: Whence, tokens: Tokens) -> Held:
+    async def hold(self, purpose: Purpose, whence: Whence, tokens: Tokens, *, can: int = 0) -> Held:
         """Reserve what a call takes at the most.
+
+        ``can``: tokens that its answer may have, where that is more than ``tokens`` says, with which the verdict falls.
+        What the limits leave of them is reserved, and where that is less, it is the answer's ``room``.
 
         Raises OverLimit before anything is spent, and StorageError or TimedOut: nothing is spent unseen.  Not
         interrupted once begun, so that whoever is cancelled afterwards can release what was reserved.
         """
         if self._claimed:
-            return await self._hold(purpose, whence, tokens)
+            return await self._hold(purpose, whence, tokens, can)
         try:  # one after the other: none may take another's call for one of an earlier run
             self._first.acquire_nowait()
         except trio.WouldBlock:
             await self._first.acquire()
         try:
-            return await self._hold(purpose, whence, tokens)
+            return await self._hold(purpose, whence, tokens, can)
         finally:
             self._first.release()
 
-    async def _hold(self, purpose: Purpose, whence: Whence, tokens: Tokens) -> Held:
+    async def _hold(self, purpose: Purpose, whence: Whence, tokens: Tokens, can: int) -> Held:
         from homed.spend import book
-        from homed.spend.limits import Wanted, judge
+        from homed.spend.limits import MILLION, Refusal, Wanted, judge, room
         from homed.spend.over import over
-        from homed.spend.records import Spent
+        from homed.spend.records import Spent, Tokens
 
-        limits, cost = self.limits(), self.prices().of(whence, tokens)
+        limits, cost_of = self.limits(), partial(self.prices().of, whence)
+        prompt, million = replace(tokens, completion=0), cost_of(Tokens(completion=MILLION))
         at, day = self._ports.wall(), self.today()
         claimed, pruned = self._claimed, self._day == day
 
-        def reserve(tx: Tx) -> Reservation | tuple[Refusal, int]:
+        def reserve(tx: Tx) -> tuple[Reservation, int | None] | tuple[Refusal, int]:
             if not claimed and (lost := book.claim_lost(tx)):
                 log.warning("%d model calls were under way when homed ended; they count as reserved", lost)
             if not pruned:
                 book.prune(tx, self._first_kept(at))
             standing = book.standing(tx, limits, day, purpose.turn)
-            refusal = judge(limits, standing, Wanted(purpose, tokens.total, cost))
+            refusal = judge(limits, standing, Wanted(purpose, tokens.total, cost_of(tokens)))
             if refusal is not None:
                 return refusal, standing.times
-            return book.reserve(tx, purpose, whence, Spent(tokens, cost), at=at, day=day)
+            left = room(limits, standing, Wanted(purpose, prompt.total, cost_of(prompt)), million)
+            held = replace(tokens, completion=max(tokens.completion, min(can, left or 0)))
+            made = book.reserve(tx, purpose, whence, Spent(held, cost_of(held)), at=at, day=day)
+            return made, held.completion if left is not None and left < can else None
 
         made = await self._write(reserve)
         self._claimed, self._day = True, day
-        if isinstance(made, tuple):
-            raise over(made[0], made[1], limits, purpose, whence, day)
-        return Held(self, made)
+        if isinstance(made[0], Refusal):
+            raise over(made[0], made[1] or 0, limits, purpose, whence, day)
+        return Held(self, made[0], made[1])
 
     async def go_on(self, ask: GoOn) -> None:
         """The person lets the day go on past its limit.
@@ -228,6 +236,7 @@ class Held:
 
     gate: Gate
     reservation: Reservation
+    room: int | None = None
 
     def settling(self, tokens: Tokens) -> tuple[Settlement, Cost]:
         """It took this: what writes that down in a transaction of the caller's, and what it costs."""

@@ -27,6 +27,8 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
     (_OPENAI, "gpt-4o", "2025-12-01", "2.5", "1.25", "10"),
     (_OPENAI, "gpt-4o-mini", "2025-12-01", "0.15", "0.075", "0.6"),
     (_OPENAI, "o4-mini", "2025-12-01", "1.1", "0.275", "4.4"),
+    (_OPENAI, "text-embedding-3-small", "2025-12-01", "0.02", "0.02", "0"),
+    (_OPENAI, "text-embedding-3-large", "2025-12-01", "0.13", "0.13", "0"),
     (_ANTHROPIC, "claude-opus-4-5*", "2025-12-01", "5", "0.5", "25"),
     (_ANTHROPIC, "claude-opus-4-1*", "2025-12-01", "15", "1.5", "75"),
     (_ANTHROPIC, "claude-sonnet-4-5*", "2025-12-01", "3", "0.3", "15"),

@@ -104,6 +104,28 @@ def judge(limits: Limits, standing: Standing, wanted: Wanted) -> Refusal | None:
     return None
 
 
+MILLION = 1_000_000
+
+
+def room(limits: Limits, standing: Standing, prompt: Wanted, million: Cost) -> int | None:
+    """Tokens that an answer may have before a limit is passed; None: no limit is about it.
+
+    ``prompt`` is what the request takes alone, ``million`` what so many tokens of an answer cost.
+    """
+    left: list[int] = []
+    if limits.turn_tokens and prompt.purpose.turn:
+        left.append(limits.turn_tokens - standing.turn_tokens - prompt.tokens)
+    if prompt.cost.price is not Price.FREE:
+        if limits.day_tokens:
+            most = _share(limits.day_tokens, limits, standing, prompt.purpose)
+            left.append(most - standing.day_tokens - prompt.tokens)
+        money, each = limits.in_limit(prompt.cost), limits.in_limit(million)
+        if limits.day_nanos and money is not None and each:
+            most = _share(limits.day_nanos, limits, standing, prompt.purpose)
+            left.append((most - standing.day_nanos - money) * MILLION // each)
+    return max(0, min(left)) if left else None
+
+
 def patient(purpose: Purpose) -> bool:
     """Whether it is for somebody who has no say in what is spent: it stops first."""
     return purpose.guest or purpose.kind is Kind.BACKGROUND or (purpose.kind is Kind.PLUGIN and not purpose.turn)

@@ -38,6 +38,11 @@ Settlement = Callable[[Tx], object]
 class Holding(Protocol):
     """A call that may be made, until it is over; no way out is interrupted."""
 
+    @property
+    def room(self) -> int | None:
+        """Tokens that its answer may have; None: as many as the source gives."""
+        ...
+
     def settling(self, tokens: Tokens) -> tuple[Settlement, Cost]:
         """It took this; whoever asks writes it down with the next thing they do.  Until then it counts as reserved."""
         ...
@@ -54,8 +59,9 @@ class Holding(Protocol):
 class SpendPort(Protocol):
     """``homed.spend.gate.Gate``."""
 
-    async def hold(self, purpose: Purpose, whence: Whence, tokens: Tokens) -> Holding:
-        """Reserve what a call takes at the most.  Raises OverLimit before anything is spent."""
+    async def hold(self, purpose: Purpose, whence: Whence, tokens: Tokens, *, can: int = 0) -> Holding:
+        """Reserve what a call takes at the most, of an answer between ``tokens.completion`` and ``can`` what the limits
+        leave.  Raises OverLimit before anything is spent."""
         ...
 
     async def go_on(self, ask: GoOn) -> None:
@@ -74,7 +80,7 @@ class SpendPort(Protocol):
 class NoSpend:
     """A gate that is always open and keeps no record, for tests of everything else."""
 
-    async def hold(self, purpose: Purpose, whence: Whence, tokens: Tokens) -> Holding:  # noqa: ARG002
+    async def hold(self, purpose: Purpose, whence: Whence, tokens: Tokens, *, can: int = 0) -> Holding:  # noqa: ARG002
         """See ``SpendPort.hold``."""
         await trio.lowlevel.checkpoint()
         return _Free()
@@ -94,6 +100,8 @@ class NoSpend:
 
 
 class _Free:
+    room = None
+
     def settling(self, tokens: Tokens) -> tuple[Settlement, Cost]:  # noqa: ARG002
         return (lambda _: None), Cost(Price.FREE)
 

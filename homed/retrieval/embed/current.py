@@ -78,9 +78,8 @@ def embed_ports(
 ) -> EmbedPorts:
     """Of a data folder."""
     worker = WorkerPorts(paths.run_dir / "embed", f"{paths.family}-embed", child_environment())
-    return EmbedPorts(
-        settings, paths.data / "models", paths.data / "models" / "made", worker, know, hold=hold, till=till
-    )
+    models = paths.data / "models"
+    return EmbedPorts(settings, models, models / "made", worker, know, hold=hold, till=till)
 
 
 @dataclass(frozen=True, slots=True)

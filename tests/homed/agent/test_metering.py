@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from homed.agent.metering import ANSWER, IMAGE, Bill, Meter, whence
+from homed.agent.metering import (
+    ANSWER,
+    IMAGE,
+    LEAST,
+    TRIAL,
+    UNSAID,
+    Bill,
+    Meter,
+    can_answer,
+    metered,
+    whence,
+)
 from homed.providers.base import (
     LOCAL,
     Assistant,
@@ -25,8 +38,43 @@ from homed.providers.base import (
     UsagePart,
     User,
 )
-from homed.spend.ports import Holding, NoSpend
-from homed.spend.records import Kind, Purpose, Tokens, Whence
+from homed.providers.fake import FakeProvider
+from homed.providers.trial import try_out
+from homed.spend.ports import Holding, NoSpend, OverLimit, Settlement
+from homed.spend.records import Cost, Kind, Purpose, Tokens, Whence
+
+
+class Noting(NoSpend):
+    """Writes down what goes through it; ``room`` is what it leaves an answer."""
+
+    def __init__(self, room: int | None = None, *, refuse: bool = False) -> None:
+        self.room = room
+        self.refuse = refuse
+        self.held: list[tuple[Purpose, Tokens, int]] = []
+        self.settled: list[Tokens] = []
+
+    async def hold(self, purpose: Purpose, whence: Whence, tokens: Tokens, *, can: int = 0) -> Holding:
+        if self.refuse:
+            raise OverLimit("Used up.", hint="", limit="day_tokens")
+        self.held.append((purpose, tokens, can))
+        free = await super().hold(purpose, whence, tokens)
+        return Noted(self, free)
+
+
+class Noted:
+    def __init__(self, on: Noting, free: Holding) -> None:
+        self._on, self._free, self.room = on, free, on.room
+
+    def settling(self, tokens: Tokens) -> tuple[Settlement, Cost]:
+        return self._free.settling(tokens)
+
+    async def settle(self, tokens: Tokens) -> Cost:
+        self._on.settled.append(tokens)
+        return await self._free.settle(tokens)
+
+    async def release(self) -> None:
+        await self._free.release()
+
 
 REFUSED = ProviderError(ErrorKind.CREDENTIAL, "bad key", status=401)
 UNSENT = ProviderError(ErrorKind.TRANSIENT, "cannot be reached")
@@ -85,20 +133,48 @@ def test_all_of_a_request_is_counted() -> None:
 
 
 async def test_what_is_reserved_is_the_request_and_the_longest_answer() -> None:
-    held: list[Tokens] = []
-
-    class Noting(NoSpend):
-        async def hold(self, purpose: Purpose, whence: Whence, tokens: Tokens) -> Holding:
-            held.append(tokens)
-            return await super().hold(purpose, whence, tokens)
-
-    meter, source = Meter(Noting()), Source("a", "http://x", "m")
+    noting = Noting()
+    meter, source = Meter(noting), Source("a", "http://x", "m")
     for limit in (None, 64):
         request = ChatRequest((User("Is it?"),), max_tokens=limit)
-        async with meter.call(Purpose(Kind.PLUGIN, "p"), source, request):
-            pass
-    assert [one.completion for one in held] == [ANSWER, 64]
-    assert held[0].prompt == held[1].prompt > 0
+        async with meter.call(Purpose(Kind.PLUGIN, "p"), source, request) as made:
+            assert made.request == request
+    assert [(tokens.completion, can) for _, tokens, can in noting.held] == [(ANSWER, UNSAID), (64, 64)]
+    assert noting.held[0][1].prompt == noting.held[1][1].prompt > 0
+
+
+async def test_an_answer_is_limited_to_the_room_that_is_left() -> None:
+    request = ChatRequest((User("Is it?"),))
+    async with Meter(Noting(room=5000)).call(TRIAL, Source("a", "http://x", "m"), request) as made:
+        assert made.request == replace(request, max_tokens=5000)
+
+
+@pytest.mark.parametrize(
+    ("source", "asked", "tokens"),
+    [
+        (Source("a", "http://x", "m"), 100, UNSAID),
+        (Source("a", "http://x", "m", options={"max_tokens": 500}), 100, 500),
+        (Source("a", "http://x", "m", "anthropic", options={"thinking": 2000}), 100, UNSAID + 2000),
+        (Source("a", "http://x", "m", context_window=9000), 6000, 3000),
+        (Source("a", "http://x", "m", context_window=9000), 8999, LEAST),
+    ],
+)
+def test_what_a_source_can_answer(source: Source, asked: int, tokens: int) -> None:
+    assert can_answer(source, asked) == tokens
+
+
+async def test_the_questions_of_a_trial_go_through_the_gate() -> None:
+    noting = Noting()
+    said = (ContentDelta("one two"), UsagePart(Usage(7, 2)), Done("stop"))
+    fake = FakeProvider(said, said)
+    trial = await try_out(metered(noting)(fake))
+    assert (trial.ok, trial.usage) == (True, True)
+    assert [purpose.who for purpose, _, _ in noting.held] == ["models test"] * 2
+    assert noting.settled == [Tokens(7, 2)] * 2
+    refused = Noting(refuse=True)
+    with pytest.raises(OverLimit):
+        await try_out(metered(refused)(fake))
+    assert refused.settled == []
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,13 @@ def test_no_secret_is_in_the_error_d6() -> None:
     assert len(error.message) < LONGEST_TEXT + 80
 
 
+def test_a_header_of_the_persons_own_is_as_secret_as_the_key() -> None:
+    source = Source(
+        "deep", "https://x", "m", options={"headers": {"X-Auth": "Basic plain-token-word", "X-Team": "blue"}}
+    )
+    assert Where.of(source).clean("no plain-token-word for blue") == "no [secret:configured] for blue"
+
+
 def test_a_key_at_the_cut_is_not_shown_in_half_d6() -> None:
     text = "x" * (LONGEST_TEXT - 10) + " plain-configured-key"
     assert "plain" not in WHERE.clean(text)

@@ -275,3 +275,31 @@ async def test_money_of_another_currency_is_known_by_its_rate(tmp_path: Path) ->
     async with bench(tmp_path, prices=[price], rates=[{"currency": "CNY", "is": 0.1}], day_money=1, day_tokens=0) as on:
         await (await on.gate.hold(OWNER, LAN, Tokens(10**6))).settle(Tokens(10**6))
         assert (await on.day()).day_nanos == NANOS * 28 // 1000
+
+
+async def test_an_answer_gets_the_room_that_the_limits_leave(tmp_path: Path) -> None:
+    async with bench(tmp_path, day_tokens=20_000) as on:
+        held = await on.gate.hold(OWNER, LAN, Tokens(1000, 4096), can=8192)
+        assert (held.room, (await on.day()).day_tokens) == (None, 9192), "all that it can say is reserved"
+        held = await on.gate.hold(OWNER, LAN, Tokens(1000, 4096), can=100_000)
+        assert (held.room, (await on.day()).day_tokens) == (9808, 20_000), "and no more than the day has left"
+        with pytest.raises(OverLimit):
+            await on.gate.hold(OWNER, LAN, Tokens(1000, 4096), can=8192)
+
+
+async def test_without_a_limit_an_answer_is_reserved_with_what_it_needs_and_given_what_it_wants(tmp_path: Path) -> None:
+    async with bench(tmp_path, turn_tokens=0, day_tokens=0) as on:
+        held = await on.gate.hold(OWNER, LAN, Tokens(1000, 4096), can=8192)
+        assert (held.room, (await on.day()).day_tokens) == (None, 5096)
+
+
+async def test_the_room_is_that_of_the_tightest_limit_in_money_too(tmp_path: Path) -> None:
+    async with bench(tmp_path, day_money=0.01, turn_tokens=50_000) as on:
+        held = await on.gate.hold(OWNER, DS, Tokens(1000, 4096), can=100_000)
+        assert held.room == (10_000_000 - 280_000) // 420, "0.28 and 0.42 a million"
+        assert (await on.day()).day_nanos <= 10_000_000
+        await held.release()
+        held = await on.gate.hold(OWNER, LOCAL, Tokens(1000, 4096), can=100_000)
+        assert held.room == 49_000, "the day's limits are not about it, that of the message is"
+        await held.release()
+        await (await on.gate.hold(JOB, DS, Tokens(1000, 4096), can=8192)).release()

@@ -19,6 +19,7 @@ from homed.net import open_http
 from homed.retrieval.embed.choice import Endpoint
 from homed.retrieval.embed.failed import EmbedFailed
 from homed.retrieval.embed.remote import ASKED_LIMIT, CHARACTERS, LONGEST, TEXTS, TRIES, RemoteEmbedder
+from homed.retrieval.embed.till import Asked
 
 KEY = "sk-proj-abcdefghijklmnop1234567890"
 ENDPOINT = Endpoint("https://models.example/v1", "small-embed", 0, KEY)
@@ -296,3 +297,40 @@ async def test_an_answer_is_read_no_further_than_one_can_be_long() -> None:
         with pytest.raises(EmbedFailed, match="without end"):
             await embedder.prepare()
     assert sent <= 2 << 20, "of one text: some thousand numbers"
+
+
+class Till:
+    """Writes down what goes through it; ``refuse``: nothing does."""
+
+    def __init__(self, *, refuse: bool = False) -> None:
+        self.refuse = refuse
+        self.asked: list[tuple[str, str, int, Asked]] = []
+
+    @asynccontextmanager
+    async def asking(self, address: str, model: str, tokens: int) -> AsyncIterator[Asked]:
+        await trio.lowlevel.checkpoint()
+        if self.refuse:
+            raise EmbedFailed("The day's limit is used up.")
+        self.asked.append((address, model, tokens, Asked()))
+        yield self.asked[-1][3]
+
+
+async def test_each_request_goes_through_the_till_with_what_it_took() -> None:
+    server, till = Server(), Till()
+    counted = lambda asked: httpx2.Response(200, json={**rows(asked).json(), "usage": {"prompt_tokens": 12}})  # noqa: E731
+    refused = lambda _: httpx2.Response(401, json={"error": {"message": "no"}})  # noqa: E731
+    async with open_http(server) as http:
+        embedder = RemoteEmbedder(ENDPOINT, http, till=till)
+        await embedder.prepare()
+        server.answer = counted
+        await embedder.embed(["one two three", "four"])
+        server.answer = refused
+        with pytest.raises(EmbedFailed, match="401"):
+            await embedder.embed(["one"])
+        till.refuse = True
+        with pytest.raises(EmbedFailed, match="used up"):
+            await embedder.embed(["one"])
+    assert len(server.requests) == 3
+    assert [one[:2] for one in till.asked] == [(ENDPOINT.base_url, ENDPOINT.model)] * 3
+    assert till.asked[1][2] > till.asked[0][2] > 0
+    assert [one[3] for one in till.asked] == [Asked(), Asked(took=12), Asked(owed=False)]
