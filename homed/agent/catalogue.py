@@ -14,6 +14,7 @@ from homed.errors import NotFound
 from homed.host.registry import ToolEntry
 from homed.host.states import Trust
 from homed.identity.permissions import Decision, Request, Rule, Verdict, decide, strictest
+from homed.identity.roles import Role
 from homed.prompts.loader import load
 
 KERNEL = "kernel"
@@ -78,7 +79,10 @@ class Catalogue:
         frame, thread = turn.frame, turn.front.thread
         if frame is not None and not frame.may(entry.name):
             return Verdict(Decision.DENY, f"{entry.name} was not given to this agent.")
-        tainted, own = turn.tainted_for(entry.name), entry.name in self._builtins and not within
+        builtin = self._builtins.get(entry.name)
+        if builtin is not None and builtin.owner and turn.who.role is not Role.OWNER:
+            return Verdict(Decision.DENY, f"Only an owner may use {entry.name}.")
+        tainted, own = turn.tainted_for(entry.name), builtin is not None and not within
         answered = [(given.channel, given.peer) for given in (turn.input, *turn.joined)]
         requests = (
             Request(

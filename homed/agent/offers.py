@@ -112,7 +112,8 @@ def sized(entry: ToolEntry, *, whole: bool = False) -> Sized:
 
 
 def slim(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema without what tells a model nothing: titles, defaults that are empty, that no more is allowed.
+    """A schema without what tells a model nothing: titles, defaults that are empty, that no more is allowed, and what
+    is ``deprecated``.
 
     Calls are checked against the whole one.
     """
@@ -141,12 +142,18 @@ def _noise(key: str, value: object) -> bool:
 
 def _slim(key: str, value: Any) -> Any:
     if key in _MAPS and isinstance(value, Mapping):
-        return {name: slim(one) if isinstance(one, Mapping) else one for name, one in value.items()}
+        told = {name: one for name, one in value.items() if not _older_name(one)}
+        return {name: slim(one) if isinstance(one, Mapping) else one for name, one in told.items()}
     if key in _LISTS and isinstance(value, list):
         return [slim(one) if isinstance(one, Mapping) else one for one in value]
     if key in ("items", "additionalProperties", "not", "contains") and isinstance(value, Mapping):
         return slim(value)
     return value
+
+
+def _older_name(schema: object) -> bool:
+    """Of a parameter that is taken by a name of before, too."""
+    return isinstance(schema, Mapping) and schema.get("deprecated") is True
 
 
 def _size(sizes: Mapping[str, Sized], name: str) -> int:

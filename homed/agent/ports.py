@@ -199,7 +199,8 @@ class BuiltinTool:
     ``offered``: models are told of it; an older name of another one is called all the same.  ``least``: but only those
     with a window of at least so many tokens, for each request carries what they are told.  ``final``: whether a call
     with these arguments can not be taken back, and so is asked for each time, whatever was allowed.
-    ``group``: with which others it is asked for; what a group is for stands in ``prompts/groups.md``.
+    ``group``: with which others it is asked for; what a group is for stands in ``prompts/groups.md``.  ``owner``: only
+    owners may use it, and only they are told of it.
     """
 
     entry: ToolEntry
@@ -208,6 +209,7 @@ class BuiltinTool:
     least: int = 0
     final: Callable[[Mapping[str, object]], bool] = lambda _: False
     group: str = "homed"
+    owner: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,6 +50,11 @@ def number(least: int, most: int, description: str = "") -> dict[str, Any]:
     }  # fmt: skip
 
 
+def older(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a parameter by a name of before: it is taken, and no model is told of it."""
+    return {**schema, "deprecated": True}
+
+
 def text_of(name: str) -> str:
     """What the model is told of a tool."""
     return resources.files(__package__).joinpath(f"{name}.md").read_text(encoding="utf-8").strip()

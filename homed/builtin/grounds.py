@@ -23,6 +23,9 @@ from homed.store.rows import Tx
 SURE, WEAK = 0.8, 0.35
 """Confidence of what a person's words support, and of what nothing in view supports."""
 
+MOST_OF = 0.6
+"""Share of a sentence's words that a message must have for the sentence to be its: the rest is how it was put."""
+
 QUOTED = 240
 """Characters of an excerpt, about: the sentence and what belongs to it."""
 
@@ -65,6 +68,18 @@ class Grounds:
         for one in self._outside:
             if least <= one.terms:
                 return Ground((*self._pointers(), Pointer(one.event.id)), said=False, untrusted=True)
+        return Ground(self._pointers(), said=False, untrusted=self._tainted)
+
+    def note(self, text: str) -> Ground:
+        """Behind a whole sentence.  It is the person's if one message of theirs has most of its words, and all numbers
+        and names of things; with strangers in view, if it has all of them: what a page would have remembered is put
+        into words around those that a person said."""
+        wanted = frozenset(term for term in query_terms(text) if not entities.is_self(term)) or _terms(text)
+        exact = frozenset(term for term in wanted if any(one.isdigit() for one in term))
+        for one in self._of_speaker():
+            share = len(wanted & one.terms) / len(wanted) if wanted else 0.0
+            if exact <= one.terms and share >= (1.0 if self._tainted else MOST_OF):
+                return Ground((one.place(text, wanted),), said=True, untrusted=False)
         return Ground(self._pointers(), said=False, untrusted=self._tainted)
 
     def _of_speaker(self) -> Sequence[_Words]:

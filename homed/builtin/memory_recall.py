@@ -9,7 +9,7 @@ from datetime import datetime
 from homed.agent import known, notes
 from homed.agent.asking import asked
 from homed.agent.ports import BuiltinTool, CallContext, FromOutside
-from homed.builtin.entries import entry, number, string
+from homed.builtin.entries import entry, number, older, string
 from homed.builtin.ports import MemoryPorts
 from homed.memory import evidence, graph, inputs, speakers, stable
 from homed.memory.entities import Entity
@@ -31,6 +31,9 @@ NOT_FOUND = (
 )
 ABSENT = "Memory has no record of {words} at all."
 RECORDS = ("summary", "fact", "capsule")
+LAYERS = {"l1": "summary", "l2": "fact", "l3": "capsule"}
+"""What the system that this memory follows calls them; taken, and told to nobody."""
+ALIASES = [*RECORDS, *LAYERS, *map(str.upper, LAYERS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ def memory_recall(ports: MemoryPorts) -> BuiltinTool:
     properties = {
         "query": string(),
         "records": {"type": "array", "items": {"enum": list(RECORDS)}},
+        "layers": older({"type": "array", "items": {"enum": ALIASES}}),
         "depth": number(0, DEEPEST, f"Steps along the graph; {DEPTH}."),
         "sort": {"enum": ["relevance", "recent"]},
         "limit": number(1, MOST, f"{LIMIT}."),
@@ -75,12 +79,18 @@ def memory_recall(ports: MemoryPorts) -> BuiltinTool:
 
 
 def _wanted(args: Mapping[str, object]) -> _Asked:
-    records, depth, limit = args.get("records"), args.get("depth"), args.get("limit")
-    kinds = frozenset(map(str, records)) if isinstance(records, list) and records else frozenset(RECORDS)
+    depth, limit = args.get("depth"), args.get("limit")
     return _Asked(
-        kinds, depth if isinstance(depth, int) else DEPTH, args.get("sort") == "recent",
+        records_of(args, "records", "layers"), depth if isinstance(depth, int) else DEPTH, args.get("sort") == "recent",
         limit if isinstance(limit, int) else LIMIT,
     )  # fmt: skip
+
+
+def records_of(args: Mapping[str, object], *names: str) -> frozenset[str]:
+    """The kinds of records that one of these parameters names, by either of their names; all where none does."""
+    given = next((args[name] for name in names if args.get(name)), [])
+    listed = given if isinstance(given, list) else [given]
+    return frozenset(LAYERS.get(str(one).lower(), str(one)) for one in listed) or frozenset(RECORDS)
 
 
 def _look(tx: Tx, ports: MemoryPorts, context: CallContext, question: Question, wanted: _Asked) -> _Found:

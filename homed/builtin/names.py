@@ -5,9 +5,10 @@ from __future__ import annotations
 from homed.host.registry import OUTPUT_PREFIX, Reserved
 
 MEMORY = (
-    "coldcontext_query", "coldcontext_commit", "doc_query", "doc_commit", "memory_recall", "memory_commit",
-    "memory_edit", "memory_merge", "memory_block_merge", "memory_purge", "memory_delete_entity", "person_query",
-    "person_list", "person_set_trait", "person_relate", "person_network",
+    "coldcontext_query", "coldcontext_commit", "doc_query", "doc_commit", "memory_recall", "memory_open",
+    "memory_note", "memory_list", "memory_forget", "memory_injections", "memory_stats", "memory_introspect",
+    "memory_doctor", "memory_commit", "memory_edit", "memory_merge", "memory_block_merge", "memory_purge",
+    "memory_delete_entity", "person_query", "person_list", "person_set_trait", "person_relate", "person_network",
 )  # fmt: skip
 """Those over memory."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,23 @@ from homed.memory.tokens import estimate_tokens
 from homed.providers.base import ToolResult
 from homed.retrieval import index
 from homed.store.rows import Tx
-from tests.kit.builders import GUEST, OWNER, TRUSTED, Agent, Answer, FakeModel, Setup, calls, running_agent, says
+from tests.kit.builders import (
+    GUEST,
+    OWNER,
+    TRUSTED,
+    Agent,
+    Answer,
+    FakeModel,
+    FakeSettings,
+    Setup,
+    calls,
+    running_agent,
+    says,
+)  # fmt: skip
 
 AT = 1_760_000_000.0
+
+ID = "1a2b3c4d"
 
 CALLS: dict[str, dict[str, Any]] = {
     "result_read": {"id": "ev_0"},
@@ -31,6 +46,14 @@ CALLS: dict[str, dict[str, Any]] = {
     "doc_query": {"query": "cello"},
     "doc_commit": {"text": "milk, eggs"},
     "memory_recall": {"query": "小雨喜欢什么？", "records": ["fact"], "sort": "recent", "depth": 1, "limit": 3},
+    "memory_open": {"id": ID, "history": True, "maxChars": 400},
+    "memory_list": {"record": "fact", "limit": 3},
+    "memory_injections": {"limit": 5},
+    "memory_stats": {},
+    "memory_introspect": {},
+    "memory_doctor": {"deep": False},
+    "memory_note": {"text": "小雨的生日在五月", "reach": "user", "tags": ["生日"]},
+    "memory_forget": {"id": ID},
     "memory_commit": {"triples": [{"subject": "小雨", "relation": "住在", "object": "成都"}]},
     "memory_edit": {"subject": "小雨", "relation": "喜欢", "object": "大提琴", "new_object": "钢琴"},
     "memory_merge": {"keep": "小雨", "other": "雨儿"},
@@ -47,8 +70,11 @@ CALLS: dict[str, dict[str, Any]] = {
 
 READS = {
     "result_read", "get_plugin_tools", "coldcontext_query", "doc_query", "memory_recall", "person_query", "person_list",
-    "person_network",
+    "person_network", "memory_open", "memory_list", "memory_injections", "memory_stats", "memory_introspect",
+    "memory_doctor",
 }  # fmt: skip
+OLDER = {"doc_query", "doc_commit", "memory_introspect"}
+OWNERS = {"memory_doctor"}
 ASKED = {"memory_purge", "memory_delete_entity"}
 
 
@@ -62,7 +88,9 @@ async def know(agent: Agent, scope: str) -> None:
             ("小雨喜欢大提琴。", "小雨", "喜欢", "大提琴"), ("雨儿会唱歌。", "雨儿", "会", "唱歌"),
         ):  # fmt: skip
             said = NewFact(scope, text, subject=name, subject_type="person", relation=relation, object=value)
-            facts.put(tx, NewFact(**{**_of(said), "origin": "manual"}), at=AT)
+            made = facts.put(tx, NewFact(**{**_of(said), "origin": "manual"}), at=AT)
+            if name == "小雨":
+                tx.execute("UPDATE records SET id = ? WHERE id = ?", (f"fact_{ID}", made.record))
         index.catch_up(tx)
 
     await agent.store.write(write)
@@ -88,26 +116,32 @@ async def test_every_tool_is_callable_through_the_agent(tmp_path: Path, name: st
             assert "Nobody can be asked" in result.text
         elif name == "result_read":
             assert "There is no text ev_0" in result.text
+        elif name == "memory_doctor":
+            assert "There is no health check here" in result.text
         else:
             assert not result.is_error, result.text
 
 
+ROOM = FakeSettings(**{"core.agent.tools_budget": 100_000})
+"""So that all of them are told: what of them is told where there are more than fit is another matter."""
+
+
 async def test_what_is_told_is_what_there_is_but_for_older_names(tmp_path: Path) -> None:
-    async with running_agent(tmp_path, setup()) as agent:
+    async with running_agent(tmp_path, replace(setup(), settings=ROOM)) as agent:
         await agent.ask("hi")
         told = {spec.name for spec in agent.model.requests[0].tools}
-        assert told == CALLS.keys() - {"doc_query", "doc_commit"}
+        assert told == CALLS.keys() - OLDER
 
 
 @pytest.mark.parametrize(
     ("who", "told"),
     [
-        (GUEST, {"result_read", "coldcontext_query", "memory_recall"}),
-        (TRUSTED, CALLS.keys() - {"doc_query", "doc_commit"} - ASKED),
+        (GUEST, {"result_read", "coldcontext_query", "memory_recall", "memory_open"}),
+        (TRUSTED, CALLS.keys() - OLDER - OWNERS - ASKED),
     ],
 )
 async def test_nobody_is_told_of_what_they_may_not_use(tmp_path: Path, who: Identity, told: set[str]) -> None:
-    async with running_agent(tmp_path, setup()) as agent:
+    async with running_agent(tmp_path, replace(setup(), settings=ROOM)) as agent:
         await agent.ask("hi", who=who)
         assert {spec.name for spec in agent.model.requests[0].tools} == told
 
