@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import trio
 
 from homed.errors import Conflict, HomedError, NotFound, StorageError
-from homed.events import MEMORY, Bus
+from homed.events import MEMORY, Bus, Notice
 from homed.jobs import book
 from homed.jobs.book import HeldUnit, RunRecord, Standing
 from homed.jobs.due import Schedule, next_due, planned, retry
@@ -54,6 +55,8 @@ class Jobs:
         self._jobs = {job.name: job for job in jobs}
         self._running: dict[str, Run] = {}
         self._asked: set[str] = set()
+        self._soon: dict[str, float] = {}  # by trio's clock
+        self._wakes = {job.name: job.wakes for job in jobs if job.wakes is not None}
         self._planned: dict[str, Schedule | None] = {}
         self._one_heavy = trio.Lock()
         self._why = ""
@@ -73,16 +76,35 @@ class Jobs:
         store that cannot be written is logged, and the jobs wait.
         """
         begun = trio.current_time()
-        async with trio.open_nursery() as nursery:
-            task_status.started()
-            ready = False
-            while True:
-                self._wake = trio.Event()
-                ready = ready or await self._after_start()
-                by_itself = trio.current_time() - begun >= grace
-                wait = await self._begin_due(nursery, by_itself=by_itself) if ready else TICK
-                with trio.move_on_after(wait):
-                    await self._wake.wait()
+        self._bus.add(self)
+        try:
+            async with trio.open_nursery() as nursery:
+                task_status.started()
+                ready = False
+                while True:
+                    self._wake = trio.Event()
+                    ready = ready or await self._after_start()
+                    by_itself = trio.current_time() - begun >= grace
+                    wait = await self._begin_due(nursery, by_itself=by_itself) if ready else TICK
+                    with trio.move_on_after(wait):
+                        await self._wake.wait()
+        finally:
+            self._bus.remove(self)
+
+    def offer(self, notice: Notice) -> None:
+        """Begin what this notice is to wake."""
+        for name, wakes in self._wakes.items():
+            if (seconds := wakes(notice)) is not None:
+                self.soon(name, seconds)
+
+    def soon(self, name: str, seconds: float) -> None:
+        """Have a job begin in so many seconds at the latest, also right after the start; never while it is paused.
+
+        What runs then is not overtaken: it begins anew at its end.
+        """
+        at = trio.current_time() + seconds
+        self._soon[name] = min(at, self._soon.get(name, at))
+        self._wake.set()
 
     async def _after_start(self) -> bool:
         """Take up what is there; False if the store cannot be written."""
@@ -117,13 +139,17 @@ class Jobs:
             if standing is None or name in self._running:
                 continue
             due = await self._due(job, standing, now)
-            asked = name in self._asked
+            called = math.inf if standing.paused else self._soon.get(name, math.inf) - trio.current_time()
+            asked = name in self._asked or called <= 0
             if asked or (by_itself and due is not None and due <= now and not standing.paused):
                 self._asked.discard(name)
+                self._soon.pop(name, None)
                 run = self._running[name] = Run(job, self._ports, standing.cursor)
                 nursery.start_soon(self._work, run, standing)
             elif due is not None and not standing.paused:
                 wait = min(wait, max(0.0, due - now)) if by_itself else wait
+            if not asked:
+                wait = min(wait, called)
         return max(wait, 0.05)
 
     async def _due(self, job: Job, standing: Standing, now: float) -> float | None:
@@ -151,6 +177,8 @@ class Jobs:
                 await self._one_run(run, standing)
         finally:
             del self._running[run.job.name]
+            if run.next is not None:
+                self.soon(run.job.name, run.next)
             self._wake.set()
 
     async def _one_run(self, run: Run, standing: Standing) -> None:

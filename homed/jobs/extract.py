@@ -3,37 +3,44 @@
 from __future__ import annotations
 
 import logging
+import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import trio
 
+from homed.agent import notes
 from homed.config.definitions import EXTRACT_MAX_TOKENS
 from homed.jobs.job import Run
 from homed.jobs.model import Background
-from homed.jobs.storing import Extracted, Found, Matter, Summary, told, whose
+from homed.jobs.storing import Extracted, Found, Matter, Summary, project_of, told, whose
 from homed.jobs.transcript import Transcript
-from homed.memory import capsules
+from homed.memory import capsules, passes
+from homed.memory.blocked import secret_in
 from homed.memory.capsules import NewCapsule
 from homed.memory.cooling import MODEL, Piece
-from homed.memory.distil import contract
-from homed.memory.distil.contract import Answer, BadAnswer, Ground
+from homed.memory.distil import contract, grounding
+from homed.memory.distil.contract import Answer, BadAnswer
+from homed.memory.distil.grounding import Ground
 from homed.memory.evidence import Evidence, Pointer
 from homed.memory.lawwords import FUNCTION_WORDS
+from homed.memory.near import spoken_of
 from homed.memory.newfact import NewFact
 from homed.memory.normal import bag
-from homed.memory.records import EventKind
+from homed.memory.records import Event
+from homed.memory.speakers import is_group
 from homed.memory.stable import Record
 from homed.prompts.loader import load
-from homed.store.rows import Storage
+from homed.store.rows import Storage, Tx
 
 log = logging.getLogger(__name__)
 
-NAME = "distil"
-
 EXCERPT = 200
-"""Characters of a capsule's text that a prompt shows, so that the model knows whether to continue it."""
+"""Characters of a record that a prompt shows, so that the model knows whether to continue or correct it."""
+
+_END = re.compile(r"</\s*(?=transcript)", re.IGNORECASE)
 
 
 class SettingsPort(Protocol):
@@ -42,6 +49,16 @@ class SettingsPort(Protocol):
     def int(self, key: str) -> int:
         """A whole number."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What memory holds of the matter already: what a model may continue or correct, and what it was told before these
+    turns, which is no news."""
+
+    capsules: Sequence[Record] = ()
+    facts: Sequence[Record] = ()
+    recalled: Sequence[str] = ()
 
 
 class Extractor:
@@ -57,54 +74,90 @@ class Extractor:
         """Whether there is a model to ask."""
         return self._background.source() is not None
 
-    async def read(self, run: Run, script: Transcript) -> Extracted | None:
-        """What it found; None when two answers held no JSON of the shape.  Raises what ``Background.ask`` does.
+    async def read(self, run: Run, script: Transcript) -> Extracted:
+        """What it found; ``by`` '' when two answers held no JSON of the shape.  Raises what ``Background.ask`` does.
 
-        Counts at its gates in ``run``.  Cancelled: nothing is left behind but the calls that were counted.
+        Cancelled: nothing is left behind but the calls that were counted.
         """
-        scope = script.pieces[0].scope
-        near = await self._store.read(lambda tx: capsules.near(tx, scope))
-        answer = await self._answer(run, script, near)
+        known = await self._store.read(lambda tx: _known(tx, script))
+        gates: Counter[str] = Counter()
+        answer = await self._answer(run, script, known, gates)
         if answer is None:
-            return None
-        for gate, count in answer.drops.items():
-            run.dropped(gate, count)
+            return Extracted("", drops=gates)
+        gates.update(answer.drops)
         # in a thread: of pages of text all words are looked at
-        kept, gates = await trio.to_thread.run_sync(contract.grounded, answer, script, _ground(script))
-        gates.pop("triple", None)  # such a statement is kept
-        for gate, count in gates.items():
-            run.dropped(gate, count)
-        found = tuple(Found(_by_whom(script, fact, piece), (piece,)) for fact, piece in kept)
-        return Extracted(MODEL, found, _summaries(script, answer), _matters(run, script, answer, near))
+        kept, stopped = await trio.to_thread.run_sync(grounding.grounded, answer, script, _ground(script, known))
+        gates.update(stopped)
+        found = tuple(Found(_by_whom(script, _named(fact, known), piece), (piece,)) for fact, piece in kept)
+        matters = _matters(script, answer, known, gates)
+        return Extracted(MODEL, found, _summaries(script, answer), matters, +gates)
 
-    async def _answer(self, run: Run, script: Transcript, near: Sequence[Record]) -> Answer | None:
-        said = [("system", self._prompt), ("user", _told(script, near))]
+    async def _answer(self, run: Run, script: Transcript, known: Known, gates: Counter[str]) -> Answer | None:
+        said = [("system", self._prompt), ("user", _told(script, known))]
         most = self._settings.int(EXTRACT_MAX_TOKENS)
         for last in (False, True):
-            text = await self._background.ask(NAME, said, most)
+            text = await self._background.ask(run.job.name, said, most)
             try:
                 return contract.read(text)
             except BadAnswer as error:
                 # what it was is not written down: it may hold anything that was said
                 log.info("an answer of %d characters on %s: %s", len(text), script.pieces[0].turn, error)
-                run.dropped("bad_json" if last else "asked_again")
+                gates["bad_json" if last else "asked_again"] += 1
                 said += [("assistant", text or "-"), ("user", self._again)]
         return None
 
 
-def _told(script: Transcript, near: Sequence[Record]) -> str:
-    """The question: what there is to continue, and the transcript, which cannot end itself."""
-    lines = [f'- {record.shown_id}: "{record.title}": {record.text[:EXCERPT]}' for record in near]
-    known = "Capsules that may be continued:\n" + "\n".join(lines) + "\n\n" if lines else ""
-    return f"{known}<transcript>\n{script.text.replace('</transcript', '< /transcript')}\n</transcript>"
+def _known(tx: Tx, script: Transcript) -> Known:
+    """Of these turns' scope and project alone."""
+    scope, project = script.pieces[0].scope, project_of(script.pieces)
+    own = "\n".join(event.text for piece in script.pieces for event in piece.events if piece.own(event))
+    return Known(
+        capsules.near(tx, scope, project=project), spoken_of(tx, scope, own, project=project),
+        passes.recalled(tx, script.pieces[0].thread, max(e.created_at for p in script.pieces for e in p.events)),
+    )  # fmt: skip
 
 
-def _ground(script: Transcript) -> Ground:
+def _told(script: Transcript, known: Known) -> str:
+    """The question: what there is to correct or to continue, and the transcript, which cannot end itself."""
+    parts = []
+    if known.facts:
+        lines = (f"- {record.shown_id}: {_line(record.text)}" for record in known.facts)
+        parts.append("Facts that may be corrected:\n" + "\n".join(lines))
+    if known.capsules:
+        lines = (f'- {record.shown_id}: "{_line(record.title)}": {_line(record.text)}' for record in known.capsules)
+        parts.append("Capsules that may be continued:\n" + "\n".join(lines))
+    return "\n\n".join([*parts, f"<transcript>\n{_inside(script.text)}\n</transcript>"])
+
+
+def _line(text: str) -> str:
+    """A record in one line, which can be taken for no other part of the question."""
+    return _inside(" ".join(text.split()))[:EXCERPT]
+
+
+def _inside(text: str) -> str:
+    return _END.sub("< /transcript", text)
+
+
+def _ground(script: Transcript, known: Known) -> Ground:
     first = script.pieces[0]
-    said = [(event.id, event.text) for piece in script.pieces if not piece.foreign for event in piece.events
-            if event.kind is EventKind.USER]  # fmt: skip
-    project = next((piece.project for piece in script.pieces if piece.project), "")
-    return Ground(first.scope, said, first.peer, project, tainted=any(piece.tainted for piece in script.pieces))
+    own = [(piece, event) for piece in script.pieces for event in piece.events if piece.own(event)]
+    called = {event.id: _called(piece, event) for piece, event in own}
+    return Ground(
+        first.scope, [(event.id, event.text) for _, event in own], first.peer,
+        next((piece.project for piece in script.pieces if piece.project), ""),
+        tainted=any(piece.tainted for piece in script.pieces), recalled=known.recalled, called=called,
+    )  # fmt: skip
+
+
+def _called(piece: Piece, event: Event) -> tuple[str, ...]:
+    peer = event.peer or piece.peer
+    return tuple(filter(None, (peer, piece.names.get(peer, ""), notes.speaker(peer, piece.names))))
+
+
+def _named(fact: NewFact, known: Known) -> NewFact:
+    """With the whole id of what it corrects; without, where that is none of those that were shown."""
+    said = fact.replaces.strip().removeprefix("id:").lower()
+    return replace(fact, replaces=next((one.id for one in known.facts if said and said in (one.id, one.shown_id)), ""))
 
 
 def _by_whom(script: Transcript, fact: NewFact, piece: Evidence) -> NewFact:
@@ -123,30 +176,38 @@ def _summaries(script: Transcript, answer: Answer) -> tuple[Summary, ...]:
     return (Summary(said.request, said.actions, said.outcome, said.importance, said.tags, "model", script.pieces),)
 
 
-def _matters(run: Run, script: Transcript, answer: Answer, near: Sequence[Record]) -> tuple[Matter, ...]:
+def _matters(script: Transcript, answer: Answer, known: Known, gates: Counter[str]) -> tuple[Matter, ...]:
     """The capsules that what was said bears out, or what they continue; they rest on the messages."""
-    said = _ground(script).said
-    pointers = tuple(Pointer(event) for event, _ in said)
-    own = "\n".join(text for _, text in said)
-    peer, group = whose(script.pieces), script.pieces[0].scope.startswith("group:")
+    own = [event for piece in script.pieces for event in piece.events if piece.own(event)]
+    mine_text = "\n".join(event.text for event in own)
+    peer, group = whose(script.pieces), is_group(script.pieces[0].scope)
+    project = project_of(script.pieces)
     made = []
     for whole in answer.capsules:
+        if secret_in(whole.text) or secret_in(whole.title):
+            gates["secret"] += 1
+            continue
         mine = whole.kind == "profile"  # who somebody is; anything else is the group's
         if mine and group and not peer:
-            run.dropped("whose")  # several spoke, and it would name none of them
+            gates["whose"] += 1  # several spoke, and it would name none of them
             continue
-        named = (r for r in near if whole.id and whole.id in (r.id, r.shown_id) and (not mine or r.observed == peer))
+        named = (r for r in known.capsules if _is(r, whole.id) and (not mine or r.observed == peer))
         before = next((record.text for record in named), "")
-        source = own if mine else script.text  # nobody else says it
-        if borne_out(whole.text, f"{source}\n{before}") < contract.SUPPORT:
-            run.dropped("unsupported")
+        source = mine_text if mine else script.text  # nobody else says it
+        if borne_out(whole.text, f"{source}\n{before}") < grounding.SUPPORT:
+            gates["unsupported"] += 1
             continue
         new = NewCapsule(
-            script.pieces[0].scope, whole.kind, whole.title, whole.text, id=whole.id, importance=whole.importance,
-            untrusted=_tainted(script.pieces), observed=peer if mine else "",
+            script.pieces[0].scope, whole.kind, whole.title, whole.text, id=whole.id.removeprefix("id:"),
+            importance=whole.importance, untrusted=_tainted(script.pieces), observed=peer if mine else "",
+            reach="project" if project and not mine else "user", project=project,
         )  # fmt: skip
-        made.append(Matter(new, pointers))
+        made.append(Matter(new, tuple(Pointer(event.id) for event in own)))
     return tuple(made)
+
+
+def _is(record: Record, id_: str) -> bool:
+    return bool(id_) and id_.removeprefix("id:") in (record.id, record.shown_id)
 
 
 def borne_out(text: str, source: str) -> float:

@@ -14,6 +14,7 @@ import trio
 
 from homed.clock import WallClock
 from homed.errors import HomedError, StorageError
+from homed.events import Notice
 from homed.jobs import book
 from homed.jobs.book import Counts
 from homed.jobs.due import Schedule
@@ -62,12 +63,14 @@ class Job:
     """``work`` may raise HomedError: the run has failed then, and is tried again later and later.
 
     ``schedule`` None: only when asked for.  ``heavy``: one of these at a time, and none while turns are in flight.
+    ``wakes``: the seconds after which a notice has it begin, None for most.  Called for every notice: it is quick.
     """
 
     name: str
     schedule: Callable[[], Schedule | None]
     work: Callable[[Run], Awaitable[None]]
     heavy: bool = False
+    wakes: Callable[[Notice], float | None] | None = None
 
 
 class Outage(Exception):
@@ -95,6 +98,7 @@ class Run:
     def __init__(self, job: Job, ports: JobPorts, cursor: Mapping[str, object]) -> None:
         self.job = job
         self.pausing = False
+        self.next: float | None = None
         self._ports = ports
         self._cursor = {key: value for key, value in cursor.items() if key != IN_HAND}
         self._failing: dict[str, bool] | None = None
@@ -126,6 +130,10 @@ class Run:
         """Something went wrong: an id and a reason, never what was remembered."""
         self._errors += 1
         self._error = error
+
+    def again(self, seconds: float) -> None:
+        """Have it begin anew so soon after its end, whatever its schedule says."""
+        self.next = seconds if self.next is None else min(self.next, seconds)
 
     # -- resting and resuming --------------------------------------------------------------------------------------
 

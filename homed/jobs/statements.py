@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import trio
 
 from homed.clock import WallClock
-from homed.jobs.distil import ReaderPort, Rules
 from homed.jobs.due import Interval
 from homed.jobs.job import Job, Run
+from homed.jobs.making import ReaderPort, Rules
 from homed.jobs.storing import put_all
-from homed.memory import cooling
+from homed.memory import cooling, passes
 from homed.memory.cooling import NONE, RULES, Unread
 from homed.store.rows import Storage, Tx
 
@@ -67,9 +67,10 @@ async def _one(ports: StatementPorts, run: Run, message: Unread) -> None:
     def write(tx: Tx) -> tuple[int, Counter[str]]:
         if not tx.value("SELECT 1 FROM events WHERE id = ? AND pass = '' AND no_memory = 0", (message.event.id,)):
             return 0, Counter(["changed"])
-        counted = put_all(tx, found, at)
+        kept, drops = put_all(tx, found, at)
         cooling.cover(tx, [message.event.id], RULES if found else NONE)
-        return counted
+        passes.count(tx, message.event.scope, drops, at=at)
+        return len(kept), drops
 
     made, drops = await ports.store.write(write)
     run.made(made)

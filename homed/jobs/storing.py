@@ -1,7 +1,7 @@
 """What a pass found becomes memory, and what it was found in becomes evidence: in one transaction.
 
-So whatever ends the daemon in between, an event is either in the cold layer and nothing was made of it, or archived
-with all that was.
+So whatever ends the daemon in between, either nothing was made of a turn, and a pass is owed to it, or all was, with
+what was stopped on the way counted at its gates.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from homed.failpoints import Failpoints
 from homed.jobs.transcript import outline
-from homed.memory import capsules, cooling, dedupe, evidence, facts, stable, tombstones
-from homed.memory.blocked import secret_in
+from homed.memory import capsules, cooling, dedupe, evidence, facts, passes, stable, tombstones
+from homed.memory.blocked import cleaned
 from homed.memory.capsules import NewCapsule
 from homed.memory.cooling import Piece, Rule
 from homed.memory.evidence import Evidence, Pointer
@@ -21,8 +20,9 @@ from homed.memory.facts import Put
 from homed.memory.newfact import NewFact
 from homed.memory.records import EventKind
 from homed.memory.speakers import is_group
+from homed.memory.stable import Record
 from homed.retrieval import index
-from homed.store.rows import Tx, dumps
+from homed.store.rows import SqlValue, Tx, dumps
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,63 +83,116 @@ class Matter:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What a pass made of some turns; ``by`` is the mark that their events get."""
+    """What a pass made of some turns; ``by`` is the mark that their events get, '' when there was no answer that can be
+    used.  ``drops``: what was stopped before it came here, by gate."""
 
     by: str
     facts: tuple[Found, ...] = ()
     summaries: tuple[Summary, ...] = ()
     matters: tuple[Matter, ...] = ()
+    drops: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A record that is new or says more: its kind, what became of it, and the events it rests on."""
+
+    id: str
+    record: str
+    outcome: str
+    events: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
     """What came of it: records that are new or say more, what was dropped at which gate, and events archived."""
 
-    made: int = 0
+    kept: tuple[Kept, ...] = ()
     drops: Mapping[str, int] = field(default_factory=dict)
     archived: int = 0
 
+    @property
+    def made(self) -> int:
+        """How many records."""
+        return len(self.kept)
 
-def store(tx: Tx, pieces: Sequence[Piece], extracted: Extracted, rule: Rule, failpoints: Failpoints) -> Stored:
-    """Put the facts and summaries, mark the events, and archive what is still cool.
+    @property
+    def changed(self) -> bool:
+        """Whether nothing at all was written, since what was read is not as it was."""
+        return "changed" in self.drops
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeping:
+    """How it is kept.  ``at``: now, UTC seconds; ``rule``: what has cooled by it goes to the archive, None: nothing;
+    ``owed``: a pass is still owed to these turns, and their events are not covered; ``writing``: called before the end
+    of the transaction."""
+
+    at: float
+    rule: Rule | None = None
+    owed: bool = False
+    writing: Callable[[], None] = lambda: None
+
+
+def store(tx: Tx, pieces: Sequence[Piece], extracted: Extracted, keeping: Keeping) -> Stored:
+    """Put the facts, summaries and capsules, mark the events, settle what was owed, and count at the gates.
 
     If any event that was read is gone, private or covered by now, nothing at all is written, and ``changed`` says so:
     what was made of it may hold its words.
     """
     if not unchanged(tx, pieces):
         return Stored(drops={"changed": len(pieces)})
-    made, drops = put_all(tx, extracted.facts, rule.now)
+    kept, drops = put_all(tx, extracted.facts, keeping.at)
+    drops.update(extracted.drops)
     for summary in extracted.summaries:
-        why = _summarise(tx, summary, rule.now)
-        made += not why
-        drops[why] += bool(why)
+        kept += _summarise(tx, summary, keeping.at, drops)
     for matter in extracted.matters:
-        gate = _gate(capsules.put_capsule(tx, matter.capsule, matter.evidence, at=rule.now))
-        made += not gate
-        drops[gate] += bool(gate)
-    drops.pop("", None)
+        put = capsules.put_capsule(tx, matter.capsule, matter.evidence, at=keeping.at)
+        kept += _counted(put, "capsule", matter.evidence, drops)
     if extracted.summaries or extracted.matters:
         index.catch_up(tx)
-    for piece in pieces:
-        cooling.cover(tx, piece.fresh, extracted.by)
-    failpoints.reach("distil.writing")
-    archived = sum(cooling.archive(tx, piece.turn, rule) for piece in pieces)
-    return Stored(made, dict(drops), archived)
+    turns = [piece.turn for piece in pieces]
+    if keeping.owed:
+        passes.told(tx, turns)
+    else:
+        for piece in pieces:
+            cooling.cover(tx, piece.fresh, extracted.by)
+        passes.settle(tx, turns)
+    passes.count(tx, pieces[0].scope, drops, at=keeping.at)
+    keeping.writing()
+    archived = sum(cooling.archive(tx, turn, keeping.rule) for turn in turns) if keeping.rule is not None else 0
+    return Stored(tuple(kept), dict(+drops), archived)
 
 
-def put_all(tx: Tx, found: Sequence[Found], at: float) -> tuple[int, Counter[str]]:
-    """Have these statements stored; how many are facts now, and at which gates the others stayed."""
-    drops = Counter(_gate(facts.put(tx, one.fact, one.evidence, at=at)) for one in found)
+def put_all(tx: Tx, found: Sequence[Found], at: float) -> tuple[list[Kept], Counter[str]]:
+    """Have these statements stored; those that are facts now or say more, and at which gates the others stayed."""
+    drops: Counter[str] = Counter()
+    kept: list[Kept] = []
+    for one in found:
+        kept += _counted(facts.put(tx, one.fact, one.evidence, at=at), "fact", one.evidence, drops)
     index.catch_up(tx)
-    return drops.pop("", 0), drops
+    return kept, drops
+
+
+def _counted(put: Put, record: str, rests: Sequence[Evidence], drops: Counter[str]) -> list[Kept]:
+    if gate := _gate(put):
+        drops[gate] += 1
+        return []
+    return [Kept(put.record, record, put.outcome, frozenset(piece.event for piece in rests))]
 
 
 def _gate(put: Put) -> str:
-    """At which gate a statement stayed: as refused (secret, forgotten, evidence, invalid), ``known``, or ``conflict``
-    (kept for a person to decide, or as history); '' if it is a fact now."""
+    """At which gate it stayed; '' if it is a record now, or says more.
+
+    As refused (secret, forgotten, evidence, invalid), ``tainted`` (strangers' words, of what a person said already),
+    ``manual`` (a person wrote it, and it is theirs to change), ``known``, or ``conflict`` (kept for a person to decide,
+    or as history).
+    """
     if put.outcome == "refused":
         return put.why.partition(":")[0]
-    return {"same": "known", "conflict": "conflict"}.get(put.outcome, "")
+    if put.outcome == "same":
+        return {"untrusted": "tainted", "manual": "manual"}.get(put.why, "known")
+    return "conflict" if put.outcome == "conflict" else ""
 
 
 def unchanged(tx: Tx, pieces: Sequence[Piece]) -> bool:
@@ -154,48 +207,68 @@ def unchanged(tx: Tx, pieces: Sequence[Piece]) -> bool:
     return len(rows) == len(read) and {id_ for id_, by in rows if by in cooling.OPEN} == fresh
 
 
-def summarised(tx: Tx, piece: Piece) -> bool:
-    """Whether a summary rests on this turn already."""
-    ids = [event.id for event in piece.events]
-    return bool(
-        tx.value(
-            "SELECT 1 FROM evidence v JOIN records r ON r.id = v.record"
-            " WHERE v.event IN (SELECT value FROM json_each(?)) AND r.record = 'summary' LIMIT 1",
-            (dumps(ids),),
-        )
+def summaries(tx: Tx, pieces: Sequence[Piece]) -> list[Record]:
+    """Those that rest on these turns already, oldest first."""
+    ids = [event.id for piece in pieces for event in piece.events]
+    return stable.select(
+        tx,
+        "record = 'summary' AND id IN (SELECT v.record FROM evidence v"
+        " WHERE v.event IN (SELECT value FROM json_each(?))) ORDER BY seq",
+        (dumps(ids),),
     )
 
 
-def _summarise(tx: Tx, summary: Summary, at: float) -> str:
-    """Store it; why not, else ''."""
+def _summarise(tx: Tx, summary: Summary, at: float, drops: Counter[str]) -> list[Kept]:
+    """Store it, or have it say better what the one without a model says: a turn has one summary."""
     scope = summary.pieces[0].scope
-    text = summary.text[: stable.LONGEST["summary"]]
-    if not dedupe.normal(text):
-        return "empty"
-    if secret_in(text):
-        return "secret"
-    if tombstones.buried(tx, scope, text):
-        return "forgotten"
-    if any(summarised(tx, piece) for piece in summary.pieces):
-        return "known"
+    said = summary.text[: stable.LONGEST["summary"]]
+    text = cleaned(said)[: stable.LONGEST["summary"]]
     pointers = [Pointer(event.id) for piece in summary.pieces for event in piece.events if _spoken(event.kind)]
-    kept, _ = evidence.usable(tx, scope, pointers)
-    if not kept:
-        return "evidence"
-    record = stable.insert(
-        tx,
-        {
-            "scope": scope, "record": "summary", "kind": "turn", "title": summary.request[:80], "text": text,
-            "key": dedupe.key(text), "tags": dumps(list(summary.tags)), "importance": summary.importance,
-            "observed": whose(summary.pieces),
-            "untrusted": int(any(piece.tainted or piece.foreign for piece in summary.pieces)), "origin": "auto",
-            "extractor": summary.extractor,
-        },
-        at=at,
+    rests, _ = evidence.usable(tx, scope, pointers)
+    known = summaries(tx, summary.pieces)
+    better = len(known) == 1 and _improves(known[0], summary)
+    why = (
+        "empty" if not dedupe.normal(text) else "forgotten" if tombstones.buried(tx, scope, text)
+        else "known" if known and not better else "" if rests else "evidence"
     )  # fmt: skip
-    evidence.add(tx, record, kept, at=at)
+    if why:
+        drops[why] += 1
+        return []
+    drops["redacted"] += text != said
+    values = _columns(summary, text)
+    if better:
+        record, outcome = known[0].id, "improved"
+        stable.revise(tx, known[0], values, why=summary.extractor, at=at)
+    else:
+        fixed = {"scope": scope, "record": "summary", "kind": "turn", "origin": "auto"}
+        record, outcome = stable.insert(tx, {**fixed, **values}, at=at), "new"
+    evidence.add(tx, record, rests, at=at)
     stable.evict(tx, scope, "summary", at=at)
-    return ""
+    return [Kept(record, "summary", outcome, frozenset(pointer.event for pointer in pointers))]
+
+
+def _improves(known: Record, summary: Summary) -> bool:
+    """Whether one that a model wrote may take the place of what was put together without one."""
+    return (known.extractor, known.origin, known.status) == ("fallback", "auto", "active") and (
+        summary.extractor == "model"
+    )
+
+
+def _columns(summary: Summary, text: str) -> dict[str, SqlValue]:
+    project = project_of(summary.pieces)
+    return {
+        "title": cleaned(" ".join(summary.request.split()))[:80], "text": text, "key": dedupe.key(text),
+        "tags": dumps([tag for tag in summary.tags if tag == cleaned(tag)]), "importance": summary.importance,
+        "observed": whose(summary.pieces), "reach": "project" if project else "user", "project": project,
+        "untrusted": int(any(piece.tainted or piece.foreign for piece in summary.pieces)),
+        "extractor": summary.extractor,
+    }  # fmt: skip
+
+
+def project_of(pieces: Sequence[Piece]) -> str:
+    """The key of the project that all of these were said in; '' for none, and for several."""
+    found = {piece.project for piece in pieces}
+    return found.pop() if len(found) == 1 else ""
 
 
 def whose(pieces: Sequence[Piece]) -> str:

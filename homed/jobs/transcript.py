@@ -54,7 +54,7 @@ class Transcript:
             event.text
             for piece in self.pieces
             for event in piece.events
-            if event.kind is EventKind.ASSISTANT or (event.kind is EventKind.USER and piece.foreign)
+            if event.kind is EventKind.ASSISTANT or (event.kind is EventKind.USER and not piece.own(event))
         ]
 
     def find(self, quote: str) -> Quote:
@@ -67,7 +67,7 @@ class Transcript:
                 place = locate(event.text, quote)
                 if place is None:
                     continue
-                if event.kind is EventKind.USER and not piece.foreign:
+                if piece.own(event):
                     return Quote(Span(event.id, *place))
                 others = others or ("program" if event.kind is EventKind.USER else "assistant")
         return Quote(None, others)
@@ -85,7 +85,8 @@ def transcript(pieces: Sequence[Piece], limit: int) -> Transcript:
 def _told(piece: Piece) -> str:
     lines = []
     for event in piece.events:
-        who = {EventKind.USER: "PROGRAM" if piece.foreign else "USER", EventKind.ASSISTANT: "ASSISTANT"}.get(event.kind)
+        asked = "USER" if piece.own(event) else "PROGRAM"
+        who = {EventKind.USER: asked, EventKind.ASSISTANT: "ASSISTANT"}.get(event.kind)
         if who and event.text.strip():
             if who == "USER" and is_group(event.scope):
                 who = f"USER {notes.speaker(event.peer, piece.names)}"

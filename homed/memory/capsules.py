@@ -23,7 +23,8 @@ LONGEST_TITLE = 80
 class NewCapsule:
     """A whole that has parts: a profile, a project's state, a thread, open loops.
 
-    ``id``: of the capsule it continues, where that is known; ``members``: ids of records it is made of.
+    ``id``: of the capsule it continues, where that is known; ``members``: ids of records it is made of; ``project``:
+    that it was said in, and with ``reach`` project its own.
     """
 
     scope: str
@@ -46,12 +47,15 @@ class NewCapsule:
 def put_capsule(tx: Tx, new: NewCapsule, evidence_: Sequence[Evidence] = (), *, at: float) -> Put:
     """Store a capsule, or continue the one that is of the same matter: the id, the title, or nearly the title.
 
-    Refused as facts are: ``invalid``, ``evidence``, ``forgotten``, ``secret:KIND``.
+    Refused as facts are: ``invalid``, ``evidence``, ``forgotten``, ``secret:KIND``.  ``same`` with ``why``: it is not
+    continued, since it is ``manual`` (a person wrote it) or what is new is ``untrusted`` and what is there is not.
     """
     title, text = " ".join(new.title.split())[:LONGEST_TITLE], new.text.strip()
     if new.kind not in KINDS["capsule"] or not text or not title or len(text) > LONGEST["capsule"]:
         return Put("", "refused", "invalid")
-    if secret := secret_in(text) or secret_in(title):
+    if new.reach not in ("user", "project") or (new.reach == "project" and not new.project):
+        return Put("", "refused", "invalid")
+    if secret := next(filter(None, map(secret_in, (text, title, *new.tags))), ""):
         return Put("", "refused", f"secret:{secret}")
     pieces, drops = evidence.usable(tx, new.scope, evidence_)
     if new.origin == "auto" and not pieces:
@@ -60,7 +64,7 @@ def put_capsule(tx: Tx, new: NewCapsule, evidence_: Sequence[Evidence] = (), *, 
         tombstones.lift(tx, new.scope, text)
     elif tombstones.buried(tx, new.scope, text):
         return Put("", "refused", "forgotten", drops=drops)
-    known = _same_matter(tx, new, title)
+    known, why = _same_matter(tx, new, title), ""
     if known is None:
         record, outcome, evicted = (
             _insert(tx, new, title, text, at),
@@ -68,36 +72,40 @@ def put_capsule(tx: Tx, new: NewCapsule, evidence_: Sequence[Evidence] = (), *, 
             stable.evict(tx, new.scope, "capsule", at=at),
         )
     else:
-        record, outcome, evicted = known.id, _continue(tx, known, new, (title, text), at), []
-    evidence.add(tx, record, pieces, at=at)
+        why = _left(known, new)
+        record, outcome, evicted = known.id, "same" if why else _continue(tx, known, new, (title, text), at), []
+    if not why:
+        evidence.add(tx, record, pieces, at=at)
     tx.many(
         "INSERT OR IGNORE INTO members (capsule, record) SELECT ?, id FROM records WHERE id = ? AND scope = ?",
         [(record, member, new.scope) for member in new.members],
     )
     if outcome == "new":
         return Put(record, "new", drops=drops, evicted=tuple(evicted))
-    return Put(record, "improved" if outcome == "improved" else "same", drops=drops)
+    return Put(record, "improved" if outcome == "improved" else "same", why, drops=drops)
 
 
-def near(tx: Tx, scope: str, *, limit: int = 8) -> list[Record]:
-    """Capsules to show a model that may continue them: the last changed."""
+def near(tx: Tx, scope: str, *, project: str = "", limit: int = 8) -> list[Record]:
+    """Capsules to show a model that may continue them, where it is worked in that project: the last changed."""
     return stable.select(
         tx,
-        "scope = ? AND record = 'capsule' AND status = 'active' ORDER BY updated_at DESC, seq DESC LIMIT ?",
-        (scope, limit),
+        "scope = ? AND record = 'capsule' AND status = 'active' AND (reach = 'user' OR project = ?)"
+        " ORDER BY updated_at DESC, seq DESC LIMIT ?",
+        (scope, project, limit),
     )
 
 
 def _same_matter(tx: Tx, new: NewCapsule, title: str) -> Record | None:
-    pool = stable.select(
+    there = stable.select(
         tx,
-        "scope = ? AND record = 'capsule' AND status = 'active' AND reach = ? AND project = ? AND observer = ?"
+        "scope = ? AND record = 'capsule' AND status = 'active' AND (reach = 'user' OR project = ?) AND observer = ?"
         " AND observed = ? ORDER BY updated_at DESC, seq DESC",
-        (new.scope, new.reach, new.project, new.observer, new.observed),
+        (new.scope, new.project, new.observer, new.observed),
     )
-    named = next((record for record in pool if new.id and new.id in (record.id, record.shown_id)), None)
-    if named is not None:
+    named = next((record for record in there if new.id and new.id in (record.id, record.shown_id)), None)
+    if named is not None:  # where it reaches was settled when it was made
         return named
+    pool = [record for record in there if (record.reach, record.project) == (new.reach, _project(new))]
     alike = [record for record in pool if record.kind == new.kind]
     equal = next((record for record in alike if normal(record.title) == normal(title)), None)
     if equal is not None:
@@ -113,7 +121,7 @@ def _insert(tx: Tx, new: NewCapsule, title: str, text: str, at: float) -> str:
         tx,
         {
             "scope": new.scope, "record": "capsule", "kind": new.kind, "title": title, "text": text,
-            "key": dedupe.key(text), "reach": new.reach, "project": new.project, "observer": new.observer,
+            "key": dedupe.key(text), "reach": new.reach, "project": _project(new), "observer": new.observer,
             "observed": new.observed, "tags": dumps(list(new.tags)[: stable.TAGS]),
             "importance": _bounded(new.importance),
             "untrusted": int(new.untrusted), "origin": new.origin, "extractor": new.extractor,
@@ -124,10 +132,6 @@ def _insert(tx: Tx, new: NewCapsule, title: str, text: str, at: float) -> str:
 
 def _continue(tx: Tx, known: Record, new: NewCapsule, said: tuple[str, str], at: float) -> str:
     title, text = said
-    if new.untrusted and not known.untrusted:
-        return "same"
-    if known.origin == "manual" and new.origin == "auto":
-        return "same"  # what a person wrote is theirs to change
     if known.text == text:
         stable.update(tx, known.id, {"importance": max(known.importance, _bounded(new.importance))}, at=at)
         return "same"
@@ -137,6 +141,18 @@ def _continue(tx: Tx, known: Record, new: NewCapsule, said: tuple[str, str], at:
     }  # fmt: skip
     stable.revise(tx, known, values, why=new.extractor, at=at)
     return "improved"
+
+
+def _left(known: Record, new: NewCapsule) -> str:
+    """Why it is not continued; '' if it is."""
+    if known.origin == "manual" and new.origin == "auto":
+        return "manual"  # what a person wrote is theirs to change
+    return "untrusted" if new.untrusted and not known.untrusted else ""
+
+
+def _project(new: NewCapsule) -> str:
+    """``new.project`` is where it was said; only what reaches no further is the project's own."""
+    return new.project if new.reach == "project" else ""
 
 
 def _bounded(importance: int) -> int:

@@ -36,10 +36,12 @@ __all__ = [
     "THRESHOLD",
     "compatible",
     "contradicts",
+    "denies",
     "differing",
     "improves",
     "key",
     "normal",
+    "numbers_in",
     "same",
     "same_value",
     "similarity",
@@ -53,6 +55,7 @@ THRESHOLD = 0.72
 _GENERAL = frozenset({"fact", "entity", "correction"})
 _CHOICES = frozenset({"preference", "convention", "decision"})
 
+_DIGITS = re.compile("[0-9]+")
 _SENTENCE = re.compile(r"[.!?。！？…:;\n\"“”«»()]\s*$")
 _NAME = re.compile(rf"(?:(?![{UNSPACED}])[^\W_])+(?:['’-](?:(?![{UNSPACED}])[^\W_])+)*")
 
@@ -107,6 +110,20 @@ def contradicts(a: str, b: str) -> bool:
     if one.stance * two.stance != -1 or one.number != two.number:
         return False
     return one.topic == two.topic and bool(one.topic)
+
+
+def denies(text: str) -> bool:
+    """True when a text says that something is not so; of two denials one takes the other back."""
+    return bool(_Signs(text).negation % 2)
+
+
+def numbers_in(text: str) -> frozenset[str]:
+    """The numbers of a text, in digits or in words, each group of digits by itself (10:30 is 10 and 30)."""
+    parts = tokens(text)
+    said = numbers.of_words([part for part in parts if not is_run(part)])
+    runs = "".join(part if is_run(part) else " " for part in parts)
+    written = (group.lstrip("0") or "0" for group in _DIGITS.findall(folded(text)))
+    return frozenset([*written, *(str(one) for one in [*said, *numbers.in_chinese(runs)] if one is not None)])
 
 
 def stance(text: str) -> int:

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 from homed.store.rows import Tx, dumps
 
+RECALLED = 8
+"""Injections of a conversation, up to a turn, that its prompt may still have shown."""
+
 JOB = "pass"
 """The job that makes them: its units in quarantine are turns that are left alone."""
 
@@ -61,6 +64,11 @@ def told(tx: Tx, turns: Collection[str]) -> None:
     tx.execute("UPDATE passes SET told = 1 WHERE turn IN (SELECT value FROM json_each(?))", (dumps(sorted(turns)),))
 
 
+def held(tx: Tx, turn: str) -> bool:
+    """Whether it is left alone, after failures."""
+    return bool(tx.value("SELECT held FROM job_units WHERE job = ? AND unit = ?", (JOB, turn)))
+
+
 def waiting(tx: Tx) -> tuple[int, float | None]:
     """How many are owed, those in quarantine among them, and since when the oldest, UTC seconds."""
     count, oldest = tx.all("SELECT count(*), min(at) FROM passes")[0]
@@ -84,6 +92,18 @@ def written(tx: Tx, turn: str) -> Written:
         found[record] = (*found.get(record, ()), id_)
     state = "done" if row is None else "held" if row[1] else "told" if row[0] else "waiting"
     return Written(state, found)
+
+
+def recalled(tx: Tx, thread: str, until: float) -> list[str]:
+    """The texts that a conversation was told from memory before a turn that ended then, as they are now."""
+    rows = tx.all(
+        "SELECT coalesce(r.text, e.text) FROM injected i LEFT JOIN records r ON i.record <> 'event' AND r.id = i.id"
+        " LEFT JOIN events e ON i.record = 'event' AND e.id = i.id AND e.no_memory = 0 WHERE i.injection IN"
+        " (SELECT seq FROM injections WHERE thread = ? AND at <= ? ORDER BY seq DESC LIMIT ?)"
+        " AND coalesce(r.text, e.text) IS NOT NULL",
+        (thread, until, RECALLED),
+    )
+    return list(dict.fromkeys(text for (text,) in rows))
 
 
 def count(tx: Tx, scope: str, gates: Mapping[str, int], *, at: float) -> None:

@@ -56,7 +56,7 @@ class Reader:
     def ready(self) -> bool:
         return True
 
-    async def read(self, run: Run, script: Transcript) -> Extracted | None:
+    async def read(self, run: Run, script: Transcript) -> Extracted:
         note(self._folder, "asked.log", script.pieces[0].turn)
         await trio.lowlevel.checkpoint()
         found = []

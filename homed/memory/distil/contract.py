@@ -6,19 +6,12 @@ subject: it is kept without its triple, and that is counted too.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 from homed.memory.distil.answers import json_object
-from homed.memory.entities import is_self, valid
-from homed.memory.evidence import Evidence, Pointer, Span
-from homed.memory.lawwords import FUNCTION_WORDS
-from homed.memory.newfact import NewFact
-from homed.memory.normal import bag
 from homed.memory.stable import KINDS
 
 MOST_FACTS, MOST_CAPSULES, MOST_TAGS = 8, 2, 8
@@ -28,24 +21,7 @@ FACT, REQUEST, ACTIONS, OUTCOME, TITLE, CAPSULE = 300, 200, 300, 200, 80, 800
 SLACK = 1.5
 """A text is taken up to so many times its length: models do not count characters."""
 
-SUPPORT = 0.5
-"""Share of a statement's words that must stand in one thing a person said, when its quote stands nowhere."""
-
-UNQUOTED = 0.35
-"""Confidence, at the most, of a statement whose quote stands nowhere: low."""
-
-ECHO = 0.75
-"""Share of a statement's words that others said, from which on it is theirs if people said less than half of them."""
-
-QUOTED = 2
-"""Letters of a quote at the least: an "I" stands in every message."""
-
-RELATION, VALUE = 60, 200
-"""Characters of a relation and of its object at the most."""
-
-_LETTER = re.compile(r"[^\W_]")
-_SCRIPTS = (re.compile("[\u4e00-\u9fff]"), re.compile("[а-яё]", re.IGNORECASE), re.compile("[a-z]", re.IGNORECASE))
-_NAMES = {"l1": ("l1", "summary"), "l2": ("l2", "facts"), "l3": ("l3", "capsules")}
+_NAMES = {"l1": ("l1", "summary"), "l2": ("l2", "facts", "fact"), "l3": ("l3", "capsules", "capsule")}
 
 
 class BadAnswer(ValueError):
@@ -108,45 +84,6 @@ class Answer:
     mended: Mapping[str, int] = field(default_factory=dict)
 
 
-class Quote(Protocol):
-    """Where a quote stands: in a person's own words (``span``), or only in others' (``whose``, else '')."""
-
-    @property
-    def span(self) -> Span | None:
-        """The place in an event that may feed memory."""
-        ...
-
-    @property
-    def whose(self) -> str:
-        """assistant, program, or ''."""
-        ...
-
-
-class Script(Protocol):
-    """What was read: finds quotes in it."""
-
-    @property
-    def others(self) -> Sequence[str]:
-        """What the model and programs said in it."""
-        ...
-
-    def find(self, quote: str) -> Quote:
-        """Where a quote stands."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """Where an answer's statements are from.  ``said``: (event id, text) of everything in it that people said
-    themselves; ``tainted``: words of strangers were in view, so that only what stands there verbatim is believed."""
-
-    scope: str
-    said: Sequence[tuple[str, str]]
-    peer: str = ""
-    project: str = ""
-    tainted: bool = False
-
-
 def read(answer: str) -> Answer:
     """Take an answer apart.  Raises ``BadAnswer`` when it holds no JSON object with one of the three parts."""
     found = json_object(answer, [key for keys in _NAMES.values() for key in keys])
@@ -161,48 +98,6 @@ def read(answer: str) -> Answer:
     return Answer(
         summary, tuple(one for one in stated if one), tuple(one for one in wholes if one), dict(+drops), dict(+mended)
     )
-
-
-def grounded(answer: Answer, script: Script, ground: Ground) -> tuple[list[tuple[NewFact, Evidence]], Counter[str]]:
-    """Each statement that people's own words bear out, with where they do; and how many are lost at which gate.
-
-    ``not_said``: its quote, or next to all of its words, stand only in what the model or a program said (so a memory
-    told back is no news, whatever it is said to be quoted from); ``unsupported``: its quote stands nowhere, and no
-    message has half of its words; ``tainted``: the same while words of strangers were in view.  A quote that stands
-    there, but shares no word with the statement, bears it out as little as none would.  ``triple``: kept, but without
-    subject, relation and object, which do not fit together.
-    """
-    kept: list[tuple[NewFact, Evidence]] = []
-    gates: Counter[str] = Counter()
-    own, others = _words(text for _, text in ground.said), _words(script.others)
-    for stated in answer.facts:
-        quote = script.find(stated.quote) if len(_LETTER.findall(stated.quote)) >= QUOTED else None
-        span, said, heard = quote.span if quote else None, _share(stated.text, own), _share(stated.text, others)
-        if (heard >= ECHO and said < heard / 2) or (quote is not None and quote.whose and span is None):
-            gates["not_said"] += 1
-        elif span is not None and (said > 0 or not _one_script(stated.text, stated.quote)):
-            kept.append((_new(stated, ground, stated.confidence, gates), span))
-        elif ground.tainted:
-            gates["tainted"] += 1
-        elif (event := span.event if span is not None else _bearer(stated.text, ground.said)) is None:
-            gates["unsupported"] += 1
-        else:
-            kept.append((_new(stated, ground, min(stated.confidence, UNQUOTED), gates), Pointer(event)))
-    return kept, gates
-
-
-def _one_script(text: str, quote: str) -> bool:
-    return any(script.search(text) and script.search(quote) for script in _SCRIPTS)
-
-
-def _words(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset(chain.from_iterable(map(bag, texts)))
-
-
-def _share(text: str, said: Collection[str]) -> float:
-    """Share of the words of a statement that were said, 0..1; 1 of one that has none."""
-    words = bag(text) - FUNCTION_WORDS
-    return len(words & frozenset(said)) / len(words) if words else 1.0
 
 
 def _items(found: object, most: int, drops: Counter[str]) -> Sequence[Mapping[str, Any]]:
@@ -239,7 +134,7 @@ def _stated(item: Mapping[str, Any], drops: Counter[str], mended: Counter[str]) 
     if not text or len(text) > FACT * SLACK:
         drops["text" if not text else "long"] += 1
         return None
-    kind, reach = _text(item, "kind").lower(), _text(item, "scope").lower() or "user"
+    kind, reach = _text(item, "kind").lower(), (_text(item, "scope") or _text(item, "reach")).lower() or "user"
     if kind not in KINDS["fact"]:
         mended["kind"] += 1
         kind = "fact"
@@ -315,40 +210,3 @@ def _tags(item: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(found, list):
         return ()
     return tuple(dict.fromkeys(tag.strip()[:40] for tag in found if isinstance(tag, str) and tag.strip()))[:MOST_TAGS]
-
-
-def _bearer(text: str, said: Sequence[tuple[str, str]]) -> str | None:
-    """The event with the largest share of a statement's words, if that is large enough."""
-    words = bag(text) - FUNCTION_WORDS
-    shares = [(len(words & bag(other)) / len(words), event) for event, other in said] if words else []
-    share, event = max(shares, key=lambda one: one[0], default=(0.0, ""))
-    return event if share >= SUPPORT else None
-
-
-def _new(stated: Stated, ground: Ground, confidence: float, gates: Counter[str]) -> NewFact:
-    subject, relation, value = _triple(stated)
-    if (stated.subject or stated.relation or stated.object) and not relation:
-        gates["triple"] += 1
-    return NewFact(
-        scope=ground.scope, text=stated.text, kind=stated.kind, tags=stated.tags, importance=stated.importance,
-        confidence=confidence, reach=stated.reach if ground.project else "user",
-        project=ground.project if stated.reach == "project" else "", subject=subject, relation=relation, object=value,
-        subject_type="person" if is_self(subject) else "", peer=ground.peer, replaces=stated.replaces,
-        observed=ground.peer if ground.scope.startswith("group:") else "",
-    )  # fmt: skip
-
-
-def _triple(stated: Stated) -> tuple[str, str, str]:
-    """Subject, relation, object, when the three make sense; a missing subject is the user when the sentence begins
-    with them."""
-    if not 0 < len(stated.relation) <= RELATION or not 0 < len(stated.object) <= VALUE:
-        return "", "", ""
-    subject = stated.subject or _said_subject(stated.text)
-    return (subject, stated.relation, stated.object) if is_self(subject) or valid(subject) else ("", "", "")
-
-
-def _said_subject(text: str) -> str:
-    begins = re.match(
-        r"(?:the )?user\b|i\b|i'm\b|my\b|用户|我|пользовател|я\b|мне\b|меня\b|мой\b|моя\b", text, re.IGNORECASE
-    )
-    return "user" if begins else ""

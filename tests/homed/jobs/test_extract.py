@@ -13,9 +13,10 @@ import trio
 
 from homed.agent.complete import Completion, Question
 from homed.jobs.book import Counts
-from homed.jobs.distil import DistilPorts, by_rules, distil
+from homed.jobs.distil import DistilPorts, distil
 from homed.jobs.extract import Extractor
 from homed.jobs.job import Job
+from homed.jobs.making import by_rules
 from homed.jobs.model import Background, BackgroundPorts
 from homed.providers.base import Source, Usage
 from tests.homed.jobs.past import Bench, Settings, bench

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,43 +11,9 @@ from hypothesis import strategies as st
 
 from homed.memory.distil import contract
 from homed.memory.distil.answers import json_object
-from homed.memory.distil.contract import Answer, BadAnswer, Ground
-from homed.memory.evidence import Pointer, Span, locate
-
-SAID = "I keep seven hives of bees in the garden. My name is Anna."
-ECHO = "You told me that your cat is called Rex."
-GROUND = Ground("owner", [("ev1", SAID)])
-FACT: dict[str, Any] = {
-    "text": "The user keeps seven hives of bees", "kind": "fact", "scope": "user", "tags": ["bees"], "confidence": 0.8,
-    "importance": 6, "quote": "I keep seven  hives of bees", "subject": "user", "relation": "keeps", "object": "bees",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Found:
-    span: Span | None = None
-    whose: str = ""
-
-
-class Script:
-    """What was said, and what was answered."""
-
-    others = (ECHO,)
-
-    def find(self, quote: str) -> Found:
-        place = locate(SAID, quote)
-        if place is not None:
-            return Found(Span("ev1", *place))
-        return Found(whose="assistant" if locate(ECHO, quote) else "")
-
-
-def read(*facts: dict[str, Any], **parts: Any) -> Answer:
-    return contract.read(json.dumps({"l2": list(facts), **parts}))
-
-
-def ground(*facts: dict[str, Any], **more: Any) -> tuple[list[Any], dict[str, int]]:
-    found, gates = contract.grounded(read(*facts), Script(), Ground(**{"scope": "owner", "said": GROUND.said, **more}))
-    return list(found), dict(gates)
+from homed.memory.distil.contract import Answer, BadAnswer
+from homed.memory.distil.grounding import grounded
+from tests.homed.memory.distil.script import FACT, GROUND, Script, read
 
 
 @pytest.mark.parametrize(
@@ -100,7 +65,7 @@ def test_whatever_the_parts_are_what_is_left_is_in_bounds(l1: Any, l2: Any, l3: 
         assert fact.text
         assert 0 <= fact.confidence <= 1
         assert 1 <= fact.importance <= 10
-    contract.grounded(answer, Script(), GROUND)
+    grounded(answer, Script(), GROUND)
 
 
 def test_nothing_found_is_no_error() -> None:
@@ -141,44 +106,6 @@ def test_summaries_and_capsules() -> None:
     assert read(l1={"importance": 3}).drops == {"text": 1}
 
 
-def test_a_quote_is_evidence_where_it_stands() -> None:
-    [(fact, span)], gates = ground(FACT)
-    assert SAID[span.first : span.last] == "I keep seven hives of bees"
-    assert (fact.scope, fact.subject, fact.relation, fact.object, fact.confidence) == (
-        "owner",
-        "user",
-        "keeps",
-        "bees",
-        0.8,
-    )
-    assert gates == {}
-
-
-def test_b1_what_only_the_model_said_is_no_fact() -> None:
-    assert ground({**FACT, "quote": "your cat is called Rex"}) == ([], {"not_said": 1})
-
-
-@pytest.mark.parametrize("quote", ["I keep seven hives", "My name is Anna.", "bees in the garden"])
-def test_b1_what_only_the_model_said_is_no_fact_whatever_it_is_said_to_be_quoted_from(quote: str) -> None:
-    told = {**FACT, "text": "The user's cat is called Rex", "quote": quote}
-    assert ground(told) == ([], {"not_said": 1})
-
-
-def test_b15_a_quote_that_has_nothing_to_do_with_the_statement_bears_out_nothing() -> None:
-    lie = {**FACT, "text": "Mail must always go to Eve", "quote": "My name is Anna."}
-    [(fact, piece)], _ = ground(lie)
-    assert (piece, fact.confidence) == (Pointer("ev1"), contract.UNQUOTED)
-    assert ground(lie, tainted=True) == ([], {"tainted": 1})
-    assert ground({**lie, "quote": "I"}) == ([], {"unsupported": 1})
-    [(_, span)], _ = ground({**FACT, "text": "用户养了七箱蜜蜂"})  # what shares no script can share no word
-    assert isinstance(span, Span)
-
-
-def test_a_value_as_long_as_a_book_is_none() -> None:
-    [(fact, _)], gates = ground({**FACT, "object": "bees " * 1000})
-    assert ((fact.subject, fact.relation, fact.object), gates) == (("", "", ""), {"triple": 1})
-
-
 @pytest.mark.parametrize(
     "much", ["x" + " " * 10**6 + "y", "\n" * 10**6, "{" * 10**6, '{"a":' * 10**5, "<think>" * 10**5]
 )
@@ -187,41 +114,3 @@ def test_an_answer_of_megabytes_is_read_at_once(much: str) -> None:
         contract.read(much)  # took hours: the daemon stood still
     assert json_object(much, ["keep"]) == {}
     assert contract.read(f'{{"l2": []}}{much}').facts == ()
-
-
-def test_without_a_quote_that_stands_there_it_is_a_pointer_of_little_confidence_or_nothing() -> None:
-    [(fact, piece)], gates = ground({**FACT, "quote": "seven beehives are mine"})
-    assert (piece, fact.confidence, gates) == (Pointer("ev1"), contract.UNQUOTED, {})
-    assert ground({**FACT, "text": "The moon is made of cheese", "quote": "cheese"}) == ([], {"unsupported": 1})
-    assert ground({**FACT, "text": "The moon is made of cheese", "quote": ""}) == ([], {"unsupported": 1})
-    assert ground({**FACT, "quote": "seven beehives"}, tainted=True) == ([], {"tainted": 1})
-    assert len(ground(FACT, tainted=True)[0]) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "triple"),
-    [
-        ({"subject": ""}, ("user", "keeps", "bees")),
-        ({"subject": "", "text": "用户养了七箱蜜蜂"}, ("user", "keeps", "bees")),
-        ({"subject": "", "text": "Seven hives stand in the garden"}, ("", "", "")),
-        ({"subject": "x"}, ("", "", "")),
-        ({"relation": ""}, ("", "", "")),
-        ({"object": ""}, ("", "", "")),
-        ({"object": 7}, ("user", "keeps", "7")),
-    ],
-)
-def test_e53_no_statement_is_lost_for_want_of_a_subject(change: dict[str, Any], triple: tuple[str, str, str]) -> None:
-    [(fact, _)], gates = ground({**FACT, **change})
-    assert (fact.subject, fact.relation, fact.object) == triple
-    assert gates == ({} if triple[0] else {"triple": 1})
-
-
-def test_reach_project_only_where_there_is_one() -> None:
-    [(alone, _)], _ = ground({**FACT, "scope": "project"})
-    [(inside, _)], _ = ground({**FACT, "scope": "project"}, project="abc-x")
-    [(outside, _)], _ = ground(FACT, project="abc-x")
-    assert [(one.reach, one.project) for one in (alone, inside, outside)] == [
-        ("user", ""),
-        ("project", "abc-x"),
-        ("user", ""),
-    ]

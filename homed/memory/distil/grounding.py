@@ -1,0 +1,236 @@
+"""Whether what a model states was said: each statement against people's own words.  Pure.
+
+A model is never believed.  What stands only in what was recalled, in what the model or a program said, or in what
+strangers wrote is no statement of a person's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Protocol
+
+from homed.memory import dedupe
+from homed.memory.blocked import secret_in
+from homed.memory.distil.contract import Answer, Stated
+from homed.memory.entities import is_self, valid
+from homed.memory.evidence import Evidence, Pointer, Span
+from homed.memory.lawwords import FUNCTION_WORDS
+from homed.memory.newfact import NewFact
+from homed.memory.normal import bag, normal
+
+SUPPORT = 0.5
+"""Share of a statement's words that must stand in one thing a person said, when its quote stands nowhere."""
+
+UNQUOTED = 0.35
+"""Confidence, at the most, of a statement whose quote stands nowhere: low."""
+
+ECHO = 0.75
+"""Share of a statement's words that others said, from which on it is theirs if people said less than half of them."""
+
+QUOTED = 2
+"""Letters of a quote at the least: an "I" stands in every message."""
+
+RELATION, VALUE = 60, 200
+"""Characters of a relation and of its object at the most."""
+
+_LETTER = re.compile(r"[^\W_]")
+_SCRIPTS = (re.compile("[\u4e00-\u9fff]"), re.compile("[а-яё]", re.IGNORECASE), re.compile("[a-z]", re.IGNORECASE))
+_CLAUSE = re.compile(r"[,.;:!?，。；：！？、\n]+|\b(?:and|but|because|и|но|а)\b|但是?|而且|因为|所以")
+
+
+class Quote(Protocol):
+    """Where a quote stands: in a person's own words (``span``), or only in others' (``whose``, else '')."""
+
+    @property
+    def span(self) -> Span | None:
+        """The place in an event that may feed memory."""
+        ...
+
+    @property
+    def whose(self) -> str:
+        """assistant, program, or ''."""
+        ...
+
+
+class Script(Protocol):
+    """What was read: finds quotes in it."""
+
+    @property
+    def others(self) -> Sequence[str]:
+        """What the model and programs said in it."""
+        ...
+
+    def find(self, quote: str) -> Quote:
+        """Where a quote stands."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where an answer's statements are from.  ``said``: (event id, text) of everything in it that people said
+    themselves; ``tainted``: words of strangers were in view, so that only what stands there verbatim is believed;
+    ``recalled``: what was told from memory before these turns; ``called``: by event what its speaker may be called."""
+
+    scope: str
+    said: Sequence[tuple[str, str]]
+    peer: str = ""
+    project: str = ""
+    tainted: bool = False
+    recalled: Sequence[str] = ()
+    called: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+
+def grounded(answer: Answer, script: Script, ground: Ground) -> tuple[list[tuple[NewFact, Evidence]], Counter[str]]:
+    """Each statement that people's own words bear out, with where they do; and how many are lost at which gate.
+
+    The first that applies, in this order.  ``secret``: it holds one; ``injected``: its quote, or next to all of its
+    words, stand only in what was told from memory (so a memory told back is no news, whatever it is said to be quoted
+    from); ``not_said``: the same of what the model or a program said; ``unsupported``: its quote stands nowhere, and no
+    message has half of its words, or it holds a number that nobody said, says the contrary of its quote, or shares no
+    word with it; ``tainted``: no quote, or less than half of its words, while words of strangers were in view;
+    ``whose``: of whom it is does not fit what it says.  Kept, and counted all the same: ``no_quote``: no message says
+    it word for word, so it has a pointer only and is not sure; ``triple``: without subject, relation and object, which
+    do not fit together.
+    """
+    kept: list[tuple[NewFact, Evidence]] = []
+    gates: Counter[str] = Counter()
+    heard = _Heard(script, ground)
+    for stated in answer.facts:
+        gate, proof = heard.judge(stated)
+        if proof is not None and not gate and not heard.fits(stated, proof.event):
+            gate = "whose"
+        if gate or proof is None:
+            gates[gate] += 1
+            continue
+        sure = isinstance(proof, Span)
+        gates["no_quote"] += not sure
+        confidence = stated.confidence if sure else min(stated.confidence, UNQUOTED)
+        kept.append((_new(stated, ground, confidence, gates), proof))
+    return kept, +gates
+
+
+class _Heard:
+    """Who said which words in what was read."""
+
+    def __init__(self, script: Script, ground: Ground) -> None:
+        self._script = script
+        self._ground = ground
+        self._own = _words(text for _, text in ground.said)
+        self._others, self._recalled = _words(script.others), _words(ground.recalled)
+        self._numbers = frozenset(chain.from_iterable(dedupe.numbers_in(text) for _, text in ground.said))
+
+    def judge(self, stated: Stated) -> tuple[str, Evidence | None]:
+        """The gate at which a statement stays, or what bears it out."""
+        if any(map(secret_in, (stated.text, stated.object, stated.subject, stated.relation))):
+            return "secret", None
+        quote = self._script.find(stated.quote) if len(_LETTER.findall(stated.quote)) >= QUOTED else None
+        span, said = quote.span if quote else None, _share(stated.text, self._own)
+        if self._echoes(stated, said, self._recalled) or (span is None and self._told(stated.quote)):
+            return "injected", None
+        if self._echoes(stated, said, self._others) or (quote is not None and quote.whose and span is None):
+            return "not_said", None
+        if dedupe.numbers_in(stated.text) - self._numbers or _contrary(stated):
+            return "unsupported", None
+        if self._ground.tainted and (span is None or said < SUPPORT):
+            return "tainted", None
+        if span is not None:
+            if said > 0 or not _one_script(stated.text, stated.quote):
+                return "", Pointer(span.event) if _denied(stated) else span
+            return "unsupported", None
+        event = _bearer(stated.text, self._ground.said)
+        return ("unsupported", None) if event is None else ("", Pointer(event))
+
+    def fits(self, stated: Stated, event: str) -> bool:
+        """Whether what it says of "the user" is of whoever spoke."""
+        about = stated.about.strip()
+        if (
+            not about
+            or is_self(about)
+            or normal(about) in {normal(name) for name in self._ground.called.get(event, ())}
+        ):
+            return True
+        return not is_self(stated.subject or _said_subject(stated.text) or about)
+
+    def _echoes(self, stated: Stated, said: float, words: Collection[str]) -> bool:
+        share = _share(stated.text, words) if words else 0.0
+        return share >= ECHO and said < share / 2
+
+    def _told(self, quote: str) -> bool:
+        """Whether a quote stands in what was told from memory."""
+        words = " ".join(quote.split())
+        return len(_LETTER.findall(quote)) >= QUOTED and any(
+            words in " ".join(t.split()) for t in self._ground.recalled
+        )
+
+
+def _contrary(stated: Stated) -> bool:
+    """Whether a statement likes what its quote dislikes, or the other way round."""
+    return dedupe.stance(stated.text) * dedupe.stance(stated.quote) == -1
+
+
+def _denied(stated: Stated) -> bool:
+    """Whether one of the two denies and the other does not; of a quote the clause that is nearest to the statement."""
+    words = bag(stated.text)
+    clause = max(_CLAUSE.split(stated.quote), key=lambda part: len(words & bag(part)))
+    if dedupe.stance(stated.text) == dedupe.stance(clause) != 0:
+        return False
+    return dedupe.denies(stated.text) != dedupe.denies(clause)
+
+
+def _one_script(text: str, quote: str) -> bool:
+    return any(script.search(text) and script.search(quote) for script in _SCRIPTS)
+
+
+def _words(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(chain.from_iterable(map(bag, texts)))
+
+
+def _share(text: str, said: Collection[str]) -> float:
+    """Share of the words of a statement that were said, 0..1; 1 of one that has none."""
+    words = bag(text) - FUNCTION_WORDS
+    return len(words & frozenset(said)) / len(words) if words else 1.0
+
+
+def _bearer(text: str, said: Sequence[tuple[str, str]]) -> str | None:
+    """The event with the largest share of a statement's words, if that is large enough."""
+    words = bag(text) - FUNCTION_WORDS
+    shares = [(len(words & bag(other)) / len(words), event) for event, other in said] if words else []
+    share, event = max(shares, key=lambda one: one[0], default=(0.0, ""))
+    return event if share >= SUPPORT else None
+
+
+def _new(stated: Stated, ground: Ground, confidence: float, gates: Counter[str]) -> NewFact:
+    subject, relation, value = _triple(stated, ground)
+    if (stated.subject or stated.relation or stated.object) and not relation:
+        gates["triple"] += 1
+    return NewFact(
+        scope=ground.scope, text=stated.text, kind=stated.kind, tags=stated.tags, importance=stated.importance,
+        confidence=confidence, reach=stated.reach if ground.project else "user",
+        project=ground.project if stated.reach == "project" else "", subject=subject, relation=relation, object=value,
+        subject_type="person" if is_self(subject) else "", peer=ground.peer, replaces=stated.replaces,
+        observed=ground.peer if ground.scope.startswith("group:") else "",
+    )  # fmt: skip
+
+
+def _triple(stated: Stated, ground: Ground) -> tuple[str, str, str]:
+    """Subject, relation, object, when the three make sense and the value is one that is spoken of; a missing subject is
+    whom it is about, else the user when the sentence begins with them."""
+    if not 0 < len(stated.relation) <= RELATION or not 0 < len(stated.object) <= VALUE:
+        return "", "", ""
+    spoken = _words((stated.text, *(text for _, text in ground.said)))
+    if _one_script(stated.object, stated.text) and _share(stated.object, spoken) < SUPPORT:
+        return "", "", ""
+    about = "" if is_self(stated.about) else stated.about
+    subject = stated.subject or about or _said_subject(stated.text)
+    return (subject, stated.relation, stated.object) if is_self(subject) or valid(subject) else ("", "", "")
+
+
+def _said_subject(text: str) -> str:
+    begins = re.match(
+        r"(?:the )?user\b|i\b|i'm\b|my\b|用户|我|пользовател|я\b|мне\b|меня\b|мой\b|моя\b", text, re.IGNORECASE
+    )
+    return "user" if begins else ""
