@@ -20,9 +20,9 @@ from homed.config.definitions import BACKUPS_KEPT, FUSION, LEDGER_DAYS, NIGHT_HO
 from homed.config.environment import child_environment
 from homed.config.zone import system_zone, zone_named
 from homed.jobs import upkeep
-from homed.jobs.distil import DistilPorts, by_rules, distil
+from homed.jobs.distil import DistilPorts, distil
 from homed.jobs.due import Nightly
-from homed.jobs.every import Jobs
+from homed.jobs.every import GRACE, Jobs
 from homed.jobs.exporting import ExportPorts
 from homed.jobs.extract import Extractor
 from homed.jobs.eyes import Eyes
@@ -31,12 +31,15 @@ from homed.jobs.importing import Importing, ImportPorts
 from homed.jobs.job import Job, JobPorts
 from homed.jobs.judging import JudgingPorts, judging
 from homed.jobs.keeping import Keeping
+from homed.jobs.making import by_rules
 from homed.jobs.memcheck.ondemand import DoctorPorts, MemoryDoctor
 from homed.jobs.model import Background, BackgroundPorts
+from homed.jobs.passing import LastPorts, PassPorts, last_words, passing
 from homed.jobs.searching import InChild
 from homed.jobs.seeing import SeeingPorts, seeing
 from homed.jobs.statements import StatementPorts, statements
 from homed.lifecycle import House
+from homed.memory import passes
 from homed.memory.forgets import dropped_scopes
 from homed.providers.registry import Sources
 from homed.retrieval import fuse
@@ -45,6 +48,8 @@ from homed.retrieval.embed.current import CurrentEmbedder, bring_up, embed_ports
 from homed.retrieval.keywords import Keywords
 from homed.retrieval.rank import Ranker
 from homed.settings.registry import Settings
+from homed.spend.embedding import EmbedTill
+from homed.spend.ports import SpendPort
 from homed.store.backup import backup
 from homed.store.files import MediaFiles
 
@@ -70,7 +75,19 @@ class Engine:
             upkeep.prune(conversations.sinking), *self._distilling(conversations, sources, completions),
             seeing(self._eyes(uploads)), upkeep.reindex(self.dense), *self._nightly(),
         ]  # fmt: skip
-        return Jobs(ports, house.bus, made)
+        jobs = Jobs(ports, house.bus, made)
+        jobs.soon(passes.JOB, GRACE)  # what an earlier run left
+        return jobs
+
+    async def last_words(self) -> None:
+        """Record what no pass has read yet, at an exit; see ``homed.jobs.passing.last_words``."""
+        house = self.house
+        await last_words(
+            LastPorts(
+                store=house.store, settings=house.settings, wall=house.wall, failpoints=house.failpoints,
+                topics=self.ranker.keywords.top,
+            )
+        )  # fmt: skip
 
     def _distilling(self, conversations: Conversations, sources: Sources, completions: Completions) -> list[Job]:
         house, settings, stored = self.house, self.house.settings, self.dense.wake
@@ -83,6 +100,12 @@ class Engine:
         )  # fmt: skip
         reader = Extractor(background, store, settings)
         return [
+            passing(
+                PassPorts(
+                    store=store, settings=settings, wall=wall, reader=reader, rules=by_rules, bus=house.bus,
+                    failpoints=points, stored=stored, topics=self.ranker.keywords.top,
+                )
+            ),
             distil(
                 DistilPorts(
                     store=store, settings=settings, wall=wall, reader=reader, rules=by_rules, failpoints=points,
@@ -169,9 +192,10 @@ class Engine:
 
 
 @asynccontextmanager
-async def open_engine(house: House) -> AsyncIterator[Engine]:
-    """The engine for the length of the block."""
-    embedding = embed_ports(house.paths, house.settings, house.redactor.know, house.host.wait_started)
+async def open_engine(house: House, spend: SpendPort) -> AsyncIterator[Engine]:
+    """The engine for the length of the block; what an embedding endpoint is asked goes through ``spend``."""
+    till = EmbedTill(spend)
+    embedding = embed_ports(house.paths, house.settings, house.redactor.know, house.host.wait_started, till)
     async with open_embedder(embedding) as embedder, trio.open_nursery() as nursery:
         nursery.start_soon(bring_up, embedder, house.facilities)
         async with open_dense(dense_ports(house, embedder), house.facilities) as dense:
@@ -181,7 +205,9 @@ async def open_engine(house: House) -> AsyncIterator[Engine]:
                 lambda: embedder.current, dense, lambda: fuse.fusion_named(house.settings.str(FUSION)),
                 keywords=keywords,
             )  # fmt: skip
-            yield Engine(house=house, embedder=embedder, dense=dense, ranker=ranker)
+            engine = Engine(house=house, embedder=embedder, dense=dense, ranker=ranker)
+            yield engine
+            await engine.last_words()
         nursery.cancel_scope.cancel()
 
 

@@ -22,7 +22,7 @@ from homed.agent.conversations import Conversations
 from homed.agent.explain import Explanations
 from homed.agent.filelimits import file_limits
 from homed.agent.media import Media
-from homed.agent.metering import whence
+from homed.agent.metering import metered, whence
 from homed.agent.ports import AgentPorts, BuiltinTool
 from homed.agent.remember import Remembering
 from homed.agent.uploads import Uploads
@@ -74,13 +74,14 @@ BEHIND_THE_DOOR = ("blocks", "stages", "outputs", "tools", "window", "cold", "le
 async def open_kernel(house: House) -> AsyncIterator[Conversations]:
     """The model sources, the conversations, and an open door for plugins, for the length of the block."""
     store, wall, redactor, files = house.store, house.wall, house.redactor, MediaFiles(house.paths.media)
+    gate = Gate(GatePorts(store, house.settings, lambda: zone_of(house.settings), wall))
     async with (
         open_sources(house.settings, house.secrets, redactor.know, _local(house)) as sources,
-        open_engine(house) as engine,
+        open_engine(house, gate) as engine,
         trio.open_nursery() as slow,
     ):
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
-        asking = _asking(house, sources)
+        asking = _asking(house, sources, gate)
         tracker = _kept_beside(house, engine, sources, slow)
         rules, media, uploads = Rules(store, wall), _media(house, files), _uploads(house, files)
         remembered = _remembered(house, engine, lambda: keeping.forgetting)  # there before a tool is called
@@ -127,9 +128,9 @@ class _Asking:
     usage: UsageOnDemand
 
 
-def _asking(house: House, sources: Sources) -> _Asking:
+def _asking(house: House, sources: Sources, gate: Gate) -> _Asking:
     store, settings = house.store, house.settings
-    gate = Gate(GatePorts(store, settings, lambda: zone_of(settings), house.wall))
+    sources.metered = metered(gate)
     chain = Chain(sources, troubles=sources.troubles, others=lambda: settings.bool(LLM_FALLBACK))
     completions = Completions(sources, house.redactor, spend=gate, chain=chain)
     usage = UsageOnDemand(gate, store, settings, lambda: [whence(one) for one in sources.list()])
