@@ -29,7 +29,7 @@ def _called(value: object) -> object:
 Kind = Annotated[Literal["summary", "fact", "capsule"], BeforeValidator(_called)]
 Status = Literal["active", "superseded", "archived", "hidden", "quarantined", "any"]
 Id = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
-Tags = Annotated[list[Annotated[str, Field(max_length=MAX_NAME)]], Field(max_length=8)]
+Tags = list[Annotated[str, Field(max_length=MAX_NAME)]]
 When = Annotated[float, Field(ge=0, lt=1e12)]
 
 
@@ -79,7 +79,7 @@ class Edited(OfRecord):
     title: str | None = Field(default=None, max_length=MAX_NAME)
     kind: str | None = Field(default=None, max_length=40)
     importance: int | None = Field(default=None, ge=1, le=10)
-    tags: Tags | None = None
+    tags: Tags | None = Field(default=None, max_length=8)
 
 
 class Noted(PeerParams):
@@ -91,7 +91,7 @@ class Noted(PeerParams):
     title: str = Field(default="", max_length=MAX_NAME)
     reach: Literal["user", "project"] = "user"
     project: str = Field(default="", max_length=MAX_NAME)
-    tags: Tags = Field(default_factory=list)
+    tags: Tags = Field(default_factory=list, max_length=8)
     importance: int = Field(default=6, ge=1, le=10)
 
 
