@@ -55,6 +55,7 @@ from homed.providers.local.models import LocalPorts
 from homed.providers.registry import Sources, open_sources
 from homed.providers.rising import bring_up
 from homed.settings.registry import Settings
+from homed.settings.thresholds import PREVENTS
 from homed.spend.gate import Gate, GatePorts
 from homed.spend.ondemand import UsageOnDemand
 from homed.store.files import MediaFiles
@@ -84,7 +85,8 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         asking = _asking(house, sources, gate)
         tracker = _kept_beside(house, engine, sources, slow)
         rules, media, uploads = Rules(store, wall), _media(house, files), _uploads(house, files)
-        remembered = _remembered(house, engine, lambda: keeping.forgetting)  # there before a tool is called
+        # both are there before a tool is called
+        remembered = _remembered(house, engine, lambda: keeping.forgetting, lambda: memory_doctor)
         conversations = Conversations(
             AgentPorts(
                 store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
@@ -146,10 +148,13 @@ def _local(house: House) -> LocalPorts:
     return replace(ports, hold=house.host.wait_started)  # loading it takes a whole core
 
 
-def _remembered(house: House, engine: Engine, forgetting: Callable[[], Forgetting]) -> MemoryPorts:
+def _remembered(
+    house: House, engine: Engine, forgetting: Callable[[], Forgetting], doctor: Callable[[], MemoryDoctor]
+) -> MemoryPorts:
     return MemoryPorts(
         store=house.store, wall=house.wall, failpoints=house.failpoints, ranker=engine.ranker,
-        stored=engine.dense.wake, forgetting=forgetting,
+        stored=engine.dense.wake, forgetting=forgetting, doctor=doctor,
+        thresholds=lambda: {key: house.settings.get(key) for key in PREVENTS},
     )  # fmt: skip
 
 
