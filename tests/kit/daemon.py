@@ -22,6 +22,11 @@ BUILT_IN = "HOMED__CORE__LLM__EMBEDDED"
 """Off in every daemon and command of the tests that does not turn it on: the built-in model takes 98 MB of disk, 200 MB
 of memory and a second of a core each time, and without it there is a daemon with no model at all to look at."""
 
+READING = "HOMED__CORE__MEMORY__EXTRACT_ENABLED"
+"""Off in every daemon of the tests that does not turn it on: what a model is asked in the background about a turn would
+take the scripted answers of the next one, and be counted with its questions.  What happened is recorded all the same,
+without a model."""
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -48,7 +53,7 @@ class Daemon:
     def __init__(self, data: Path, *options: str, env: Mapping[str, str] | None = None) -> None:
         self.data = data
         self.options = options
-        self.env = {**os.environ, BUILT_IN: "off", "PYTHONWARNINGS": "default", **(env or {})}
+        self.env = {**os.environ, BUILT_IN: "off", READING: "off", "PYTHONWARNINGS": "default", **(env or {})}
         self.program: Sequence[str] = (sys.executable, "-m", "homed")
         self.process: subprocess.Popen[bytes] | None = None
         self.log = data.parent / f"{data.name}.out"
