@@ -43,6 +43,14 @@ class ConsolePort(Protocol):
         ...
 
 
+class MemoryDoctorPort(Protocol):
+    """``homed.jobs.memcheck.ondemand.MemoryDoctor``."""
+
+    async def examine(self, *, deep: bool = False, repair: bool = False) -> Report:
+        """Every check of memory, and what was mended."""
+        ...
+
+
 class ThresholdSet(PeerParams):
     """``admin.threshold_set``"""
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # the first calls are answered before the rooms below are loa
     from homed.agent.borrowed import Handed
     from homed.agent.conversations import Message, Receipt
     from homed.agent.uploads import Piece
-    from homed.api.console import ConsolePort
+    from homed.api.console import ConsolePort, MemoryDoctorPort
     from homed.api.rooms import (
         CallingPort,
         ColdPort,
@@ -357,14 +357,6 @@ class DoctorPort(Protocol):
 
     async def examine(self, *, deep: bool = False) -> Sequence[Check]:
         """Every check."""
-        ...
-
-
-class MemoryDoctorPort(Protocol):
-    """``homed.jobs.memcheck.ondemand.MemoryDoctor``."""
-
-    async def examine(self, *, deep: bool = False, repair: bool = False) -> Report:
-        """Every check of memory, and what was mended."""
         ...
 
 

@@ -26,12 +26,17 @@ SETTLED = 0.30
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which records: ``kinds`` of summary, fact and capsule; of the ``project``'s own only this one's."""
+    """Which records: ``kinds`` of summary, fact and capsule; of the ``project``'s own only this one's.
+
+    For people who look through what there is: ``statuses`` besides those that hold, and ``anywhere``: of any project.
+    """
 
     scope: str
     kinds: frozenset[str]
     now: float
     project: str = ""
+    statuses: frozenset[str] = frozenset({"active"})
+    anywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +137,12 @@ def entities(tx: Tx, dense: Dense, question: Question, scope: str, *, limit: int
 def _standing(tx: Tx, wanted: Wanted, seqs: Collection[int]) -> dict[int, _Standing]:
     rows = tx.all(
         "SELECT seq, id, length(title) + length(text), importance, cited, updated_at, project FROM records"
-        " WHERE seq IN (SELECT value FROM json_each(?1)) AND +scope = ?2 AND +status = 'active'"
-        " AND +record IN (SELECT value FROM json_each(?3)) AND (+reach = 'user' OR project = ?4)",
-        (dumps(list(seqs)), wanted.scope, dumps(sorted(wanted.kinds)), wanted.project),
+        " WHERE seq IN (SELECT value FROM json_each(?1)) AND +scope = ?2 AND +status IN (SELECT value FROM json_each(?5))"
+        " AND +record IN (SELECT value FROM json_each(?3)) AND (?6 OR +reach = 'user' OR project = ?4)",
+        (
+            dumps(list(seqs)), wanted.scope, dumps(sorted(wanted.kinds)), wanted.project,
+            dumps(sorted(wanted.statuses)), int(wanted.anywhere),
+        ),
     )
     return {seq: _Standing(id_, length // CHARACTERS, *more) for seq, id_, length, *more in rows}
 

@@ -128,7 +128,10 @@ class Reading:
         """By relevance, the most relevant first, of each of the scopes."""
         hits: list[tuple[str, float]] = []
         for scope in sorted(filters.scopes):
-            wanted = Wanted(scope, filters.records or frozenset(KINDS), self._ports.wall(), filters.project)
+            wanted = Wanted(
+                scope, filters.records or frozenset(KINDS), self._ports.wall(), filters.project,
+                statuses=filters.statuses or ALL_SHOWN, anywhere=not filters.project,
+            )  # fmt: skip
             found = self._ports.ranker.records(tx, wanted=wanted, query=question, limit=RANKED)
             hits += [(hit.id, hit.score) for hit in found]
         return dict(sorted(hits, key=lambda hit: -hit[1]))
