@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # loaded when memory is looked at
     from homed.jobs.console.embedding import Embedding, Place
     from homed.jobs.console.reading import Reading
     from homed.jobs.console.stats import Stats
+    from homed.jobs.memcheck.findings import Report
 
 ADDRESS = 2000
 REASON = 500

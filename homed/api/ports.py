@@ -38,7 +38,6 @@ if TYPE_CHECKING:  # the first calls are answered before the rooms below are loa
     from homed.identity.roles import Identity, Role
     from homed.identity.tokens import CallIdentity
     from homed.jobs.checks import Check
-    from homed.jobs.memcheck.findings import Report
     from homed.memory.blocks import Block
     from homed.memory.records import Input
 

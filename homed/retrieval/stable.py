@@ -137,13 +137,13 @@ def entities(tx: Tx, dense: Dense, question: Question, scope: str, *, limit: int
 def _standing(tx: Tx, wanted: Wanted, seqs: Collection[int]) -> dict[int, _Standing]:
     rows = tx.all(
         "SELECT seq, id, length(title) + length(text), importance, cited, updated_at, project FROM records"
-        " WHERE seq IN (SELECT value FROM json_each(?1)) AND +scope = ?2 AND +status IN (SELECT value FROM json_each(?5))"
-        " AND +record IN (SELECT value FROM json_each(?3)) AND (?6 OR +reach = 'user' OR project = ?4)",
+        " WHERE seq IN (SELECT value FROM json_each(?1)) AND +scope = ?2"
+        " AND +status IN (SELECT value FROM json_each(?5)) AND +record IN (SELECT value FROM json_each(?3)) AND (?6 OR +reach = 'user' OR project = ?4)",
         (
             dumps(list(seqs)), wanted.scope, dumps(sorted(wanted.kinds)), wanted.project,
             dumps(sorted(wanted.statuses)), int(wanted.anywhere),
         ),
-    )
+    )  # fmt: skip
     return {seq: _Standing(id_, length // CHARACTERS, *more) for seq, id_, length, *more in rows}
 
 
