@@ -18,6 +18,7 @@ from homed.identity.roles import Identity, in_group
 from homed.memory import blocks, chains, inputs, threads
 from homed.memory.blocks import Block
 from homed.memory.chains import Place
+from homed.memory.records import KERNEL as KERNEL
 from homed.memory.records import Input, NewInput, Thread
 from homed.memory.temporary import is_temporary
 from homed.store.rows import Tx
@@ -30,9 +31,6 @@ SIGNAL_BYTES = 32 * 1024
 
 OURS = "\x1f"
 """Begins the keys of what the kernel raises, and stands in no id of a sender's: nobody can be there before it."""
-
-KERNEL = "kernel"
-"""The mark of what the kernel itself raises."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

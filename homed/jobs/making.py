@@ -16,7 +16,7 @@ from homed.jobs.job import Run
 from homed.jobs.storing import Extracted, Found, Topics, summaries, told, unknown
 from homed.jobs.transcript import Transcript, transcript
 from homed.memory.cooling import NONE, RULES, Piece
-from homed.memory.records import Event, EventKind
+from homed.memory.records import KERNEL, Event, EventKind
 from homed.store.rows import Storage, Tx
 
 LEAST = 12
@@ -96,13 +96,18 @@ class Maker:
                 if piece.own(event) and event.id in piece.fresh:
                     found += await trio.to_thread.run_sync(self.rules, event)
         bare = await self.store.read(lambda tx: _bare(tx, pieces))
-        outlines = tuple(told(piece, self.topics) for piece in bare if not self.small(piece))
+        outlines = tuple(told(piece, self.topics) for piece in bare if is_recorded(piece, self.settings))
         return Extracted(RULES if found else NONE, tuple(found), outlines, drops=before.drops if before else {})
 
 
 def is_small(piece: Piece, settings: SettingsPort) -> bool:
     """As ``Maker.small``."""
     return size(piece) < settings.int(EXTRACT_MIN_TURN)
+
+
+def is_recorded(piece: Piece, settings: SettingsPort) -> bool:
+    """Whether a turn has a summary: it is more than small talk, and not the kernel talking to its own model."""
+    return not is_small(piece, settings) and piece.mark != KERNEL
 
 
 def size(piece: Piece) -> int:

@@ -20,7 +20,7 @@ from homed.events import MEMORY, TURN, Bus, Notice
 from homed.failpoints import Failpoints
 from homed.jobs.due import Interval
 from homed.jobs.job import Job, Later, Outage, Run
-from homed.jobs.making import Maker, ReaderPort, Rules, SettingsPort, is_small
+from homed.jobs.making import Maker, ReaderPort, Rules, SettingsPort, is_recorded
 from homed.jobs.storing import Extracted, Keeping, Stored, Topics, store, summaries, told, unknown
 from homed.memory import cooling, passes
 from homed.memory.cooling import NONE, Piece
@@ -299,7 +299,7 @@ def _told_at_the_end(tx: Tx, ports: LastPorts, turns: Sequence[str]) -> int:
     count = 0
     for turn in turns:
         piece = cooling.remembered(tx, turn)
-        if piece is None or is_small(piece, ports.settings) or summaries(tx, [piece]):
+        if piece is None or not is_recorded(piece, ports.settings) or summaries(tx, [piece]):
             continue
         extracted = Extracted(NONE, summaries=(told(piece, ports.topics),))
         count += store(tx, [piece], extracted, Keeping(at=ports.wall(), owed=True)).made

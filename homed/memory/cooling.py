@@ -60,7 +60,7 @@ class Piece:
     ``events``: what is remembered of it, in order, wherever it is now; ``cooled``: ids of those that are to leave the
     cold layer; ``fresh``: ids that no pass has made anything of yet.  ``foreign``: its input is no person's,
     a plugin said it; ``tainted``: words of strangers were in view when it was answered; ``names``: of a group's
-    members; ``project``: that it was said in.
+    members; ``project``: that it was said in; ``mark``: the part of the kernel that began it, as ``Input.mark``.
     """
 
     turn: str
@@ -75,6 +75,7 @@ class Piece:
     tainted: bool
     names: Mapping[str, str] = field(default_factory=dict)
     project: str = ""
+    mark: str = ""
 
     @property
     def unread(self) -> bool:
@@ -126,7 +127,7 @@ def remembered(tx: Tx, turn: str) -> Piece | None:
         if not event.no_memory and event.kind is not EventKind.NOTE and not is_inner(event)
     ]
     input_ = tx.one(  # of that which began it: others may have been put into it
-        "SELECT untrusted OR mark <> '', peer, project FROM inputs WHERE id = (SELECT input FROM turns WHERE id = ?)",
+        "SELECT untrusted OR mark <> '', peer, project, mark FROM inputs WHERE id = (SELECT input FROM turns WHERE id = ?)",
         (turn,),
     )
     if not kept or input_ is None or not tx.value(_LASTING, (kept[0].thread,)):
@@ -137,7 +138,7 @@ def remembered(tx: Tx, turn: str) -> Piece | None:
     return Piece(
         turn, first.thread, first.scope, str(input_[1]), first.created_at, tuple(kept), frozenset(),
         frozenset(row[0] for row in fresh).intersection(event.id for event in kept), bool(input_[0]), tainted,
-        speakers.names(tx, first.scope, [event.peer for event in kept]), str(input_[2]),
+        speakers.names(tx, first.scope, [event.peer for event in kept]), str(input_[2]), str(input_[3]),
     )  # fmt: skip
 
 

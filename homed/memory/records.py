@@ -33,6 +33,10 @@ class InputState(StrEnum):
         return self not in (InputState.ACCEPTED, InputState.RUNNING)
 
 
+KERNEL = "kernel"
+"""The mark of what the kernel itself raises."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One verbatim thing that happened; the text never changes.
