@@ -38,8 +38,7 @@ def around(tx: Tx, scope: str, center: str, *, depth: int, limit: int) -> Networ
     """What is at most ``depth`` edges from the entity of this id, name or alias.  Raises NotFound."""
     middle = entities.must(tx, scope, center)
     found: dict[str, Entity] = {middle.id: middle}
-    distance = {middle.id: 0}
-    edges: dict[str, Record] = {}
+    distance, edges = {middle.id: 0}, dict[str, Record]()
     frontier, more = [middle.id], False
     for step in range(1, depth + 1):
         if not frontier:
@@ -53,27 +52,25 @@ def around(tx: Tx, scope: str, center: str, *, depth: int, limit: int) -> Networ
         found |= {entity.id: entity for entity in reached}
         distance |= {entity.id: step for entity in reached}
         frontier = [entity.id for entity in reached]
-    return _network(tx, scope, found, edges, distance, middle.id, more, limit)
+    shown, cut = _shown(edges, found, limit)
+    return Network(tuple(found.values()), shown, distance, middle.id, more or cut, doubtful=_doubtful(tx, scope, found))
 
 
 def best(tx: Tx, scope: str, *, limit: int) -> Network:
     """The most mentioned entities and what is between them."""
     found = {entity.id: entity for entity in entities.top(tx, scope, limit=limit)}
     edges = {fact.id: fact for fact in graph.facts_of(tx, scope, list(found), limit=limit * EDGES)}
-    more = entities.count(tx, scope) > len(found)
-    return _network(tx, scope, found, edges, dict.fromkeys(found, 0), "", more, limit)
-
-
-def _network(
-    tx: Tx, scope: str, found: dict[str, Entity], edges: dict[str, Record], distance: dict[str, int], center: str,
-    more: bool, limit: int,
-) -> Network:  # fmt: skip
-    inside = [one for one in edges.values() if graph._inside(one, found)]
-    shown = tuple(inside[: limit * EDGES])
+    shown, cut = _shown(edges, found, limit)
+    more = cut or entities.count(tx, scope) > len(found)
     return Network(
-        tuple(found.values()), shown, distance, center, more or len(shown) < len(inside),
-        _doubtful(tx, scope, found),
-    )  # fmt: skip
+        tuple(found.values()), shown, dict.fromkeys(found, 0), more=more, doubtful=_doubtful(tx, scope, found)
+    )
+
+
+def _shown(edges: dict[str, Record], found: Collection[str], limit: int) -> tuple[tuple[Record, ...], bool]:
+    """The edges between what was found, as many as a picture holds, and whether there are more."""
+    inside = [one for one in edges.values() if graph._inside(one, found)]
+    return tuple(inside[: limit * EDGES]), len(inside) > limit * EDGES
 
 
 def _doubtful(tx: Tx, scope: str, ids: Collection[str]) -> frozenset[str]:

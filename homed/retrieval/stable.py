@@ -138,7 +138,8 @@ def _standing(tx: Tx, wanted: Wanted, seqs: Collection[int]) -> dict[int, _Stand
     rows = tx.all(
         "SELECT seq, id, length(title) + length(text), importance, cited, updated_at, project FROM records"
         " WHERE seq IN (SELECT value FROM json_each(?1)) AND +scope = ?2"
-        " AND +status IN (SELECT value FROM json_each(?5)) AND +record IN (SELECT value FROM json_each(?3)) AND (?6 OR +reach = 'user' OR project = ?4)",
+        " AND +status IN (SELECT value FROM json_each(?5)) AND +record IN (SELECT value FROM json_each(?3))"
+        " AND (?6 OR +reach = 'user' OR project = ?4)",
         (
             dumps(list(seqs)), wanted.scope, dumps(sorted(wanted.kinds)), wanted.project,
             dumps(sorted(wanted.statuses)), int(wanted.anywhere),
