@@ -136,7 +136,9 @@ def _unfit(new: NewFact) -> str:
         return "invalid"
     if new.reach == "project" and not new.project:
         return "invalid"
-    secret = next(filter(None, map(secret_in, (new.text, new.title, new.object, *new.tags))), "")
+    secret = next(
+        filter(None, map(secret_in, (new.text, new.title, new.subject, new.relation, new.object, *new.tags))), ""
+    )
     return f"secret:{secret}" if secret else ""
 
 

@@ -172,7 +172,7 @@ def _closer(relation: str, a: str, b: str) -> bool:
 
 def _rivals(known: Record, new: NewFact, subject: str | None, functional: Collection[str]) -> bool:
     """True when the two can not both hold at a time."""
-    if known.id == new.replaces and _may_replace(known, new, subject):
+    if known.id == new.replaces and _may_replace(known, new, subject, functional):
         return True
     if subject and known.subject == subject and known.relation and new.relation:
         if known.relation == new.relation:
@@ -183,14 +183,18 @@ def _rivals(known: Record, new: NewFact, subject: str | None, functional: Collec
     return dedupe.compatible(known.kind, new.kind) and dedupe.contradicts(known.text, new.text)
 
 
-def _may_replace(known: Record, new: NewFact, subject: str | None) -> bool:
-    """Whether a claim that one corrects the other is to be believed: they speak of the same."""
+def _may_replace(known: Record, new: NewFact, subject: str | None, functional: Collection[str]) -> bool:
+    """Whether a claim that one corrects the other is to be believed: they speak of the same.
+
+    Of a relation that can have many values a model that read a conversation is not believed (fault B5): that somebody
+    works with Bob says nothing against Ana.
+    """
     if known.subject and subject and known.subject != subject:
         return False
     if not dedupe.compatible(known.kind, new.kind):
         return False
     if known.subject and subject and known.relation and new.relation:  # whatever words it is put in
-        return known.relation == new.relation or new.exactly
+        return new.exactly or (known.relation == new.relation and (new.origin != "auto" or new.relation in functional))
     if known.relation and new.relation and known.relation != new.relation:
         return False
     return dedupe.similarity(known.text, new.text) >= _CORRECTED
