@@ -91,25 +91,42 @@ def files_of(tx: Tx) -> Files:
     )
 
 
-def files(said: Files, media: Path, *, deep: bool) -> Check:
-    """Whether every attachment has its file, and every file somebody who names it.  ``deep`` reads them all, which may
-    take minutes: outside of any transaction.
-    """
-    named, loose = said.named, said.loose
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Hashes of files that rows name and that are not there, that are there and have another hash, and that are there
+    though nothing names them; ``there``: how many there are."""
+
+    missing: tuple[str, ...]
+    wrong: tuple[str, ...]
+    left: tuple[str, ...]
+    there: int
+
+
+def compared(said: Files, media: Path, *, deep: bool) -> Seen:
+    """Hold the files against the rows.  ``deep`` reads them all, which may take minutes: outside of any transaction."""
     there = dict(_files(media))
-    if missing := sorted(named - there.keys()):
+    missing = said.named - there.keys()
+    read = sorted(said.named & there.keys()) if deep else []
+    wrong = tuple(name for name in read if _hash(there[name]) != name)
+    return Seen(tuple(sorted(missing)), wrong, tuple(sorted(there.keys() - said.named - said.loose)), len(there))
+
+
+def files(said: Files, media: Path, *, deep: bool) -> Check:
+    """Whether every attachment has its file, and every file somebody who names it; see ``compared``."""
+    seen = compared(said, media, deep=deep)
+    if seen.missing:
         return bad(
-            "attachments", f"{len(missing)} of {len(named)} files are missing, like {missing[0][:12]}…",
+            "attachments", f"{len(seen.missing)} of {len(said.named)} files are missing, like {seen.missing[0][:12]}…",
             "Put them back from a copy of the data folder; what was said about them is still there.",
         )  # fmt: skip
-    if deep and (wrong := sorted(name for name in named if _hash(there[name]) != name)):
+    if seen.wrong:
         return bad(
-            "attachments", f"{len(wrong)} files are not what they were, like {wrong[0][:12]}…",
+            "attachments", f"{len(seen.wrong)} files are not what they were, like {seen.wrong[0][:12]}…",
             "Put them back from a copy of the data folder.",
         )  # fmt: skip
-    if left := there.keys() - named - loose:
-        return warn("attachments", f"{len(left)} files that nothing names", f"They can be removed from {media}.")
-    return ok("attachments", f"{len(named)} files")
+    if seen.left:
+        return warn("attachments", f"{len(seen.left)} files that nothing names", f"They can be removed from {media}.")
+    return ok("attachments", f"{len(said.named)} files")
 
 
 def _files(media: Path) -> Iterator[tuple[str, Path]]:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import trio
+
 from homed.jobs.memcheck import findings
 from homed.jobs.memcheck.findings import Status, said
 from homed.jobs.memcheck.room import Room
@@ -69,20 +71,38 @@ class Check(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Unmended:
+    """What a check has that nothing mends: what it finds, a person decides."""
+
+    deep: bool = False
+    repairable: bool = False
+    things: str = ""
+
+    async def mend(self, room: Room, look: Look) -> int:
+        """See ``Check``."""
+        del room, look
+        await trio.lowlevel.checkpoint()
+        return 0
+
+
 Fix = Callable[[Tx, Sequence[Row], Room], int]
 """Mends these rows (``Rows.columns``), wrong as this transaction sees them; how many.  One transaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowCheck:
-    """``what`` the rows are and the ``fault`` of a wrong one, as words of ours; ``cure``: mends some."""
+    """``what`` the rows are and the ``fault`` of a wrong one, as words of ours; ``cure``: mends some.
+
+    ``rows``: also a function of the room, where they depend on the time or on what is in use.
+    """
 
     id: str
     name: str
     what: str
     fault: str
     fix: str
-    rows: Rows
+    rows: Rows | Callable[[Room], Rows]
     status: Status = Status.FAIL
     cure: Fix | None = None
     deep: bool = False
@@ -93,17 +113,21 @@ class RowCheck:
         """See ``Check``."""
         return self.cure is not None
 
+    def meant(self, room: Room) -> Rows:
+        """The rows."""
+        return self.rows if isinstance(self.rows, Rows) else self.rows(room)
+
     async def look(self, room: Room) -> Look:
         """See ``Check``."""
-        return judged(await walk(room, self.rows), self.what, self.fault, self.fix, self.status)
+        return judged(await walk(room, self.meant(room)), self.what, self.fault, self.fix, self.status)
 
     async def mend(self, room: Room, look: Look) -> int:
         """See ``Check``."""
-        cure, count = self.cure, 0
+        cure, count, rows = self.cure, 0, self.meant(room)
         assert cure is not None
         for start in range(0, len(look.keys), PORTION):
             some = look.keys[start : start + PORTION]
-            count += await written(room, lambda tx, some=some: cure(tx, self.rows.again(tx, some), room))  # type: ignore[misc]
+            count += await written(room, lambda tx, some=some: cure(tx, rows.again(tx, some), room))  # type: ignore[misc]
         return count
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from homed.jobs.memcheck import findings
-from homed.jobs.memcheck.check import Check, Look, RowCheck
+from homed.jobs.memcheck.check import Check, Look, RowCheck, Unmended
 from homed.jobs.memcheck.findings import Status, said
 from homed.jobs.memcheck.room import Room
 from homed.jobs.memcheck.rows import Rows
@@ -134,14 +134,11 @@ def _let_go_private(tx: Tx, rows: Sequence[Row], room: Room) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Unmended):
     """How many records that hold show their source verbatim, point at it, were written by hand, or show none."""
 
     id: str = "source_coverage"
     name: str = "Where records come from"
-    deep: bool = False
-    repairable: bool = False
-    things: str = ""
 
     async def look(self, room: Room) -> Look:
         """See ``Check``."""
@@ -161,10 +158,6 @@ class Coverage:
             )
             return Look(Status.WARN, evidence, fix, read, facts - quoted)
         return Look(Status.PASS, evidence, read=read)
-
-    async def mend(self, room: Room, look: Look) -> int:
-        """Nothing to mend."""
-        raise NotImplementedError
 
 
 def _coverage(tx: Tx) -> Row:

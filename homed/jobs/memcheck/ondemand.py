@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -70,6 +71,8 @@ class MemoryDoctor:
             return await self._examine(deep, repair, progress)
 
     async def _examine(self, deep: bool, repair: bool, progress: Callable[[Progress], None] | None) -> Report:
+        # numpy is among what it needs, which takes 0.1 s
+        await trio.to_thread.run_sync(importlib.import_module, "homed.jobs.memcheck.registry")
         from homed.jobs.memcheck import doctor
         from homed.jobs.memcheck.registry import CHECKS
         from homed.jobs.memcheck.room import Room

@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
-from homed.jobs.memcheck import evidences
+from homed.jobs.memcheck import (
+    evidences,
+    graphs,
+    indexes,
+    lawful,
+    ledgering,
+    limits,
+    mediary,
+    storing,
+    vectorial,
+    wording,
+    works,
+)
 from homed.jobs.memcheck.check import Check
 
-CHECKS: tuple[Check, ...] = (*evidences.CHECKS,)
+CHECKS: tuple[Check, ...] = (
+    *storing.CHECKS, *mediary.CHECKS, *evidences.CHECKS, *lawful.CHECKS, *graphs.CHECKS,
+    *ledgering.CHECKS, *works.CHECKS, *vectorial.CHECKS, *indexes.CHECKS, *wording.CHECKS, *limits.CHECKS,
+    *storing.LAST,
+)  # fmt: skip
 """In this order they are made and told."""
