@@ -51,6 +51,9 @@ REST, LONGEST_REST = 60.0, 900.0
 LAST_WORDS = 1.5
 """Seconds that recording what still waits may take at an exit."""
 
+LAST_BATCH = 20
+"""Turns of one transaction there: some milliseconds each."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassPorts:
@@ -276,16 +279,16 @@ class LastPorts:
     topics: Topics = unknown
 
 
-async def last_words(ports: LastPorts) -> int:
-    """Record what still waits without a model, for no more than ``LAST_WORDS`` seconds; how many turns.
+async def last_words(ports: LastPorts, *, within: float = LAST_WORDS) -> int:
+    """Record what still waits without a model, for no more than ``within`` seconds; how many turns.
 
     A model is still to read them, at the next start.  Cancelled or out of time, a whole batch is recorded or none of
     it; nothing is lost.
     """
     count, place = 0, (-1.0, "")
-    with trio.move_on_after(LAST_WORDS):
+    with trio.move_on_after(within):
         try:
-            while batch := await ports.store.read(partial(passes.owed, after=place, limit=BATCH)):
+            while batch := await ports.store.read(partial(passes.owed, after=place, limit=LAST_BATCH)):
                 place = (batch[-1].at, batch[-1].turn)
                 turns = [one.turn for one in batch if not one.told]
                 count += await ports.store.write(lambda tx: _told_at_the_end(tx, ports, turns))  # noqa: B023 - awaited

@@ -82,7 +82,7 @@ SAID = {
         {"call", "step", "tool", "plugin", "class", "status", "ms", "within"},
         {"args", "result"},
     ),
-    events.APPROVAL: ({"approval", "status", "tool", "plugin", "class", "expires_at"}, {"args", "reason"}),
+    events.APPROVAL: ({"approval", "status", "tool", "plugin", "class", "expires_at", "yes"}, {"args", "reason"}),
     events.RECALL: ({"input", "kept", "shown", "cold", "chars", "late"}, set()),
     events.REASONING: ({"step"}, {"text"}),
     events.AGENT_LLM_CHAIN: ({"step", "usage"}, {"text", "reasoning", "calls"}),
@@ -95,7 +95,7 @@ SAID = {
     events.TERMINAL_OUTPUT: ({"plugin", "terminal", "at", "ended"}, {"text"}),
     events.SKILL_DETECTED: ({"plugin", "skill"}, {"title"}),
     events.SYSTEM: ({"code", "plugin", "kind"}, {"message", "hint"}),
-    events.MEMORY: ({"what", "events", "chars", "more"}, set()),
+    events.MEMORY: ({"what", "events", "chars", "more", "state", "made", "records"}, set()),
     events.CHILD: ({"child", "in", "phase", "state", "step", "tool", "call", "status", "ms"}, {"name", "error"}),
 }
 """Type → keys of its data that anybody may hear, and those with what somebody said; as in ``docs/wire.md``.
