@@ -58,7 +58,8 @@ PLAIN_KEYS = frozenset(
         "approval", "at", "by", "call", "channel", "chars", "child", "class", "client_msg_id", "code", "cold",
         "created", "deleted", "done", "drops", "ended", "errors", "events", "expires_at", "in", "input", "job",
         "kept", "kind", "late", "level", "made", "more", "ms", "peer", "phase", "plugin", "records", "seen", "shown",
-        "skill", "stage", "state", "status", "step", "terminal", "tool", "total", "usage", "what", "with", "within", "yes",
+        "skill", "stage", "state", "status", "step", "terminal", "tool", "total", "usage", "what", "with", "within",
+        "yes",
     }
 )  # fmt: skip
 """Keys of ``data`` that carry ids, states and counts only; every other one, and so every new one, may hold what people,
