@@ -19,7 +19,7 @@ from homed.agent.ports import AgentPorts
 from homed.agent.turn import Ending, Turn
 from homed.agent.views import ending_view
 from homed.errors import StorageError
-from homed.memory import blocks, events, inputs, ledger, threads
+from homed.memory import blocks, citations, events, injections, inputs, ledger, threads
 from homed.memory.blocks import Block
 from homed.memory.records import Event, EventKind, Input, NewEvent, Outcome, is_inner
 from homed.retrieval import index
@@ -79,6 +79,7 @@ class Journal:
                 owed = tuple(turn.owed)
                 result = await self._ports.store.write(lambda tx: self._indexed(turn, tx, fn, owed))
                 turn.ledger.clear()
+                turn.injections.clear()
                 del turn.owed[: len(owed)]
                 after(result)
                 self._ports.stored()
@@ -88,6 +89,8 @@ class Journal:
     def _indexed(self, turn: Turn, tx: Tx, fn: Callable[[Tx], T], owed: Sequence[Settlement]) -> T:
         """What is stored can be found at once; and what the turn was shown, and what it cost, is recorded with what
         came of it."""
+        for told in turn.injections:  # first, since what ends the turn counts which of it the answer cites
+            injections.record(tx, told)
         result = fn(tx)
         for settle in owed:
             settle(tx)
@@ -223,6 +226,8 @@ class Journal:
             last = [*left, *ending.events]
             blocks.drop_of_turn(tx, turn.id)
             stored = inputs.finish(tx, turn.input.id, ending.outcome, last, at=at, no_memory=turn.no_memory)
+            if not turn.no_memory:
+                _cite(tx, turn, ending.outcome.text, at)
             return stored, turn.no_memory and _unnamed(tx, turn)
 
         def after(result: tuple[list[Event], bool]) -> None:
@@ -288,6 +293,11 @@ def _put_in(
         threads.rename(tx, given.thread, title)
     event = events.append(tx, given, new, at=at)
     return blocks.adopt(tx, event, given.id, at=at) if brought else event, title if named else ""
+
+
+def _cite(tx: Tx, turn: Turn, answer: str, at: float) -> None:
+    given = turn.input
+    citations.count(tx, scope=given.scope, thread=given.thread, turn=turn.id, answer=answer, at=at)
 
 
 def _unnamed(tx: Tx, turn: Turn) -> bool:

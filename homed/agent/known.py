@@ -1,53 +1,38 @@
-"""What the stable layer knows of what a turn is about: an index of it for the prompt, never the whole.
+"""What the stable layer knows of what a turn is about: what may be told of it, and what is told whatever it is about.
 
-The names that are met in the input lead into the graph; the ranker finds what else is about it.  A fact that was
-superseded, hidden or is doubted is not told as what holds.
+The names that are met in the input lead into the graph; the ranker finds what else is about it, and the gate says how
+much of that is.  What was superseded, hidden or is doubted is not told as what holds.  Which of it is told, and in how
+much room, is `homed.agent.bands`'.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from homed.agent import notes
+from homed.agent import bands, notes
+from homed.agent.bands import Limits
+from homed.agent.lines import Fact as Fact
+from homed.agent.lines import whose as whose
 from homed.memory import evidence, graph, speakers, stable
 from homed.memory.stable import Record
-from homed.memory.tokens import estimate_tokens
 from homed.retrieval import met, saying
 from homed.retrieval.asking import Question
-from homed.retrieval.rank import Ranker
+from homed.retrieval.rank import Hit, Ranker
 from homed.retrieval.stable import Wanted
 from homed.store.rows import Tx, dumps
-
-FACTS = 8
-"""Facts that are told at the most, the best; ``memory_recall`` gives the others."""
 
 NAMES = 6
 """Names that the index names."""
 
 KINDS = ("fact", "capsule")
-"""Records that are told by themselves before others."""
-
-SUMMARIES = 2
-"""Summaries of turns that are told behind them: of what became no fact, they are all that still comes by itself."""
-
-TOKENS = 450
-"""Tokens of all facts and the index: about what 1 400 characters take."""
-
-EACH = 120
-"""Of one fact."""
-
-SMALL_TOKENS = 60
-"""Tokens of all facts for a model that is offered no tools; the notes get what they leave."""
-
-EARLIER_TOKENS = 40
-"""Tokens of a fact that was told in an earlier turn, whose answer stands behind it."""
-
-LEAST = 12
-"""Tokens below which a fact is not worth telling cut."""
+"""Records of which the ranker is asked first: summaries stand behind those of them that come from the same turn."""
 
 LOOKED = 8
 """Summaries that are looked at for each that is told: the same may have been asked often."""
+
+NEWEST = 24
+"""Summaries that are looked at where the latest are told: those of turns in view are not."""
 
 _SAME_TURN = (
     "SELECT v.record FROM evidence v JOIN events e ON e.id = v.event"
@@ -55,34 +40,34 @@ _SAME_TURN = (
     " (SELECT f.turn FROM evidence w JOIN events f ON f.id = w.event"
     " WHERE w.record IN (SELECT value FROM json_each(?2)))"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A record that may be told.  ``mark``: where it comes from (source, pointer, manual, or ''); ``names``: of the
-    member of a group that it is of, if it has one."""
-
-    record: Record
-    mark: str
-    score: float = 0.0
-    names: Mapping[str, str] = field(default_factory=dict)
+_TURNS = (
+    "SELECT v.record, e.thread, e.turn FROM evidence v JOIN events e ON e.id = v.event"
+    " WHERE v.record IN (SELECT value FROM json_each(?))"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """``facts``, the best first; ``names`` of the entities that are met or near, the met ones first; ``count``: facts
-    there are in all; ``below``: that the question is too little about."""
+    """What may be told, no more of each kind than the limits say: ``facts`` the question led to, the best first;
+    ``active`` what is told whatever it is, the weightiest first.
+
+    ``names`` of the entities that are met or near, the met ones first; ``count``: records there are in all; ``below``:
+    that the question is too little about; ``sunk``: the best of those, by id, with their relevance.
+    """
 
     facts: tuple[Fact, ...] = ()
+    active: tuple[Fact, ...] = ()
     names: tuple[str, ...] = ()
     count: int = 0
     below: int = 0
+    sunk: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class About:
     """What is asked of the stable layer of a scope.  ``without``: entities that the model has before it already;
-    ``project``: that is worked in."""
+    ``project``: that is worked in; ``thread``: that it is asked in, ``seen``: turns whose events are in view;
+    ``limits``: of what may be told, None for what is about the question alone."""
 
     scope: str
     question: Question
@@ -90,6 +75,9 @@ class About:
     now: float
     without: frozenset[str] = field(default_factory=frozenset)
     project: str = ""
+    thread: str = ""
+    seen: frozenset[str] = field(default_factory=frozenset)
+    limits: Limits = field(default_factory=Limits)
 
     def wanted(self, records: Iterable[str]) -> Wanted:
         """These records, for the ranker."""
@@ -100,147 +88,144 @@ class About:
         return record.reach == "user" or (record.project == self.project != "")
 
 
+SUNK = 8
+"""Records that were found and not told for their relevance of which the ledger knows."""
+
+
 def look(tx: Tx, ranker: Ranker, about: About) -> Known:
-    """The best of what is known."""
-    hits = ranker.records(tx, wanted=about.wanted(KINDS), query=about.question, limit=2 * FACTS)
-    scores = {hit.id: hit.score for hit in hits if hit.score >= about.gate}
-    named = [one for one in met.entities(tx, ranker, about.scope, about.question) if one not in about.without]
-    reached = graph.recall(tx, scope=about.scope, names=named) if named else graph.Reached()
-    asked = _records(tx, about.scope, scores)
-    asked.sort(key=lambda one: -scores[one.id])
-    found = {record.id: record for record in (*asked, *reached.facts) if not _names(record) & about.without}
-    held = [record for record in found.values() if about.within(record)]
-    facts = [_fact(tx, one, scores.get(one.id, 0.0)) for one in held[:FACTS]]
-    turns = _summaries(tx, ranker, about, [fact.record.id for fact in facts])
-    names = tuple(entity.name for entity in reached.vouched if entity.id not in about.without)
-    below = sum(hit.score < about.gate for hit in hits)
-    return Known((*facts, *turns), names, len(held) + len(turns), below)
+    """The best of what is known.  A message that says little by itself is about what was last, unless something is
+    surely meant; one that only says "go on" always is."""
+    text = about.question.text
+    found = Known() if bands.continues(text) else _about(tx, ranker, about)
+    if bands.continues(text) or (bands.says_little(text) and not _tells(found)):
+        found = Known(_latest(tx, about), below=found.below)
+    chosen = bands.capped(found.facts, about.limits)
+    active = bands.standing(_active(tx, about), chosen, about.limits) if about.limits.window else []
+    marked = [tuple(_marked(tx, fact) for fact in some) for some in (chosen, active)]
+    return replace(found, facts=marked[0], active=marked[1])
 
 
 def together(parts: Sequence[Known]) -> Known:
-    """What several scopes know as one; a fact's score means the same in each."""
+    """What several scopes know as one; a record's score means the same in each."""
     facts = sorted((fact for part in parts for fact in part.facts), key=lambda fact: -fact.score)
+    active = sorted((fact for part in parts for fact in part.active), key=lambda fact: _weight(fact.record))
     names = tuple(dict.fromkeys(name for part in parts for name in part.names))
-    left = len(facts) - FACTS
+    sunk = {id_: relevance for part in parts for id_, relevance in part.sunk.items()}
     return Known(
-        tuple(facts[:FACTS]), names, sum(part.count for part in parts), sum(part.below for part in parts) + max(0, left)
+        tuple(facts), tuple(active), names, sum(part.count for part in parts), sum(part.below for part in parts), sunk
     )
 
 
 def by_ids(tx: Tx, scope: str, ids: Iterable[str]) -> dict[str, Fact]:
     """These records, so far as they still hold."""
-    return {record.id: _fact(tx, record) for record in _records(tx, scope, ids)}
+    return {record.id: _marked(tx, Fact(record, "")) for record in _records(tx, scope, ids)}
 
 
-def _summaries(tx: Tx, ranker: Ranker, about: About, told: Sequence[str]) -> list[Fact]:
-    """Those of turns that none of the facts that are told comes from.  What only asked the same counts half."""
-    most = LOOKED * SUMMARIES + len(told)
-    hits = ranker.records(tx, wanted=about.wanted(["summary"]), query=about.question, limit=most)
-    near = {hit.id: hit.score for hit in hits if hit.score >= about.gate}
-    asks = {one.id: saying.asking(one.text) for one in _records(tx, about.scope, near)}
-    near = {id_: score * (1 - asks.get(id_, 0.0) / 2) for id_, score in near.items()}
-    same = {id_ for (id_,) in tx.all(_SAME_TURN, (dumps(sorted(near)), dumps(list(told))))}
-    found = [one for one in _records(tx, about.scope, near.keys() - same) if about.within(one)]
-    found.sort(key=lambda one: -near[one.id])
-    return [_fact(tx, one, near[one.id]) for one in found[:SUMMARIES]]
-
-
-def _fact(tx: Tx, record: Record, score: float = 0.0) -> Fact:
-    mark = evidence.mark(tx, record)
-    # what a turn was is nobody's words, however sure it is which turn it was
-    names = speakers.names(tx, record.scope, [record.observed])
-    return Fact(record, "pointer" if record.record == "summary" and mark == "source" else mark, score, names)
-
-
-def write(known: Known, *, peer: str, tokens: int) -> tuple[list[str], tuple[Fact, ...]]:
-    """Lines for the prompt in no more than ``tokens``, and which facts they tell.  Nothing when nothing fits."""
-    lines, told, left = [], [], min(TOKENS, tokens)
-    for fact in known.facts:
-        text = line(fact, min(EACH, left), peer)
-        if not text:
-            break
-        lines.append(text)
-        told.append(fact)
-        left -= estimate_tokens(text)
-    index = _index(known, len(told))
-    if index and estimate_tokens(index) <= left:
-        lines.append(index)
-    return lines, tuple(told)
-
-
-def write_small(known: Known, *, peer: str, tokens: int) -> tuple[list[str], tuple[Fact, ...]]:
-    """The same for a small model: what is known, and no more; only what is about its question."""
-    lines, told, left = [], [], min(SMALL_TOKENS, tokens)
-    for fact in known.facts:
-        other = whose(fact.record, peer, fact.names)
-        said = _asked(fact) if fact.record.record == "summary" else _said(fact)
-        text = f"- Of {other}: {said}" if other else f"- {said}"
-        if fact.score and (cost := estimate_tokens(text)) <= left:
-            lines.append(text)
-            told.append(fact)
-            left -= cost
-    return lines, tuple(told)
-
-
-def whose(record: Record, peer: str, names: Mapping[str, str]) -> str:
-    """Of whom a record is, where that is another member of a group than ``peer``, who speaks now: '' for all others.
-
-    It says "the user" of whoever said it, and a group has many.  ``names``: of its members.
-    """
-    other = record.observed if speakers.is_group(record.scope) and record.observed != peer else ""
-    return notes.speaker(other, names) if other else ""
-
-
-def line(fact: Fact, tokens: int, peer: str) -> str:
-    """One fact as it is told to a turn of ``peer``: what it is, whose, where it comes from, its words and its id; ''
-    when that does not fit."""
-    record, other = fact.record, whose(fact.record, peer, fact.names)
-    what = "summary" if record.record == "summary" else record.kind
-    outside = "from outside, not checked" if record.untrusted else ""
-    marks = filter(None, [what, other and f"of {other}", fact.mark, outside])
-    head, tail = f"- [{' · '.join(marks)}] ", f" (id:{record.shown_id})"
-    text, room = _said(fact), tokens - estimate_tokens(head + tail)
-    if room < LEAST:
-        return ""
-    if estimate_tokens(text) > room:
-        text = _cut(text, room)
-    return f"{head}{text}{tail}"
-
-
-def _cut(text: str, room: int) -> str:
-    words, shown = text.split(" "), ""
-    if len(words) < 3:  # nothing to part at: a script without blanks
-        words = list(text)
-    between = " " if " " in text and len(words) == len(text.split(" ")) else ""
-    for at in range(len(words), 0, -1):
-        shown = f"{between.join(words[:at])}…"
-        if estimate_tokens(shown) <= room:
-            return shown
-    return ""
-
-
-def _said(fact: Fact) -> str:
-    record = fact.record
-    if record.record == "summary":
-        parts = [notes.neutral(part) for part in record.text.split("\n") if part.strip() not in ("", "-")]
-        return " → ".join(" ".join(part.split()) for part in parts)
-    title = f"{record.title}: " if record.title else ""
-    return " ".join(notes.neutral(f"{title}{record.text}").split())
-
-
-def _asked(fact: Fact) -> str:
-    """What the person said, of a turn: the first line of its summary.  Of a question it is the answer that counts."""
-    first = fact.record.text.partition("\n")[0]
-    return _said(fact) if saying.asking(first) else " ".join(notes.neutral(first).split())
-
-
-def _index(known: Known, told: int) -> str:
+def index(known: Known, told: int) -> str:
+    """A line that says how much more is known of the names that were met; '' where there is nothing to say."""
     more = known.count - told
     if not known.names or more <= 0:
         return ""
     names = ", ".join(notes.neutral(name) for name in known.names[:NAMES])
     others = f" and {len(known.names) - NAMES} others" if len(known.names) > NAMES else ""
     return f"- {more} more facts are known, of {names}{others}: `memory_recall` gives them."
+
+
+def _about(tx: Tx, ranker: Ranker, about: About) -> Known:
+    """What the question is about, and what the names in it lead to."""
+    most = about.limits.facts + about.limits.capsules
+    hits = ranker.records(tx, wanted=about.wanted(KINDS), query=about.question, limit=2 * most)
+    near = {hit.id: hit for hit in hits if hit.relevance >= about.gate}
+    named = [one for one in met.entities(tx, ranker, about.scope, about.question) if one not in about.without]
+    reached = graph.recall(tx, scope=about.scope, names=named) if named else graph.Reached()
+    asked = _records(tx, about.scope, near)
+    asked.sort(key=lambda one: -near[one.id].score)
+    found = {record.id: record for record in (*asked, *reached.facts) if not _names(record) & about.without}
+    held = [record for record in found.values() if about.within(record)]
+    facts = [_hit(one, near[one.id]) if one.id in near else Fact(one, "", why="graph") for one in held[: 2 * most]]
+    told = [fact.record.id for fact in bands.capped(facts, about.limits)]
+    turns = _summaries(tx, ranker, about, told)
+    facts = sorted((*facts, *turns), key=lambda fact: -fact.score)  # stable: what a name led to stays as it came
+    names = tuple(entity.name for entity in reached.vouched if entity.id not in about.without)
+    below = [hit for hit in hits if hit.relevance < about.gate]
+    sunk = {hit.id: hit.relevance for hit in below[:SUNK]}
+    return Known(tuple(facts), (), names, len(held) + len(turns), len(below), sunk)
+
+
+def _summaries(tx: Tx, ranker: Ranker, about: About, told: Sequence[str]) -> list[Fact]:
+    """Those of turns that none of the facts that are told comes from.  What only asked the same counts half."""
+    most = LOOKED * about.limits.summaries + len(told)
+    hits = ranker.records(tx, wanted=about.wanted(["summary"]), query=about.question, limit=most)
+    near = {hit.id: hit for hit in hits if hit.relevance >= about.gate}
+    asks = {one.id: saying.asking(one.text) for one in _records(tx, about.scope, near)}
+    near = {id_: replace(hit, score=hit.score * (1 - asks.get(id_, 0.0) / 2)) for id_, hit in near.items()}
+    same = {id_ for (id_,) in tx.all(_SAME_TURN, (dumps(sorted(near)), dumps(list(told))))}
+    found = [one for one in _records(tx, about.scope, near.keys() - same) if about.within(one)]
+    found.sort(key=lambda one: -near[one.id].score)
+    return [_hit(one, near[one.id]) for one in found[: about.limits.summaries]]
+
+
+def _active(tx: Tx, about: About) -> list[Fact]:
+    """The Active Window, as far as anything may stand there: the weightiest first."""
+    limits = about.limits
+    found = stable.select(
+        tx,
+        "scope = ? AND status = 'active' AND importance >= ? AND record IN ('fact', 'capsule') AND untrusted = 0"
+        " AND (reach = 'user' OR project = ?) AND (record = 'capsule' OR importance >= ?"
+        " OR kind IN (SELECT value FROM json_each(?)))"
+        " ORDER BY importance DESC, cited DESC, updated_at DESC, id LIMIT ?",
+        (
+            about.scope, limits.importance, about.project, bands.ANY_KIND, dumps(list(bands.LASTING)),
+            limits.window_items + limits.facts + limits.capsules,
+        ),
+    )  # fmt: skip
+    held = [record for record in found if about.within(record) and not _names(record) & about.without]
+    return [Fact(record, "", why="active") for record in held]
+
+
+def _latest(tx: Tx, about: About) -> tuple[Fact, ...]:
+    """What was last: summaries of this conversation's turns that are out of view, then of the project's; then the
+    weightiest wholes.  Nothing made of strangers' words: nobody asked for it."""
+    newest = stable.select(
+        tx,
+        "scope = ? AND record = 'summary' AND status = 'active' AND +untrusted = 0 AND (+reach = 'user' OR project = ?)"
+        " ORDER BY seq DESC LIMIT ?",
+        (about.scope, about.project, NEWEST),
+    )
+    rows = tx.all(_TURNS, (dumps([record.id for record in newest]),))
+    threads = {record: thread for record, thread, _ in rows}
+    seen = {record for record, _, turn in rows if turn in about.seen}
+    held = [record for record in newest if record.id not in seen and about.within(record)]
+    held.sort(key=lambda record: threads.get(record.id) != about.thread)
+    wholes = stable.select(
+        tx,
+        "scope = ? AND record = 'capsule' AND status = 'active' AND +untrusted = 0 AND (+reach = 'user' OR project = ?)"
+        " ORDER BY importance DESC, updated_at DESC, id LIMIT ?",
+        (about.scope, about.project, about.limits.capsules),
+    )
+    chosen = (*held[: about.limits.summaries], *filter(about.within, wholes))
+    return tuple(Fact(record, "", why="latest") for record in chosen)
+
+
+def _tells(found: Known) -> bool:
+    """Whether a message of a word or two means something after all: what it is surely about, or a name it holds."""
+    return any(one.relevance >= bands.SURE or one.why == "graph" for one in found.facts)
+
+
+def _hit(record: Record, hit: Hit) -> Fact:
+    return Fact(record, "", hit.score, relevance=hit.relevance, parts=hit.parts)
+
+
+def _marked(tx: Tx, fact: Fact) -> Fact:
+    """With where it comes from, which is looked up in its evidence."""
+    record, mark = fact.record, evidence.mark(tx, fact.record)
+    # what a turn was is nobody's words, however sure it is which turn it was
+    mark = "pointer" if record.record == "summary" and mark == "source" else mark
+    return replace(fact, mark=mark, names=speakers.names(tx, record.scope, [record.observed]))
+
+
+def _weight(record: Record) -> tuple[float, ...]:
+    return (-record.importance, -record.cited, -record.updated_at)
 
 
 def _names(record: Record) -> frozenset[str]:
@@ -252,9 +237,3 @@ def _records(tx: Tx, scope: str, ids: Iterable[str]) -> list[Record]:
     return stable.select(
         tx, "id IN (SELECT value FROM json_each(?)) AND +scope = ? AND +status = 'active'", (dumps(sorted(ids)), scope)
     )
-
-
-def ids_of(told: Mapping[str, object]) -> Sequence[str]:
-    """The records that a ledger entry says were told."""
-    listed = told.get("facts")
-    return [str(id_) for id_ in listed] if isinstance(listed, list) else []

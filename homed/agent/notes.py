@@ -208,6 +208,11 @@ def snapshot(template: str, notes: Sequence[str]) -> str:
     return fill(template, notes="\n".join(['<data source="memory">', *notes, "</data>"]))
 
 
+def is_cut(note: str) -> bool:
+    """Whether something of its event's text is left out of a note."""
+    return "[… " in note or note.endswith("…")
+
+
 def write(
     events: Sequence[Event], places: Mapping[str, Place], *, peer: str, tokens: int, each: int = NOTE_TOKENS,
     names: Mapping[str, str] = _NOBODY,

@@ -38,6 +38,10 @@ class SettingsPort(Protocol):
         """A number; durations are seconds."""
         ...
 
+    def bool(self, key: str) -> bool:
+        """Yes or no."""
+        ...
+
     def str(self, key: str) -> str:
         """A text."""
         ...

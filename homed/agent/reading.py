@@ -10,13 +10,15 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from homed.agent import known, notes
+from homed.agent import bands, known, notes
+from homed.agent.bands import Limits as Telling
 from homed.agent.explicit import Explicit
-from homed.agent.known import About, Fact, Known
+from homed.agent.known import About, Known
+from homed.agent.lines import Fact
 from homed.agent.notes import MARK_TOKENS, SPEAKER_TOKENS, Place
 from homed.errors import StorageError
 from homed.memory import events as table
-from homed.memory import ledger, scope_window, speakers
+from homed.memory import injections, scope_window, speakers
 from homed.memory.budget import Budget, protected, top_k
 from homed.memory.choose import FULL
 from homed.memory.records import Event, EventKind, shows_files
@@ -42,6 +44,9 @@ may be any number; what is relevant beyond these is told like what is cold."""
 EARLIER, AT_ONCE = 10, 5
 """Turns of this conversation whose notes are told again, the newest at least; and how many go at once."""
 
+LATELY = 8
+"""Turns of this conversation after which what was told is told once more, though a note of it stands there still."""
+
 LIVE = 3600.0
 """Seconds since its last use that a conversation counts as going on."""
 
@@ -58,7 +63,8 @@ class Wanted:
     ``explicit``: what was asked for by name lately, and is not told once more.  ``apart``: turns whose events are not
     among what was before: this one, and those that are suspended for it.  ``carried``: what this conversation's last
     turn showed, nothing where a new choice is wanted.  ``beyond``: scopes of which it is told as well, and whose window
-    is not its own (of an agent that an agent made); ``read`` finds them."""
+    is not its own (of an agent that an agent made); ``read`` finds them.  ``unasked``: whether it is told anything
+    beyond its window; ``telling``: how much of what is known, None for nothing of it."""
 
     scope: str
     thread: str
@@ -77,6 +83,8 @@ class Wanted:
     apart: frozenset[str] = frozenset()
     carried: frozenset[str] = frozenset()
     beyond: tuple[str, ...] = ()
+    unasked: bool = True
+    telling: Telling | None = field(default_factory=Telling)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -88,7 +96,8 @@ class Wanted:
 class Found:
     """What was read.  ``events`` without their texts, which those of the ``selection`` have.  ``hits``: events to tell,
     with their relevance; ``names``: of the members of a group that speak in any of these, by peer; ``known``: of the
-    stable layer; ``earlier``: what was told then, by turn, and ``facts`` of it.
+    stable layer; ``earlier``: what was told then, by turn, and ``facts`` of it; ``lately``: ids and revisions of those
+    that were told within ``LATELY`` turns, by turn.
     """
 
     events: list[Event] = field(default_factory=list)
@@ -102,6 +111,7 @@ class Found:
     known: Known = field(default_factory=Known)
     earlier: dict[str, list[Event]] = field(default_factory=dict)
     facts: dict[str, list[Fact]] = field(default_factory=dict)
+    lately: dict[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
@@ -206,24 +216,29 @@ def _settle(tx: Tx, wanted: Wanted, found: Found) -> None:
 
 
 def _known(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
+    if not wanted.unasked or wanted.telling is None:
+        return
     kept = found.selection.kept if found.selection else ()
-    turns = {event.turn for event in kept if event.thread == wanted.thread}
-    without = wanted.explicit.seen(wanted.scope, turns)
-    parts = [
-        known.look(tx, ranker, About(scope, wanted.query, wanted.gate, wanted.now, without, wanted.project))
-        for scope in wanted.reads
-    ]
+    turns = frozenset(event.turn for event in kept)
+    mine = {event.turn for event in kept if event.thread == wanted.thread}
+    about = About(
+        wanted.scope, wanted.query, wanted.gate, wanted.now, wanted.explicit.seen(wanted.scope, mine), wanted.project,
+        wanted.thread, turns, wanted.telling,
+    )  # fmt: skip
+    parts = [known.look(tx, ranker, replace(about, scope=scope)) for scope in wanted.reads]
     found.known = parts[0] if len(parts) == 1 else known.together(parts)
 
 
 def _cold(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
+    if not wanted.unasked or bands.continues(wanted.query.text):
+        return
     kept = {event.id for event in found.selection.kept} if found.selection else set()
     # the cold layer, and what of the window is not in view: for a small model all other conversations, for others what
     # had no room
     most = 2 * NOTES + len(kept)
     every = [
         hit
-        for scope in wanted.reads
+        for scope in (wanted.reads if wanted.telling else [wanted.scope])
         for hit in ranker.search(tx, scope=scope, layer=("cold", "context"), query=wanted.query, limit=most)
     ]
     if wanted.beyond:
@@ -244,24 +259,24 @@ def _cold(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
 
 
 def _noted(tx: Tx, _: Ranker, wanted: Wanted, found: Found) -> None:
-    if wanted.small:
+    if wanted.small or not wanted.unasked:
         return
     kept = found.selection.kept if found.selection else ()
     turns = list(dict.fromkeys(event.turn for event in reversed(kept) if event.thread == wanted.thread))
+    lately = turns[:LATELY]
     # not one out with each that comes in: what stands before is read anew by the source from where it changes
     turns = turns[: EARLIER + (max(0, len(turns) - EARLIER) % AT_ONCE)]
-    entries = ledger.of_turns(tx, turns, "recall")
-    told = {turn: entry.data.get("cold") for turn, entry in entries.items()}
-    of_facts = {turn: known.ids_of(entry.data) for turn, entry in entries.items()}
-    told_facts = {id_ for ids in of_facts.values() for id_ in ids}
-    held = {id_: fact for scope in wanted.reads for id_, fact in known.by_ids(tx, scope, told_facts).items()}
-    ids = {str(id_) for listed in told.values() if isinstance(listed, list) for id_ in listed}
-    texts = _texts(tx, wanted, ids - {event.id for event in kept})
-    for turn, listed in told.items():
-        again = [texts[id_] for id_ in listed if id_ in texts] if isinstance(listed, list) else []
-        facts = [held[id_] for id_ in of_facts[turn] if id_ in held]
+    told = {turn: one.lines for turn, one in injections.of_turns(tx, turns).items()}
+    ids = {line.id for lines in told.values() for line in lines}
+    held = {id_: fact for scope in wanted.reads for id_, fact in known.by_ids(tx, scope, ids).items()}
+    texts = _texts(tx, wanted, ids - held.keys() - {event.id for event in kept})
+    for turn, lines in told.items():
+        again = [texts[line.id] for line in lines if line.id in texts]
+        facts = [held[line.id] for line in lines if line.id in held]
         if again or facts:
             found.earlier[turn], found.facts[turn] = again, facts
+        if turn in lately:
+            found.lately[turn] = frozenset((line.id, line.revision) for line in lines if line.id in held)
     _place(tx, wanted, found, [event for events in found.earlier.values() for event in events])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -13,17 +13,35 @@ import trio
 
 from homed import events as notices
 from homed.agent.asking import asked
-from homed.agent.ports import AgentPorts
+from homed.agent.bands import Limits
+from homed.agent.ports import AgentPorts, SettingsPort
 from homed.agent.reading import WINDOW, Found, Wanted, choose, read
 from homed.agent.scopes import Scopes, Use
 from homed.agent.telling import Told, load_texts, tell
 from homed.agent.turn import Turn
-from homed.config.definitions import INJECT_MIN_SCORE, MAX_CONTEXT_SIZE, PROTECTED_EVENTS, RECALL_DEADLINE
+from homed.config.definitions import (
+    ACTIVE_CHARS,
+    ACTIVE_IMPORTANCE,
+    ACTIVE_ITEMS,
+    ACTIVE_WINDOW,
+    INJECT_CAPSULES,
+    INJECT_ENABLED,
+    INJECT_FACTS,
+    INJECT_MAX_CHARS,
+    INJECT_MIN_SCORE,
+    INJECT_SUBAGENTS,
+    INJECT_SUMMARIES,
+    MAX_CONTEXT_SIZE,
+    PROTECTED_EVENTS,
+    RECALL_DEADLINE,
+)
 from homed.errors import StorageError
 from homed.memory import window
 from homed.memory.budget import Budget
+from homed.memory.injections import Injection, counts_of
 from homed.memory.records import Event
 from homed.memory.scope_window import counted
+from homed.memory.temporary import is_temporary
 from homed.retrieval.asking import Question
 
 log = logging.getLogger(__name__)
@@ -58,6 +76,7 @@ class Recall:
         conversation's newest events if nothing else.  ``spoken_for``: tokens that the turn's own events take.
         """
         wanted, found = self._wanted(turn, budget, small=small, spoken_for=spoken_for), Found()
+        began = trio.current_time()
         limit, told = max(0.01, self._ports.settings.float(RECALL_DEADLINE)), None
         most = max(limit - LAST_SECONDS, limit / 2)
         with trio.move_on_after(most):
@@ -73,6 +92,7 @@ class Recall:
             if WINDOW not in found.done:
                 found.events = await self._newest(wanted, LAST_SECONDS)
             told = self._take(turn, wanted, found)
+        self._note(turn, wanted, found, told, (trio.current_time() - began) * 1000)
         self._tell(turn, wanted, found, told)
 
     async def _asked(self, turn: Turn, limit: float) -> Question:
@@ -88,8 +108,15 @@ class Recall:
             most=settings.int(MAX_CONTEXT_SIZE), protected=settings.int(PROTECTED_EVENTS),
             gate=settings.float(INJECT_MIN_SCORE), now=self._ports.wall(), spoken_for=spoken_for, small=small,
             peer=given.peer, project=given.project, explicit=self._ports.explicit, apart=turn.apart,
-            carried=self._carried(turn),
+            carried=self._carried(turn), unasked=settings.bool(INJECT_ENABLED), telling=self._telling(turn),
         )  # fmt: skip
+
+    def _telling(self, turn: Turn) -> Limits | None:
+        """How much of what is known the turn is told by itself; None for an agent that an agent made, if these are
+        told nothing."""
+        settings = self._ports.settings
+        made = turn.frame is not None or is_temporary(turn.input.scope)
+        return None if made and not settings.bool(INJECT_SUBAGENTS) else limits_of(settings)
 
     def _carried(self, turn: Turn) -> frozenset[str]:
         """What the conversation's last turn showed; nothing once this one must make room."""
@@ -131,6 +158,23 @@ class Recall:
         self._scopes.use(wanted.scope, turn.id, use)
         return told
 
+    def _note(self, turn: Turn, wanted: Wanted, found: Found, told: Told, ms: float) -> None:
+        """What it is told goes into the ledger of injections, with the commit that stores what comes of it."""
+        if told.mode is None:
+            return
+        channels = Counter(
+            name
+            for fact in told.facts
+            for name in ([name for name, value in fact.parts.items() if value > 0] or [fact.why])
+        )
+        given = turn.input
+        turn.injections.append(
+            Injection(
+                turn.id, given.scope, given.thread, wanted.now, told.mode, len(told.snapshot), ms,
+                (*wanted.query.late, *found.missing), found.known.below, told.plan.cut, dict(channels), told.lines,
+            )
+        )  # fmt: skip
+
     def _tell(self, turn: Turn, wanted: Wanted, found: Found, told: Told) -> None:
         """Note it for the ledger, and tell the watchers once a turn."""
         selection, limits, budget = found.selection or choose(wanted, found), found.limits, wanted.budget
@@ -156,9 +200,13 @@ class Recall:
             "input": turn.input.id, "kept": len(view.window), "shown": others,
             "cold": [event.id for event, _ in found.hits if event.id in noted],
             "facts": [fact.record.id for fact in told.facts], "chars": len(view.snapshot),
-            "late": [*wanted.query.late, *found.missing],
+            "late": [*wanted.query.late, *found.missing], "mode": told.mode or "",
+            "counts": counts_of([one.line for one in told.plan.placed]),
         }  # fmt: skip
-        known = {"scores": {fact.record.id: fact.score for fact in found.known.facts}, "below": found.known.below}
+        known = {
+            "scores": {fact.record.id: fact.score for fact in (*found.known.facts, *found.known.active)},
+            "below": found.known.below, "sunk": dict(found.known.sunk), "cut": told.plan.cut,
+        }  # fmt: skip
         more = {"hits": hits, "known": known, "gate": wanted.gate, "below": found.below}
         turn.ledger.append(("recall", data | more))
         if not turn.view.recoveries:
@@ -173,3 +221,13 @@ class Recall:
             memory(data={"what": "recall", "events": [*data["shown"], *data["cold"]], **facts})
         if data["chars"]:
             memory(data={"what": "injection", "events": data["cold"], "chars": data["chars"], **facts})
+
+
+def limits_of(settings: SettingsPort) -> Limits:
+    """How much of what is known a turn is told by itself."""
+    return Limits(
+        chars=settings.int(INJECT_MAX_CHARS), summaries=settings.int(INJECT_SUMMARIES),
+        facts=settings.int(INJECT_FACTS), capsules=settings.int(INJECT_CAPSULES), window=settings.bool(ACTIVE_WINDOW),
+        window_items=settings.int(ACTIVE_ITEMS), window_chars=settings.int(ACTIVE_CHARS),
+        importance=settings.int(ACTIVE_IMPORTANCE),
+    )  # fmt: skip

@@ -1,19 +1,32 @@
 """What a turn is told unasked, written out: facts, notes of events, and short what its conversation was told before.
 
-Pure.  All of it shares what memory may take of the window; the newest message's own comes first.
+Pure.  What is known has its own room in characters (`homed.agent.bands`), and all of it shares what memory may take of
+the window; the newest message's own comes first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
-from homed.agent import known, notes
-from homed.agent.known import Fact, Known
+from homed.agent import bands, known, lines, notes
+from homed.agent.bands import Placed, Plan
+from homed.agent.known import Known
+from homed.agent.lines import Fact
 from homed.agent.reading import Found, Wanted
+from homed.memory.injections import Line, Mode
 from homed.memory.records import Event
 from homed.memory.tokens import estimate_tokens
 from homed.prompts.loader import load
+
+SMALL_TOKENS = 60
+"""Tokens of all facts for a model that is offered no tools; the notes get what they leave."""
+
+SHARE = 3
+"""Of what memory may take of the window, what is known takes no more than such a part."""
+
+TRIES = 4
+"""Plans that are made, each smaller, until one has no more tokens than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +47,30 @@ def load_texts() -> Texts:
 class Told:
     """``snapshot``: the message before the input, '' for none; ``earlier``: those of earlier turns, by turn.
 
-    ``hits`` and ``facts`` are what the snapshot tells, ``again`` and ``again_facts`` what the others do; ``tokens`` of
-    all.
+    ``hits`` and ``plan`` are what the snapshot tells, ``lines`` the same for the ledger; ``again`` and ``again_facts``
+    what the others do; ``tokens`` of all.
     """
 
     snapshot: str = ""
     hits: tuple[Event, ...] = ()
-    facts: tuple[Fact, ...] = ()
+    plan: Plan = field(default_factory=Plan)
+    lines: tuple[Line, ...] = ()
     earlier: Mapping[str, str] = field(default_factory=dict)
     again: tuple[Event, ...] = ()
     again_facts: tuple[Fact, ...] = ()
     tokens: int = 0
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """Records that the snapshot tells."""
+        return tuple(one.fact for one in self.plan.placed)
+
+    @property
+    def mode(self) -> Mode | None:
+        """How it came to be told; None for nothing."""
+        if not self.lines:
+            return None
+        return "hit" if self.hits and self.plan.mode == "background" else self.plan.mode
 
     @property
     def untrusted(self) -> bool:
@@ -53,35 +79,88 @@ class Told:
 
 
 def tell(texts: Texts, wanted: Wanted, found: Found, *, peer: str) -> Told:
-    """Write it.  A fact that an earlier note in view tells already is not told once more."""
-    before = {fact.record.id for told in found.facts.values() for fact in told}
+    """Write it.  A fact that a note of the last turns in view tells already, as it stands, is not told once more."""
+    before = frozenset(key for keys in found.lately.values() for key in keys)
     snapshot = _snapshot(texts, wanted, found, peer, before)
     again = _earlier(texts, found, peer, wanted.budget.memory - snapshot.tokens)
     shown = {fact.record.id for fact in again.again_facts}
-    if before - shown:  # no room for them there: then here
-        snapshot = _snapshot(texts, wanted, found, peer, shown, spent=again.tokens)
-    return Told(
-        snapshot.snapshot, snapshot.hits, snapshot.facts, again.earlier, again.again, again.again_facts,
-        snapshot.tokens + again.tokens,
+    stands = frozenset(key for key in before if key[0] in shown)
+    if before - stands:  # no room for them there: then here
+        snapshot = _snapshot(texts, wanted, found, peer, stands, spent=again.tokens)
+    return replace(
+        snapshot, earlier=again.earlier, again=again.again, again_facts=again.again_facts,
+        tokens=snapshot.tokens + again.tokens,
     )  # fmt: skip
 
 
-def _snapshot(texts: Texts, wanted: Wanted, found: Found, peer: str, without: Collection[str], spent: int = 0) -> Told:
+def _snapshot(
+    texts: Texts, wanted: Wanted, found: Found, peer: str, shown: frozenset[tuple[str, int]], spent: int = 0
+) -> Told:
     events, left = [event for event, _ in found.hits], wanted.budget.memory - spent
     if wanted.small:
         left = min(notes.SMALL_TOKENS, left)
-        lines, facts = known.write_small(found.known, peer=peer, tokens=left)
-        left -= sum(map(estimate_tokens, lines))
-        written, template = notes.write_small(events, peer=peer, tokens=left, names=found.names), texts.snapshot_small
+        plan, more, template = _small(found.known, peer, left), "", texts.snapshot_small
+        left -= _tokens(plan)
+        written = notes.write_small(events, peer=peer, tokens=left, names=found.names)
     else:
-        lines, facts = known.write(_but(found.known, without), peer=peer, tokens=left // 3)
-        left -= sum(map(estimate_tokens, lines))
-        written, template = notes.write(events, found.places, peer=peer, tokens=left, names=found.names), texts.snapshot
-    if not (lines or written):
-        return Told()
-    text = notes.snapshot(template, [*lines, *(text for _, text in written)])
-    told = {id_ for id_, _ in written}
-    return Told(text, tuple(e for e in events if e.id in told), facts, tokens=estimate_tokens(text))
+        template = texts.snapshot
+        plan, more = _planned(template, wanted, found.known, peer, shown, left // SHARE)
+        left -= _tokens(plan) + estimate_tokens(more)
+        written = notes.write(events, found.places, peer=peer, tokens=left, names=found.names)
+    if not (plan.placed or written):
+        return Told(plan=plan)
+    told = [one.text for one in plan.placed] + [more] * bool(more) + [text for _, text in written]
+    text = notes.snapshot(template, told)
+    scores, by_id = {event.id: score for event, score in found.hits}, dict(written)
+    said = tuple(event for event in events if event.id in by_id)
+    noted = tuple(_noted(event.id, by_id[event.id], scores[event.id]) for event in said)
+    return Told(text, said, plan, (*(one.line for one in plan.placed), *noted), tokens=estimate_tokens(text))
+
+
+def _planned(
+    template: str, wanted: Wanted, what: Known, peer: str, shown: frozenset[tuple[str, int]], tokens: int
+) -> tuple[Plan, str]:
+    """What is told of what is known, and the line that says how much more there is, in no more than so many tokens."""
+    limits = wanted.telling
+    if limits is None or not (what.facts or what.active):
+        return Plan(), ""
+
+    def write(fact: Fact, chars: int) -> lines.Written | None:
+        return lines.line(fact, chars, peer)
+
+    room = most = limits.chars - len(notes.snapshot(template, [])) - 1
+    for _ in range(TRIES):
+        plan = bands.plan(what.facts, what.active, limits, room, write, shown)
+        if (taken := _tokens(plan)) <= tokens:
+            break
+        room = min(room - 1, plan.chars * tokens // taken)
+    else:
+        return Plan(cut=len(what.facts)), ""
+    stands = sum(fact.key in shown for fact in what.facts)
+    more = known.index(what, len([one for one in plan.placed if one.fact.why != "active"]) + stands)
+    fits = plan.placed and plan.chars + len(more) < most and taken + estimate_tokens(more) <= tokens
+    return plan, more if fits else ""
+
+
+def _small(what: Known, peer: str, tokens: int) -> Plan:
+    """For a small model: what its question is about, in few words, without marks."""
+    placed, left, cut = [], min(SMALL_TOKENS, tokens), 0
+    for fact in what.facts:
+        if fact.why != "hit" or not fact.score:
+            continue
+        text = lines.small(fact, peer)
+        if (cost := estimate_tokens(text)) <= left:
+            placed.append(Placed(replace(fact, mark=""), "working", text, shortened=False))
+            left -= cost
+        else:
+            cut += 1
+    return Plan(tuple(placed), cut)
+
+
+def _noted(event: str, text: str, score: float) -> Line:
+    """A note of an event, for the ledger."""
+    band = bands.band_of(score)
+    return Line(event, "event", 0, band, "cold", score, score, "", len(text), notes.is_cut(text))
 
 
 def _earlier(texts: Texts, found: Found, peer: str, left: int) -> Told:
@@ -91,30 +170,29 @@ def _earlier(texts: Texts, found: Found, peer: str, left: int) -> Told:
     facts: list[Fact] = []
     spent = 0
     for turn in reversed(found.earlier):
-        lines, told = _in_short(found.facts.get(turn, ()), left - spent, peer)
+        told, shown = _in_short(found.facts.get(turn, ()), left - spent, peer)
         events, limit = found.earlier[turn], notes.EARLIER_TOKENS
-        tokens = min(limit * len(events), left - spent - sum(map(estimate_tokens, lines)))
+        tokens = min(limit * len(events), left - spent - sum(map(estimate_tokens, told)))
         written = notes.write(events, found.places, peer=peer, tokens=tokens, each=limit, names=found.names)
-        if lines or written:
-            made[turn] = notes.snapshot(texts.snapshot_earlier, [*lines, *(text for _, text in written)])
+        if told or written:
+            made[turn] = notes.snapshot(texts.snapshot_earlier, [*told, *(text for _, text in written)])
             spent += estimate_tokens(made[turn])
             again += events
-            facts += told
+            facts += shown
     return Told(earlier=made, again=tuple(again), again_facts=tuple(facts), tokens=spent)
 
 
-def _in_short(facts: Collection[Fact], left: int, peer: str) -> tuple[list[str], list[Fact]]:
-    lines: list[str] = []
-    told: list[Fact] = []
+def _in_short(facts: Sequence[Fact], left: int, peer: str) -> tuple[list[str], list[Fact]]:
+    told: list[str] = []
+    shown: list[Fact] = []
     for fact in facts:
-        text = known.line(fact, min(known.EARLIER_TOKENS, left), peer)
-        if text:
-            lines.append(text)
-            told.append(fact)
-            left -= estimate_tokens(text)
-    return lines, told
+        text = lines.in_short(fact, peer)
+        if text and (cost := estimate_tokens(text)) <= left:
+            told.append(text)
+            shown.append(fact)
+            left -= cost
+    return told, shown
 
 
-def _but(what: Known, without: Collection[str]) -> Known:
-    left = tuple(fact for fact in what.facts if fact.record.id not in without)
-    return Known(left, what.names, what.count - (len(what.facts) - len(left)), what.below)
+def _tokens(plan: Plan) -> int:
+    return sum(estimate_tokens(one.text) for one in plan.placed)

@@ -21,6 +21,7 @@ from homed.agent.spending import Spending
 from homed.agent.view import View
 from homed.clock import new_id
 from homed.identity.roles import Identity, Role, intersection
+from homed.memory.injections import Injection
 from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome, is_draft, is_inner, shows_files
 from homed.memory.temporary import Front
 from homed.providers.base import Provider, Usage
@@ -131,10 +132,10 @@ class Link:
 @dataclass(slots=True)
 class Turn:
     """One input on its way.  ``events`` are the stored events of this turn, in order, but for those of calls that were
-    made within a tool call, which no prompt shows: ``inner``.  ``ledger`` is what the next commit records of what it
-    was shown; ``links`` the tool calls that run in plugins now; ``inside``: how the calls within those that run side by
-    side take turns.  ``place``: where it stands in its thread; ``joined``: inputs that were put into it and end with
-    it.  ``panicked``: it ended by an error that nobody foresaw; ``broke``: the code of the error that it ended by.
+    made within a tool call, which no prompt shows: ``inner``.  ``ledger`` and ``injections`` are what the next commit
+    records of what it was shown and told; ``links`` the tool calls that run in plugins now; ``inside``: how the calls
+    within those that run side by side take turns.  ``place``: where it stands in its thread; ``joined``: inputs that
+    were put into it and end with it.  ``panicked``: it ended by an error that nobody foresaw; ``broke``: the code of the error that it ended by.
     ``frame``: what binds it, if it is the turn of an agent that an agent made; ``borrowed``: functions that a
     program lends it.
 
@@ -165,6 +166,7 @@ class Turn:
     inside: Order = field(default_factory=Order)
     view: View = field(default_factory=View)
     ledger: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
+    injections: list[Injection] = field(default_factory=list)
     hidden: frozenset[str] = frozenset()
     reworded: dict[str, str] = field(default_factory=dict)
     injected: list[str] = field(default_factory=list)

@@ -65,6 +65,8 @@ CREATE TABLE injected (
     PRIMARY KEY (injection, place)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX injected_of ON injected (id, injection);
+-- The Active Window: what matters most, whatever is asked.
+CREATE INDEX records_by_weight ON records (scope, status, importance, cited, updated_at);
 
 -- An answer named the record by its id; once a turn.
 CREATE TABLE citations (

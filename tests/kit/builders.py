@@ -79,6 +79,9 @@ class FakeSettings:
     def float(self, key: str) -> float:
         return float(self.values[key])
 
+    def bool(self, key: str) -> bool:
+        return bool(self.values[key])
+
     def str(self, key: str) -> str:
         return str(self.values[key])
 

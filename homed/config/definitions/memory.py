@@ -7,6 +7,16 @@ from homed.config.definitions.shape import Definition
 RECALL_PERCENT = "core.memory.recall_percent"
 RECALL_DEADLINE = "core.memory.recall_deadline"
 INJECT_MIN_SCORE = "core.memory.inject_min_score"
+INJECT_ENABLED = "core.memory.inject_enabled"
+INJECT_SUBAGENTS = "core.memory.inject_subagents"
+INJECT_MAX_CHARS = "core.memory.inject_max_chars"
+INJECT_SUMMARIES = "core.memory.inject_summaries"
+INJECT_FACTS = "core.memory.inject_facts"
+INJECT_CAPSULES = "core.memory.inject_capsules"
+ACTIVE_WINDOW = "core.memory.active_window_enabled"
+ACTIVE_ITEMS = "core.memory.active_window_max_items"
+ACTIVE_CHARS = "core.memory.active_window_max_chars"
+ACTIVE_IMPORTANCE = "core.memory.active_window_min_importance"
 FUSION = "core.memory.fusion"
 EMBEDDING = "core.memory.embedding"
 EMBEDDING_FOLDER = "core.memory.embedding_folder"
@@ -41,9 +51,53 @@ MEMORY: tuple[Definition, ...] = (
         "Recall time limit", _MEMORY, minimum=0.05, maximum=30,
     ),
     Definition(
-        INJECT_MIN_SCORE, "float", 0.12, "How relevant, from 0 to 1, a cold memory must be to be shown to the model"
-        " unasked.",
+        INJECT_MIN_SCORE, "float", 0.12, "How relevant, from 0 to 1, a memory must be to be shown to the model unasked;"
+        " lower, and what merely shares a word with a message is told with it.",
         "Relevance threshold", _MEMORY, minimum=0, maximum=1,
+    ),
+    Definition(
+        INJECT_ENABLED, "bool", True, "Tell the model, before each message, what is known that the message is about."
+        " Off, it is told what is known only when it looks.",
+        "Recall by itself", _MEMORY,
+    ),
+    Definition(
+        INJECT_SUBAGENTS, "bool", False, "Tell it to agents that agents make, too. Off, what these need is in what they"
+        " are given to do, or they look.",
+        "Recall for sub-agents", _MEMORY,
+    ),
+    Definition(
+        INJECT_MAX_CHARS, "int", 1400, "Characters of all that is told so before one message, with its heading; more"
+        " crowds the context and delays the first word.",
+        "Recalled characters", _MEMORY, minimum=200, maximum=8000,
+    ),
+    Definition(
+        INJECT_SUMMARIES, "int", 2, "Summaries of turns among it, at the most.",
+        "Recalled summaries", _MEMORY, minimum=1, maximum=20,
+    ),
+    Definition(
+        INJECT_FACTS, "int", 5, "Facts among it, at the most.", "Recalled facts", _MEMORY, minimum=1, maximum=20
+    ),
+    Definition(
+        INJECT_CAPSULES, "int", 3, "Capsules (profiles, projects, threads, open loops) among it, at the most.",
+        "Recalled capsules", _MEMORY, minimum=1, maximum=20,
+    ),
+    Definition(
+        ACTIVE_WINDOW, "bool", True, "Tell what is most important whatever a message is about (the Active Window).",
+        "Active Window", _MEMORY,
+    ),
+    Definition(
+        ACTIVE_ITEMS, "int", 2, "Records in the Active Window, at the most.",
+        "Active Window: records", _MEMORY, minimum=1, maximum=20,
+    ),
+    Definition(
+        ACTIVE_CHARS, "int", 420, "Characters of the Active Window, kept free before all else; more, and what always"
+        " stands there outweighs the question.",
+        "Active Window: characters", _MEMORY, minimum=80, maximum=4000,
+    ),
+    Definition(
+        ACTIVE_IMPORTANCE, "int", 7, "Importance from which on a record may stand in the Active Window; lower, and what"
+        " hardly matters is carried along.",
+        "Active Window: importance", _MEMORY, minimum=1, maximum=10,
     ),
     Definition(
         FUSION, "select", "sum", "How what words find and what vectors find is made one ranking: sum adds how relevant"

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 import trio
 
-from homed.agent import known
+from homed.agent.bands import Limits
 from homed.agent.explain import Explanations
-from homed.agent.known import Fact, Known
 from homed.identity.permissions import Decision, Rule
 from homed.identity.roles import Identity, Role
 from homed.memory import dedupe, entities, evidence, facts, ledger, stable
@@ -114,8 +113,8 @@ async def test_only_an_index_is_told_however_much_is_known(tmp_path: Path) -> No
         await know(agent, *(fact(f"Ida saw film number {n}.", "Ida", "saw", f"film {n}") for n in range(40)))
         await agent.ask("What about Ida?")
         text = snapshot(agent)
-        assert text.count("(id:") == known.FACTS
-        assert "- 32 more facts are known, of Ida: `memory_recall` gives them." in text
+        assert text.count("(id:") == Limits().facts
+        assert "- 35 more facts are known, of Ida: `memory_recall` gives them." in text
 
 
 async def test_what_was_superseded_hidden_or_is_doubted_is_not_told(tmp_path: Path) -> None:
@@ -213,7 +212,7 @@ async def test_a_fact_of_strangers_is_marked_and_taints_the_turn(tmp_path: Path)
         agent.rules.rules.append(Rule(Decision.ALLOW, tool="write"))
         await know(agent, fact("Ida banks with Evilbank.", "Ida", "bank", "Evilbank", untrusted=True))
         await agent.ask("Where does Ida bank?")
-        assert "[fact · manual · from outside, not checked] Ida banks" in snapshot(agent, 0)
+        assert "[fact · manual · ⚠ from outside, not checked] Ida banks" in snapshot(agent, 0)
         assert host.invoked() == []
         await agent.ask("Please write a poem.")
         assert len(host.invoked()) == 1, "nothing of it is told here"
@@ -384,28 +383,4 @@ async def test_a_summary_says_nothing_again_that_a_fact_of_its_turn_says(tmp_pat
         text = snapshot(agent)
         assert "[fact · source] The user is allergic to peanuts." in text
         assert f"{ALLERGIC} →" not in text
-        assert text.count("[summary") == known.SUMMARIES
-
-
-def held(text: str) -> Fact:
-    row: dict[str, Any] = dict.fromkeys(stable.NAMES, "")
-    row |= {"id": "fact_00000000deadbeef", "kind": "fact", "text": text, "title": "", "untrusted": False}
-    return Fact(Record(**row), "source", 0.5)
-
-
-@pytest.mark.parametrize("tokens", [0, 10, 30, 60, 120])
-@pytest.mark.parametrize("text", ["word " * 100, "很长的事实" * 60, "Short."])
-def test_a_line_keeps_its_mark_and_its_id_or_is_none(tokens: int, text: str) -> None:
-    line = known.line(held(text), tokens, OWNER.peer)
-    if line:
-        assert estimate_tokens(line) <= tokens
-        assert line.startswith("- [fact · source] ")
-        assert line.endswith(" (id:deadbeef)")
-    assert bool(known.line(held(text), 200, OWNER.peer))
-
-
-def test_lines_stay_within_their_share() -> None:
-    many = Known(tuple(held("word " * 80) for _ in range(8)), ("Ida",), 20)
-    lines, told = known.write(many, peer=OWNER.peer, tokens=200)
-    assert sum(map(estimate_tokens, lines)) <= 200
-    assert 1 <= len(told) < 8
+        assert text.count("[summary") == Limits().summaries

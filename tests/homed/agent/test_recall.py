@@ -18,7 +18,7 @@ from homed.config.values import check
 from homed.errors import InvalidInput, StorageError
 from homed.identity.permissions import Decision, Rule
 from homed.identity.roles import Identity, Role
-from homed.memory import events, ledger
+from homed.memory import events, injections, ledger
 from homed.memory.records import Event, EventKind, InputState
 from homed.memory.tokens import estimate_tokens
 from homed.providers import pairing
@@ -264,7 +264,7 @@ SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <
     [
         (Ranker, "score", ["relevance", "facts", "cold", "notes"]),
         (Ranker, "search", ["cold", "notes"]),
-        (ledger, "of_turns", ["notes"]),
+        (injections, "of_turns", ["notes"]),
     ],
 )
 async def test_the_deadline_may_fall_into_any_part_and_the_conversation_is_there(
