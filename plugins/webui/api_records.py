@@ -111,6 +111,8 @@ def wanted(given: dict[str, Any]) -> dict[str, Any]:
     found = {key: value for key, value in given.items() if value not in ("", None)}
     if "record" in found:
         found["record"] = called(found["record"])
+    if "peer" in found:
+        found["person"] = found.pop("peer")
     if "untrusted" in found:
         found["untrusted"] = found["untrusted"] == "1"
     return found

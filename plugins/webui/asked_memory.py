@@ -6,17 +6,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from .asked import WHOLE, Body, Decimal, Query, Said, _integral
+from .asked import WHOLE, Body, Query, Said, _decimal, _integral
 
 Id = Annotated[Said, Field(max_length=200)]
 Text = Annotated[Said, Field(max_length=4_000)]
-Tags = Annotated[list[Annotated[Said, Field(max_length=60)]], Field(max_length=8)]
+Tags = Annotated[list[Annotated[Said, Field(max_length=40)]], Field(max_length=8)]
+Seconds = BeforeValidator(_decimal)
 Importance = Annotated[int, Field(ge=1, le=10), BeforeValidator(_integral)]
 Which = Literal["summary", "fact", "capsule", "l1", "l2", "l3"]
 
 
 class RecordsQuery(Query):
-    """Which records.  ``before`` is the ``next`` of the page before; times are UTC seconds."""
+    """Which records; without ``status`` those that hold.  ``before`` is the ``next`` of the page before; times are UTC
+    seconds; ``peer``: whom they are of, or who said what they rest on."""
 
     query: Annotated[str, Field(max_length=400)] = ""
     record: Which | Literal[""] = ""
@@ -24,13 +26,16 @@ class RecordsQuery(Query):
     reach: Literal["", "user", "project"] = ""
     scope: Annotated[str, Field(max_length=200)] = ""
     peer: Annotated[str, Field(max_length=200)] = ""
+    project: Annotated[str, Field(max_length=200)] = ""
+    entity: Annotated[str, Field(max_length=200)] = ""
+    tag: Annotated[str, Field(max_length=200)] = ""
     evidence: Literal["", "source", "pointer", "manual", "none"] = ""
-    status: Literal["", "active", "superseded", "archived", "hidden", "quarantined"] = ""
+    status: Literal["", "active", "superseded", "archived", "hidden", "quarantined", "any"] = ""
     untrusted: Literal["", "0", "1"] = ""
-    since: Decimal | None = None
-    until: Decimal | None = None
+    since: Annotated[float, Field(ge=0, lt=1e12), Seconds] | None = None
+    until: Annotated[float, Field(ge=0, lt=1e12), Seconds] | None = None
     sort: Literal["newest", "importance", "cited"] = "newest"
-    before: Annotated[str, Field(max_length=400)] = ""
+    before: Annotated[str, Field(max_length=64)] = ""
     limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 30
 
 
@@ -39,7 +44,7 @@ class HoloRecordsQuery(Query):
 
     layer: Which | Literal[""] = ""
     q: Annotated[str, Field(max_length=400)] = ""
-    cursor: Annotated[str, Field(max_length=400)] = ""
+    cursor: Annotated[str, Field(max_length=64)] = ""
     limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 30
 
 
@@ -54,7 +59,9 @@ class RecordNote(Body):
 
     text: Text
     record: Which = "fact"
+    kind: Annotated[Said, Field(max_length=40)] | None = None
     reach: Literal["user", "project"] | None = None
+    project: Annotated[str, Field(max_length=200)] | None = None
     title: Annotated[str, Field(max_length=80)] | None = None
     tags: Tags | None = None
     importance: Importance | None = None
@@ -120,7 +127,7 @@ class ColdQuery(Query):
     """Which events that left the window; ``before`` is the ``next`` of the page before."""
 
     query: Annotated[str, Field(max_length=400)] = ""
-    before: Annotated[str, Field(max_length=400)] = ""
+    before: Annotated[str, Field(pattern=r"^[0-9]{0,18}\Z")] = ""
     limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 30
 
 
@@ -135,8 +142,8 @@ class ThresholdChange(Body):
 class EmbeddingPlace(Body):
     """An endpoint to try.  Without ``api_key`` the stored one asks, at its own address alone."""
 
-    base_url: Annotated[str, Field(pattern=r"^(https?://\S+)?\Z", max_length=2_000)] = ""
-    model: Annotated[str, Field(max_length=200)] = ""
+    base_url: Annotated[str, Field(pattern=r"^(https?://\S+)?\Z", max_length=2_000)] | None = None
+    model: Annotated[str, Field(max_length=200)] | None = None
     api_key: Annotated[str, Field(max_length=2_000)] | None = None
     dimensions: Annotated[int, Field(ge=0, le=8192), BeforeValidator(_integral)] | None = None
 
@@ -145,6 +152,7 @@ class EmbeddingChange(EmbeddingPlace):
     """How vectors are made from now on; what is not said stays, an empty ``api_key`` removes the stored one."""
 
     enabled: bool | None = None
+    embedding: Literal["auto", "bundled", "folder", "static", "endpoint", "tfidf", "off"] | None = None
 
 
 class MemoryDoctor(Body):

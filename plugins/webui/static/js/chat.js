@@ -7,6 +7,7 @@ import { covered } from "./dialogs.js";
 import { busy, following, lastSaid, ops, prepend, replaceAll, toEnd } from "./talk.js";
 import { add, attached, clear, listen as listenForFiles, underWay, uploads } from "./attach.js";
 import { keep, kept } from "./drafts.js";
+import { jump } from "./jump.js";
 import { wholeText } from "./whole.js";
 import { fillRecall, openWhy } from "./why.js";
 import "./source.js";
@@ -299,19 +300,26 @@ talk.addEventListener("toggle", (event) => {
   if ("recall" in event.target.dataset && event.target.open) fillRecall(event.target, event.target.closest("section.turn").dataset.turn);
 }, true);
 
-$("#earlier").addEventListener("click", async (event) => {
-  event.target.disabled = true;
+// The page of history before what is here; resolves to whether there is more.
+async function earlier() {
+  const button = $("#earlier");
+  if (button.hidden) return false;
+  button.disabled = true;
   try {
     const page = await get(`/chat/history?view=html&thread=${encodeURIComponent(talk.dataset.thread)}&before=${talk.dataset.before}`);
     prepend(page.html);
     talk.dataset.before = page.before;
-    event.target.hidden = !page.more;
+    button.hidden = !page.more;
+    return page.more;
   } catch (error) {
     toast(error.message, "bad");
+    return false;
   } finally {
-    event.target.disabled = false;
+    button.disabled = false;
   }
-});
+}
+$("#earlier").addEventListener("click", earlier);
+addEventListener("hashchange", () => jump(talk, earlier));
 
 addEventListener("popstate", () => location.reload());
 addEventListener("pagehide", () => keep(talk.dataset.thread, typed()));
@@ -323,4 +331,4 @@ dress(talk);
 toEnd();
 showBusy();
 listen();
-ready();
+jump(talk, earlier).finally(ready);

@@ -1,6 +1,8 @@
-// What every page of the memory console has: its figures are fetched again when something in memory changed.
-import { $, ready } from "./dom.js";
-import "./shell.js";
+// The overview of memory: its figures are fetched again when something in memory changed.
+import { ready } from "./dom.js";
+import { fresh } from "./fresh.js";
+import { follow } from "./memorylive.js";
+import "./parts.js";
 
-$('.parts [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
+follow({ again: fresh });
 ready();
