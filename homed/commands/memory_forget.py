@@ -14,6 +14,8 @@ from homed.errors import InvalidInput
 
 KINDS = ("event", "fact", "entity", "peer", "thread")
 
+EXAMPLES = "\n  homed memory forget event 5e6f7a8b --wide\n  homed memory forget entity Anna"
+
 _WORDS = {
     "threads": "conversations", "events": "messages and results", "inputs": "inputs", "files": "attachments",
     "blocks": "attachments", "records": "facts, summaries, capsules", "entities": "people and things", "rules": "rules",
@@ -31,11 +33,14 @@ _TAKEN = {
 
 def add(actions: Actions) -> None:
     """Add the action to those of `homed memory`."""
-    forget = actions.add("forget", _forget, "forget something wherever it stands, and prove it", "fact 1a2b3c4d")
-    forget.add_argument("kind", metavar="KIND", choices=KINDS, help=", ".join(KINDS))
+    forget = actions.add("forget", _forget, "forget something wherever it stands, and prove it", "1a2b3c4d")
+    forget.epilog = f"{forget.epilog}{EXAMPLES}"
+    forget.add_argument("kind", metavar="KIND", help=f"{', '.join(KINDS)}; left out, the ID is that of a record")
     forget.add_argument(
         "target",
         metavar="ID",
+        nargs="?",
+        default="",
         help="its id, or the last eight digits (the page and `homed context explain last` show them); of an"
         " entity also its name",
     )
@@ -46,6 +51,11 @@ def add(actions: Actions) -> None:
 
 
 def _forget(args: argparse.Namespace) -> int:
+    if not args.target:  # an id alone is that of a record, as lists and notes show it
+        args.kind, args.target = "fact", args.kind
+    if args.kind not in KINDS:
+        print(f"homed memory forget: {clean(args.kind)} is none of {', '.join(KINDS)}.", file=sys.stderr)
+        return 2
     params = {"kind": args.kind, "target": args.target, "wide": args.wide}
     if not args.yes:
         found = ask_or_open(args, "admin.memory_preview", **params)

@@ -11,10 +11,11 @@ import trio
 
 from homed.agent.metering import metered, whence
 from homed.agent.uploads import Uploads
-from homed.api import admin, config, doctor, keeping, keys, models, peers, persona, tracker, usage
+from homed.api import admin, config, console, doctor, keeping, keys, models, peers, persona, records, tracker, usage
 from homed.api.method import PeerCall, PeerParams, parse
 from homed.api.ports import ApiPorts
 from homed.clock import system_wall_clock
+from homed.commands.offline_console import console_ports
 from homed.config.environment import child_environment, read_environment
 from homed.config.lock import data_lock
 from homed.config.secrets import Secrets
@@ -27,6 +28,7 @@ from homed.identity.peers import Directory
 from homed.identity.people import People
 from homed.identity.roles import Identity, Role, scope_of
 from homed.identity.rules import Rules
+from homed.jobs.console.ondemand import ConsoleOnDemand
 from homed.jobs.exporting import ExportPorts
 from homed.jobs.forget import ForgetPorts, Forgetting, delete_quietly
 from homed.jobs.importing import Importing, ImportPorts
@@ -51,7 +53,7 @@ from homed.wiring import local_ports
 METHODS = {
     **admin.METHODS, **models.METHODS, **config.METHODS, **persona.METHODS, **keys.METHODS, **peers.METHODS,
     **keeping.METHODS, **usage.METHODS, **tracker.METHODS,
-    "admin.memory_doctor": doctor.METHODS["admin.memory_doctor"],
+    "admin.memory_doctor": doctor.METHODS["admin.memory_doctor"], **records.METHODS, **console.METHODS,
 }  # fmt: skip
 
 PEER = "cli:owner"
@@ -161,4 +163,5 @@ def _ports(
         uploads=absent, calling=absent, remembering=absent, cold=absent, completions=absent, publisher=absent,
         packages=absent, jobs=absent, keeping=kept, usage=spent, tracker=tracking,
         keys=ApiKeys(store, lambda _: None), people=People(store), rules=Rules(store),
+        console=ConsoleOnDemand(partial(console_ports, paths, store, settings, redactor)),
     )  # fmt: skip

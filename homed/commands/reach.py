@@ -26,7 +26,8 @@ _LONG_PATIENCE = 12 * 3600.0
 """Seconds: the whole of memory may be read or written."""
 
 _LONG = frozenset(
-    f"admin.{name}" for name in ["memory_forget", "memory_export", "memory_import", "backup", "tracker_rollback"]
+    f"admin.{name}"
+    for name in ["memory_forget", "memory_export", "memory_import", "memory_doctor", "backup", "tracker_rollback"]
 )
 
 _CHANGES = frozenset(
@@ -43,8 +44,9 @@ _CHANGES = frozenset(
         "keys_remove",
         "peers_role",
         "rules_remove",
+        "embedding_set",
     ]
-)
+) | {"memory.note", "memory.edit", "memory.hide", "memory.restore"}
 """Methods that change the folder: without a daemon the person is told which folder that was."""
 
 

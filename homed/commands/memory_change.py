@@ -1,0 +1,110 @@
+"""`homed memory note|edit|hide|restore`: one record, by hand."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from homed.commands.actions import Actions
+from homed.commands.output import as_json, clean
+from homed.commands.reach import ask_or_open
+from homed.errors import InvalidInput
+
+LEVELS = 40
+"""Folders above this one in which a repository is looked for."""
+
+
+def add(actions: Actions) -> None:
+    """Add the actions to those of `homed memory`."""
+    note = actions.add("note", _note, "write something down by hand", '"The spare key is at Anna\'s." --importance 8')
+    note.add_argument("text", metavar="TEXT", help="one sentence, or - to read it from stdin")
+    note.add_argument("--record", choices=("fact", "capsule", "l2", "l3"), default="fact")
+    note.add_argument("--kind", default="", metavar="K", help="such as preference, decision, todo; profile, open_loops")
+    note.add_argument("--here", action="store_true", help="only for the project of this folder; else everywhere")
+    edit = actions.add("edit", _edit, "correct a record; what it said before is kept", '1a2b3c4d --text "Anna moved."')
+    edit.add_argument("id", metavar="ID", help="the eight digits that are shown, or the whole id")
+    edit.add_argument("--text", metavar="TEXT", default=None, help="- reads it from stdin")
+    edit.add_argument("--kind", metavar="K", default=None)
+    edit.add_argument("--revision", type=int, metavar="N", default=0, help="only if it is still at this revision")
+    for action in (note, edit):
+        action.add_argument("--title", metavar="T", default=None, help="of a capsule")
+        action.add_argument("--tag", metavar="TAG", action="append", default=None, help="can be repeated")
+        action.add_argument("--importance", type=int, choices=range(1, 11), metavar="1..10", default=None)
+    for name, handler, text in (
+        ("hide", _hide, "have a record, and what repeats it, found by nothing; it can be brought back"),
+        ("restore", _restore, "have a hidden record found again"),
+    ):
+        actions.add(name, handler, text, "1a2b3c4d").add_argument("id", metavar="ID")
+
+
+def _note(args: argparse.Namespace) -> int:
+    project = _project() if args.here else ""
+    if args.here and not project:
+        raise InvalidInput("This folder is no project.", hint="Go to one, or leave --here out.")
+    given: dict[str, Any] = {"title": args.title, "tags": args.tag, "importance": args.importance}
+    done = ask_or_open(
+        args, "memory.note", text=_text(args.text), record=args.record, kind=args.kind,
+        reach="project" if project else "user", project=project,
+        **{key: value for key, value in given.items() if value is not None},
+    )  # fmt: skip
+    return _done(args, done, {"new": "Written down", "same": "Known already", "improved": "Said better now"})
+
+
+def _edit(args: argparse.Namespace) -> int:
+    given: dict[str, Any] = {
+        "text": None if args.text is None else _text(args.text), "title": args.title, "kind": args.kind,
+        "tags": args.tag, "importance": args.importance,
+    }  # fmt: skip
+    changes = {key: value for key, value in given.items() if value is not None}
+    if not changes:
+        print("homed memory edit: nothing is to be changed. See `homed memory edit --help`.", file=sys.stderr)
+        return 2
+    revision = args.revision or ask_or_open(args, "memory.record", id=args.id, history=False)["revision"]
+    done = ask_or_open(args, "memory.edit", id=args.id, revision=revision, **changes)
+    return _done(args, done, {}, f"Changed; it is at revision {done['revision']}")
+
+
+def _hide(args: argparse.Namespace) -> int:
+    done = ask_or_open(args, "memory.hide", id=args.id)
+    along = len(done["along"]) + len(done["shortened"])
+    more = f", and {along} that repeat it" if along else ""
+    return _done(args, done, {}, f"Hidden{more}; `homed memory restore {done['shown']}` brings it back")
+
+
+def _restore(args: argparse.Namespace) -> int:
+    return _done(args, ask_or_open(args, "memory.restore", id=args.id), {}, "It is found again")
+
+
+def _done(args: argparse.Namespace, done: dict[str, Any], words: dict[str, str], otherwise: str = "Stored") -> int:
+    if args.json:
+        as_json(done)
+        return 0
+    said = words.get(str(done.get("outcome")), otherwise)
+    text = "" if done.get("status") == "hidden" else f": {done.get('text', '')}"
+    print(clean(f"{said}{text}  (id:{done['shown']})"))
+    for id_ in done.get("superseded") or []:
+        print(f"  It took the place of id:{str(id_)[-8:]}, which is history now.")
+    return 0
+
+
+def _text(given: str) -> str:
+    return sys.stdin.read().strip() if given == "-" else given
+
+
+def _project() -> str:
+    """The key of the project that this folder belongs to, as `waiter` has it; '' for none."""
+    from homed.memory.projects import key
+
+    try:
+        here, home = Path.cwd().resolve(), Path(os.path.expanduser("~")).resolve()
+    except OSError:  # the folder is gone
+        return ""
+    for place in (here, *list(here.parents)[:LEVELS]):
+        if place in (home, Path("/")):
+            break
+        if (place / ".git").exists():
+            return key(str(place))
+    return "" if here in (home, Path("/")) else key(str(here))
