@@ -81,7 +81,7 @@ def graph(tx: Tx, scopes: Collection[str]) -> dict[str, int]:
 
 
 def use(tx: Tx, scopes: Collection[str], now: float) -> dict[str, object]:
-    """What answers cited and turns were told; of the last seven days besides."""
+    """What answers cited and turns were told; of the last seven days besides, and day by day where we are."""
     listed = dumps(sorted(scopes))
     cited, records_ = tx.all(
         f"SELECT coalesce(sum(cited), 0), coalesce(sum(cited > 0), 0) FROM records WHERE scope IN {_AMONG}", (listed,)
@@ -90,10 +90,17 @@ def use(tx: Tx, scopes: Collection[str], now: float) -> dict[str, object]:
         f"SELECT mode, count(*), sum(chars), max(ms) FROM injections WHERE scope IN {_AMONG} AND at >= ? GROUP BY mode",
         (listed, now - WEEK),
     )
+    days: dict[str, int] = dict(
+        tx.all(
+            f"SELECT date(at, 'unixepoch', 'localtime'), count(*) FROM injections WHERE scope IN {_AMONG} AND at >= ?"
+            " GROUP BY 1",
+            (listed, now - WEEK),
+        )
+    )
     week: dict[str, object] = {
         "turns": sum(count for _, count, _, _ in modes), "chars": sum(chars for _, _, chars, _ in modes),
         "modes": {mode: count for mode, count, _, _ in modes},
-        "slowest_ms": max((ms for *_, ms in modes), default=0.0),
+        "slowest_ms": max((ms for *_, ms in modes), default=0.0), "days": days,
     }  # fmt: skip
     recent = tx.value(
         f"SELECT count(*) FROM citations c JOIN records r ON r.id = c.record WHERE r.scope IN {_AMONG} AND c.at >= ?",
