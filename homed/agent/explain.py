@@ -9,7 +9,8 @@ from homed.agent.turn import Turn
 from homed.errors import NotFound
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import events as table
-from homed.memory import ledger, stable
+from homed.memory import injections, ledger, stable
+from homed.memory.injections import Injection
 from homed.memory.records import Event, is_draft
 from homed.store.rows import Storage, Tx, dumps
 
@@ -38,7 +39,8 @@ class Explanations:
         self._store = store
 
     async def explain(self, who: Identity, turn: str) -> dict[str, object]:
-        """As ``memory.explain``: the records of a turn (or of the ``last``), and the events they name.
+        """As ``memory.explain``: the records of a turn (or of the ``last``), what it was told line by line
+        (``injections``), and the events and records that these name.
 
         Raises NotFound for a turn that is not there or that this peer may not see.
         """
@@ -57,8 +59,8 @@ def recalls_now(turn: Turn | None) -> list[dict[str, object]]:
 
 
 def _told(turn: str, data: Mapping[str, object]) -> dict[str, object]:
-    facts = {"facts": data["facts"]} if data.get("facts") else {}
-    return {"turn": turn, **{key: data.get(key) for key in ("shown", "cold", "chars", "kept")}, **facts}
+    more = {key: data[key] for key in ("facts", "mode", "counts") if data.get(key)}
+    return {"turn": turn, **{key: data.get(key) for key in ("shown", "cold", "chars", "kept")}, **more}
 
 
 def _explained(tx: Tx, scopes: Collection[str], turn: str) -> dict[str, object]:
@@ -70,12 +72,30 @@ def _explained(tx: Tx, scopes: Collection[str], turn: str) -> dict[str, object]:
     if row is None:
         raise NotFound("There is no such turn.", hint="`homed context explain last` is about the newest one.")
     id_, thread, at = row
-    entries = ledger.of_turn(tx, id_)
-    named = list(dict.fromkeys(one for entry in entries for one in _ids(entry.data)))[:EVENTS]
+    entries, told = ledger.of_turn(tx, id_), injections.of_turn(tx, id_)
+    in_lines = [line.id for one in told for line in one.lines]
+    named = list(dict.fromkeys([*in_lines, *(one for entry in entries for one in _ids(entry.data))]))[:EVENTS]
     return {
         "turn": id_, "thread": thread, "at": at,
         "entries": [{"kind": entry.kind, "at": entry.at, "data": dict(entry.data)} for entry in entries],
+        "injections": [injection_view(one) for one in told],
         "events": {**_events(tx, scopes, named), **_records(tx, scopes, named)},
+    }  # fmt: skip
+
+
+def injection_view(told: Injection) -> dict[str, object]:
+    """What a turn was told, as JSON."""
+    lines = [
+        {
+            "id": one.id, "record": one.record, "revision": one.revision, "band": one.band, "why": one.why,
+            "score": one.score, "relevance": one.relevance, "evidence": one.evidence, "chars": one.chars,
+            "shortened": one.shortened,
+        }
+        for one in told.lines
+    ]  # fmt: skip
+    return {
+        "at": told.at, "mode": told.mode, "counts": told.counts, "chars": told.chars, "ms": told.ms,
+        "late": list(told.late), "below": told.below, "cut": told.cut, "channels": dict(told.channels), "lines": lines,
     }  # fmt: skip
 
 

@@ -20,6 +20,15 @@ WHY = {
     "score": "closest of the others, then the newest",
 }
 
+MODES = {
+    "hit": "found by the message", "background": "whatever the message is about", "snapshot": "what was last"
+}  # fmt: skip
+
+WHYS = {
+    "hit": "the message is about it", "graph": "a name in the message leads to it", "active": "of the Active Window",
+    "latest": "the latest of its kind", "cold": "said, and out of view",
+}  # fmt: skip
+
 OUTGROWN = {
     "refused": "the source said it was too long",
     "results": "the turn's own results needed it",
@@ -59,6 +68,9 @@ def account(answer: Mapping[str, Any]) -> list[str]:
     for entry in answer["entries"]:
         lines.append("")
         lines += _KINDS.get(entry["kind"], _plain)(entry["data"], answer["events"])
+    for told in answer.get("injections", []):
+        lines.append("")
+        lines += _injection(told, answer["events"])
     return lines
 
 
@@ -97,9 +109,40 @@ def _recall(data: Mapping[str, Any], events: Events) -> list[str]:
         lines.append(f"Of the events shown, from other conversations and about the message: {len(others)}.")
     if below := data.get("below"):
         lines.append(f"Found but not relevant enough (below {data.get('gate')}): {below}.")
+    known = data.get("known", {})
+    if below := known.get("below"):
+        lines.append(f"  of what is known, the closest of {below}:")
+        lines += _listed(known.get("sunk", {}), events, known.get("sunk", {}))
     if late := data.get("late"):
         lines.append(f"Too late, or failed: {', '.join(late)}.")
     return lines
+
+
+def _injection(told: Mapping[str, Any], events: Events) -> list[str]:
+    """Each line that the turn was told, by band: the score it was ranked by, its relevance, where it comes from."""
+    counts = ", ".join(f"{record} × {count}" for record, count in told["counts"].items())
+    lines = [
+        f"Told before the message ({MODES.get(told['mode'], told['mode'])}): {counts}; {told['chars']} characters,"
+        f" found in {told['ms']:.0f} ms."
+    ]
+    for band in dict.fromkeys(line["band"] for line in told["lines"]):
+        lines.append(f"  {str(band).upper()}:")
+        for line in told["lines"]:
+            if line["band"] == band:
+                lines += [_line(line["id"], events.get(line["id"]), line["score"]), _details(line)]
+    if cut := told["cut"]:
+        lines.append(f"No room for: {cut}.")
+    if channels := told["channels"]:
+        lines.append(f"Found by: {', '.join(f'{name} {count}' for name, count in channels.items())}.")
+    return lines
+
+
+def _details(line: Mapping[str, Any]) -> str:
+    revision = [f"revision {line['revision']}"] if line["revision"] else []
+    cut = ["shortened"] if line["shortened"] else []
+    evidence = line["evidence"] or ("" if line["record"] == "event" else "no evidence")
+    parts = [WHYS.get(line["why"], line["why"]), evidence, *revision, f"relevance {line['relevance']:.2f}", *cut]
+    return f"          {', '.join(filter(None, parts))}"
 
 
 def _guard(data: Mapping[str, Any], events: Events) -> list[str]:

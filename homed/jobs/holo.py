@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from homed.errors import HomedError
-from homed.memory import facts, stable, tombstones
+from homed.memory import facts, injections, stable, tombstones
+from homed.memory.injections import Injection
 from homed.memory.newfact import NewFact
 from homed.memory.normal import key as normal_key
 from homed.memory.stable import COLUMNS, KINDS, Record
 from homed.redact import redact as plain_redact
-from homed.store.rows import SqlValue, Tx, dumps, loads
+from homed.store.rows import SqlValue, Tx, dumps
 
 FILES: Mapping[str, str] = {"l1.json": "summary", "l2.json": "fact", "l3.json": "capsule"}
 LAYERS = {"summary": "l1", "fact": "l2", "capsule": "l3"}
@@ -26,6 +27,11 @@ EXTRACTORS = {"model": "llm", "rules": "fallback", "fallback": "fallback", "manu
 INJECTIONS = 1000
 INJECTIONS_BYTES = 1_000_000
 """The newest of these go out, as the original keeps them."""
+
+QUERY = 200
+"""Characters of a question that go out with what was told before it."""
+
+PAGE = 200
 
 EDITED = "edited in an export"
 
@@ -89,18 +95,35 @@ def _source(tx: Tx, record: Record, redact: Callable[[str], str]) -> dict[str, o
 
 
 def _injections(tx: Tx, where: str, params: tuple[SqlValue, ...], redact: Callable[[str], str]) -> str:
-    rows = tx.all(
-        f"SELECT at, thread, turn, data FROM ledger WHERE kind = 'recall' AND {where} ORDER BY seq DESC LIMIT ?",
-        (*params, INJECTIONS),
-    )
-    lines, room = [], INJECTIONS_BYTES
-    for at, thread, turn, data in rows:
-        line = redact(dumps({"ts": at, "sessionId": thread, "turnId": turn, **(loads(data) or {})})) + "\n"
-        room -= len(line.encode("utf-8", "surrogatepass"))
-        if room < 0:
-            break
-        lines.append(line)
+    """The newest of the ledger, oldest first, with the question as the turn's input has it now."""
+    rows = tx.all(f"SELECT turn, seq FROM injections WHERE {where} ORDER BY seq DESC LIMIT ?", (*params, INJECTIONS))
+    lines: list[str] = []
+    room = INJECTIONS_BYTES
+    for at in range(0, len(rows), PAGE):
+        some = rows[at : at + PAGE]
+        asked = injections.questions(tx, [turn for turn, _ in some])
+        for told in injections.by_seq(tx, [seq for _, seq in some]):
+            line = dumps(_injection(told, redact(asked.get(told.turn, "")))) + "\n"
+            room -= len(line.encode("utf-8", "surrogatepass"))
+            if room < 0:
+                return "".join(reversed(lines))
+            lines.append(line)
     return "".join(reversed(lines))
+
+
+def _injection(told: Injection, question: str) -> dict[str, object]:
+    """A row in the original's shape; what it has no place for in ``lines``."""
+    counts = {LAYERS[record]: told.counts.get(record, 0) for record in LAYERS}
+    return {
+        "ts": told.at, "sessionId": told.thread, "turnId": told.turn, "query": " ".join(question.split())[:QUERY],
+        "mode": told.mode, **counts, "chars": told.chars, "ids": [line.id for line in told.lines],
+        "revs": [line.revision for line in told.lines], "ms": told.ms, "channels": dict(told.channels),
+        "late": list(told.late), "below": told.below, "cut": told.cut,
+        "lines": [
+            {"band": line.band, "why": line.why, "score": line.score, "rel": line.relevance, "evidence": line.evidence}
+            for line in told.lines
+        ],
+    }  # fmt: skip
 
 
 # -- back in -----------------------------------------------------------------------------------------------------------

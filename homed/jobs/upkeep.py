@@ -10,7 +10,7 @@ from typing import Protocol
 from homed.clock import WallClock
 from homed.jobs.due import Interval, Nightly, Schedule
 from homed.jobs.job import Job, Run
-from homed.memory import ledger
+from homed.memory import injections, ledger
 from homed.store import examine
 from homed.store.rows import Damaged, Storage, Tx
 
@@ -121,10 +121,11 @@ def maintenance(
 
 async def _forget_ledger(run: Run, store: Storage, before: float) -> None:
     """Looked for by a reader, and deleted in small portions: nobody who stores waits for it."""
-    while gone := await store.read(lambda tx: ledger.older(tx, before, PORTION)):
-        await run.between()
-        await store.write(lambda tx: ledger.drop(tx, gone))
-        run.made(len(gone))
+    for table in (ledger, injections):
+        while gone := await store.read(lambda tx, of=table: of.older(tx, before, PORTION)):  # type: ignore[misc]
+            await run.between()
+            await store.write(lambda tx, of=table, seqs=gone: of.drop(tx, seqs))  # type: ignore[misc]
+            run.made(len(gone))
 
 
 def _optimize(tx: Tx) -> None:

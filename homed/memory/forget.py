@@ -336,4 +336,6 @@ def _unsay(tx: Tx, rows: Sequence[Row], gone: Gone) -> None:
     empty = "SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM events WHERE turn = value)"
     tx.execute(f"DELETE FROM ledger WHERE turn IN ({empty})", (dumps(turns),))
     gone.counts["ledger"] += tx.changes()
+    tx.execute(f"DELETE FROM injections WHERE turn IN ({empty})", (dumps(turns),))
+    gone.counts["ledger"] += tx.changes()
     tx.execute(f"DELETE FROM accesses WHERE turn IN ({empty})", (dumps(turns),))

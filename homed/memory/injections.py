@@ -156,6 +156,11 @@ def of_scopes(
     )
 
 
+def by_seq(tx: Tx, seqs: Collection[int]) -> list[Injection]:
+    """These rows, newest first."""
+    return _read(tx, "seq IN (SELECT value FROM json_each(?)) ORDER BY seq DESC", (dumps(sorted(seqs)),))
+
+
 def told_in(tx: Tx, thread: str, shown_ids: Collection[str]) -> set[str]:
     """Whole ids of records whose last eight digits are among these and that turns of the thread were told of."""
     rows = tx.all(
@@ -167,9 +172,10 @@ def told_in(tx: Tx, thread: str, shown_ids: Collection[str]) -> set[str]:
 
 
 def questions(tx: Tx, turns: Collection[str]) -> dict[str, str]:
-    """What these turns were asked, as it is stored now: '' once that was forgotten.  Nowhere is it kept twice."""
+    """What these turns were asked, as it is stored now: '' once that was forgotten, and of what was private from the
+    beginning.  Nowhere is it kept twice."""
     rows = tx.all(
-        "SELECT t.id, i.text FROM turns t JOIN inputs i ON i.id = t.input"
+        "SELECT t.id, iif(i.no_memory, '', i.text) FROM turns t JOIN inputs i ON i.id = t.input"
         " WHERE t.id IN (SELECT value FROM json_each(?))",
         (dumps(sorted(turns)),),
     )
