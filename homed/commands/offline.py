@@ -143,7 +143,7 @@ def memory_doctor_of(paths: Paths, store: Store, settings: Settings, redactor: R
     """The health check of memory where nobody runs: nothing makes vectors, and nothing is in use."""
     return MemoryDoctor(
         DoctorPorts(
-            store=store, paths=paths, redactor=redactor, definitions=settings.definitions, empty_log=store.empty_log,
+            store=store, paths=paths, redactor=redactor, definitions=settings.definitions, scrub=store,
         )
     )  # fmt: skip
 

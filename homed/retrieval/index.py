@@ -153,6 +153,37 @@ def reword(tx: Tx, seq: int, words: str) -> None:
 
 
 def _reword(tx: Tx, seq: int, words: str) -> int:
+    row = _taken_out(tx, seq)
+    tx.execute("UPDATE events SET words = ? WHERE seq = ?", (words, seq))
+    if row is not None:
+        _add(tx, tx.all(f"SELECT {_COLUMNS} FROM events WHERE seq = ?", (seq,)))
+    return 1
+
+
+def retext(tx: Tx, seq: int, text: str, words: str, data: str) -> None:
+    """Give an event another text (its secrets taken out), other words of its files and other data; by what stood there
+    before it is found no more.  Its vectors are made anew."""
+    values = (text, words, data, seq)
+    if not _unless_broken(tx, lambda tx: _retext(tx, values)):
+        tx.execute("UPDATE events SET text = ?, words = ?, data = ? WHERE seq = ?", values)
+    tx.execute("DELETE FROM vectors WHERE kind = 'event' AND item = ?", (seq,))
+    tx.execute(
+        "INSERT OR REPLACE INTO vector_todo (kind, item) SELECT 'event', seq FROM events WHERE seq = ?"
+        " AND no_memory = 0 AND kind <> 'note' AND layer <> 'archived'",
+        (seq,),
+    )
+
+
+def _retext(tx: Tx, values: tuple[str, str, str, int]) -> int:
+    row = _taken_out(tx, values[-1])
+    tx.execute("UPDATE events SET text = ?, words = ?, data = ? WHERE seq = ?", values)
+    if row is not None:
+        _add(tx, tx.all(f"SELECT {_COLUMNS} FROM events WHERE seq = ?", (values[-1],)))
+    return 1
+
+
+def _taken_out(tx: Tx, seq: int) -> Row | None:
+    """Take an event's words out of the index; None when they are not in it."""
     row = tx.one(
         f"SELECT {_COLUMNS} FROM events, word_marks WHERE seq = ? AND {_INDEXED} AND seq <= mark AND seq > backlog",
         (seq,),
@@ -162,10 +193,7 @@ def _reword(tx: Tx, seq: int, words: str) -> int:
         terms = joined(Words(), scope, document(kind, text, loads(data) or {}))
         tx.execute("INSERT INTO word_index (word_index, rowid, terms) VALUES ('delete', ?, ?)", (seq, terms))
         tx.execute("UPDATE word_counts SET documents = documents - 1 WHERE scope = ?", (scope,))
-    tx.execute("UPDATE events SET words = ? WHERE seq = ?", (words, seq))
-    if row is not None:
-        _add(tx, tx.all(f"SELECT {_COLUMNS} FROM events WHERE seq = ?", (seq,)))
-    return 1
+    return row
 
 
 def _add(tx: Tx, rows: Sequence[Row]) -> None:

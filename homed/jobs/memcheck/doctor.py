@@ -15,11 +15,16 @@ from homed.jobs.memcheck import findings
 from homed.jobs.memcheck.check import ROUNDS, Check, Look
 from homed.jobs.memcheck.findings import SHOWN, Finding, Progress, Report, Status, said
 from homed.jobs.memcheck.room import Room
+from homed.jobs.proof import emptied
+from homed.memory.forgets import dropped_scopes
 
 log = logging.getLogger(__name__)
 
 SELF = "self_check"
 """The id of the last check: that all the others were made."""
+
+SECRETS = "secrets_"
+"""What the ids of the checks begin with that take secrets out."""
 
 ALL_RAN = "Each of the {n} checks ran once."
 LEFT_OUT = "Of {n} checks {missing} did not run, and {twice} ran more than once or are unknown."
@@ -41,10 +46,21 @@ async def examine(
         told(Progress(number, len(made) + 1, check.id))
         mending = partial(told, Progress(number, len(made) + 1, check.id, mending=True))
         found.append(await _one(check, room, repair, mending))
+    if any(one.mends for one in found if one.id.startswith(SECRETS)):
+        await _wipe(room)
     told(Progress(len(made), len(made) + 1, SELF))
     found.append(complete(found, [one.id for one in made]))
     told(Progress(len(found), len(found)))
     return Report(found, deep=room.deep, repaired=repair, ms=_since(begun))
+
+
+async def _wipe(room: Room) -> None:
+    """Nothing of what was taken out stays in a file of ours: the log, free places of pages, indexes of vectors."""
+    if room.vectors is not None:
+        for scope in await room.store.read(dropped_scopes):
+            await room.vectors.forget_now(scope)
+    if room.scrub is not None and await emptied(room.scrub, None) is None:
+        log.warning("the log of the database could not be emptied: something reads it all the time")
 
 
 def complete(found: Sequence[Finding], wanted: Sequence[str]) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from homed.config.definitions import Definition
     from homed.jobs.memcheck.findings import Progress, Report
     from homed.jobs.memcheck.room import Vectors
+    from homed.jobs.proof import ScrubbingStore
 
 TELL = 1.0
 """Seconds of work before anybody is told of it, and at the least between two notices."""
@@ -45,7 +46,7 @@ class DoctorPorts:
     local: bool = True
     vectors: Vectors | None = None
     busy: Callable[[], Collection[str]] = tuple
-    empty_log: Callable[[], Awaitable[object]] = trio.lowlevel.checkpoint
+    scrub: ScrubbingStore | None = None
     bus: Bus | None = None
     wall: WallClock = system_wall_clock
     failpoints: Failpoints = field(default_factory=NoFailpoints)
@@ -81,7 +82,7 @@ class MemoryDoctor:
         room = Room(
             store=ports.store, paths=ports.paths, now=ports.wall(), redactor=ports.redactor, deep=deep,
             running=ports.running, local=ports.local, vectors=ports.vectors,
-            definitions=ports.definitions, busy=ports.busy, empty_log=ports.empty_log, failpoints=ports.failpoints,
+            definitions=ports.definitions, busy=ports.busy, scrub=ports.scrub, failpoints=ports.failpoints,
         )  # fmt: skip
         told = _Told(ports.bus, progress)
         try:

@@ -10,6 +10,7 @@ from homed.jobs.memcheck import (
     ledgering,
     limits,
     mediary,
+    secrecy,
     storing,
     vectorial,
     wording,
@@ -18,7 +19,7 @@ from homed.jobs.memcheck import (
 from homed.jobs.memcheck.check import Check
 
 CHECKS: tuple[Check, ...] = (
-    *storing.CHECKS, *mediary.CHECKS, *evidences.CHECKS, *lawful.CHECKS, *graphs.CHECKS,
+    *storing.CHECKS, *mediary.CHECKS, *secrecy.CHECKS, *evidences.CHECKS, *lawful.CHECKS, *graphs.CHECKS,
     *ledgering.CHECKS, *works.CHECKS, *vectorial.CHECKS, *indexes.CHECKS, *wording.CHECKS, *limits.CHECKS,
     *storing.LAST,
 )  # fmt: skip

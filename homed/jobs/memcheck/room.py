@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
-
-import trio
 
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.paths import Paths
@@ -15,6 +13,7 @@ from homed.store.rows import Storage
 
 if TYPE_CHECKING:
     from homed.config.definitions import Definition
+    from homed.jobs.proof import ScrubbingStore
     from homed.memory.ports import Embedder
     from homed.retrieval.vectors.texts import Source
 
@@ -52,7 +51,8 @@ def _no_definitions() -> Sequence[Definition]:
 class Room:
     """``deep``: read everything, and open the originals.  ``now``: UTC seconds.  ``redactor``: knows the keys that are
     set here.  ``vectors``: None on a stopped folder.  ``running``: a daemon works on the folder meanwhile; ``local``:
-    readers keep nobody from storing.  ``busy``: the jobs that run now.
+    readers keep nobody from storing.  ``busy``: the jobs that run now.  ``scrub``: the store, where what
+    is free in its file can be overwritten.
     """
 
     store: Storage
@@ -65,5 +65,5 @@ class Room:
     vectors: Vectors | None = None
     definitions: Callable[[], Iterable[Definition]] = _no_definitions
     busy: Callable[[], Collection[str]] = tuple
-    empty_log: Callable[[], Awaitable[object]] = trio.lowlevel.checkpoint
+    scrub: ScrubbingStore | None = None
     failpoints: Failpoints = field(default_factory=NoFailpoints)

@@ -128,7 +128,7 @@ def _without(kind: str, source: str, key: str, where: str) -> RowCheck:
         return len(found)
 
     return RowCheck(
-        id={"event": "event_vectors", "record": "record_vectors", "entity": "entity_vectors"}[kind], name=f"Vectors of {what}", what=what,
+        id=f"{kind}_vectors", name=f"Vectors of {what}", what=what,
         fault="have no vector and are not on the list of what is to get one",
         fix="Repair puts them on the list; homed makes their vectors while it runs.", rows=rows, cure=enlist,
         things=what,

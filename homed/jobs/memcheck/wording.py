@@ -17,6 +17,7 @@ from homed.jobs.memcheck.rows import Found, Judge, Rows
 from homed.memory.stable import select
 from homed.retrieval import index, stable
 from homed.retrieval.asking import Question
+from homed.retrieval.fuse import SUM
 from homed.retrieval.stable import Wanted
 from homed.retrieval.terms import term
 from homed.retrieval.without import NoVectors
@@ -196,7 +197,7 @@ def _probed(tx: Tx, seqs: list[int], now: float) -> tuple[int, list[str]]:
             continue
         asked += 1
         wanted = Wanted(record.scope, frozenset({record.record}), now, record.project)
-        found = stable.records(tx, NoVectors(), Question(question), wanted, limit=3, fusion="sum")
+        found = stable.records(tx, NoVectors(), Question(question), wanted, limit=3, fusion=SUM)
         if record.id not in [one.id for one in found]:
             missed.append(record.id)
     return asked, missed

@@ -1,4 +1,4 @@
-"""Whether the work on memory that goes on by itself goes on: runs end, nothing waits for ever, nothing is left alone."""
+"""Whether the work that goes on by itself goes on: runs end, nothing waits for ever, nothing is left alone."""
 
 from __future__ import annotations
 
