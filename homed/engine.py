@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequ
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from functools import partial
 
 import trio
 
@@ -16,7 +17,15 @@ from homed.agent.cleaning import cleaned
 from homed.agent.complete import Completions
 from homed.agent.conversations import Conversations
 from homed.agent.uploads import Uploads
-from homed.config.definitions import BACKUPS_KEPT, FUSION, LEDGER_DAYS, NIGHT_HOUR, TIME_ZONE
+from homed.config.definitions import (
+    BACKUPS_KEPT,
+    FUSION,
+    LEDGER_DAYS,
+    NIGHT_HOUR,
+    QUERY_TIMEOUT,
+    RRF_CONSTANT,
+    TIME_ZONE,
+)
 from homed.config.environment import child_environment
 from homed.config.zone import system_zone, zone_named
 from homed.jobs import upkeep
@@ -150,7 +159,7 @@ class Engine:
         return MemoryDoctor(
             DoctorPorts(
                 store=store, paths=house.paths, redactor=house.redactor, definitions=house.settings.definitions,
-                running=True, local=store.disk.local, vectors=self.dense, busy=busy, scrub=store,
+                running=True, local=store.disk.local, vectors=self.dense, busy=busy, empty_log=store.empty_log,
                 bus=house.bus, wall=house.wall, failpoints=house.failpoints,
             )
         )  # fmt: skip
@@ -202,13 +211,18 @@ async def open_engine(house: House, spend: SpendPort) -> AsyncIterator[Engine]:
             keywords = Keywords()
             nursery.start_soon(keywords.keep)
             ranker = Ranker(
-                lambda: embedder.current, dense, lambda: fuse.fusion_named(house.settings.str(FUSION)),
-                keywords=keywords,
+                lambda: embedder.current, dense, partial(fusion_set, house.settings), keywords=keywords,
+                patience=lambda: house.settings.int(QUERY_TIMEOUT) / 1000,
             )  # fmt: skip
             engine = Engine(house=house, embedder=embedder, dense=dense, ranker=ranker)
             yield engine
             await engine.last_words()
         nursery.cancel_scope.cancel()
+
+
+def fusion_set(settings: Settings) -> fuse.Fusion:
+    """As it is set now."""
+    return fuse.fusion_named(settings.str(FUSION), settings.int(RRF_CONSTANT))
 
 
 def dense_ports(house: House, embedder: CurrentEmbedder) -> DensePorts:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+import math
 
-from homed.retrieval.asking import LONGEST, VECTOR, Question
+from homed.retrieval.asking import VECTOR, Question
 from homed.retrieval.rank import Ranker
 
 log = logging.getLogger(__name__)
 
 
-async def asked(ranker: Ranker, text: str, *, within: float = LONGEST) -> Question:
+async def asked(ranker: Ranker, text: str, *, within: float = math.inf) -> Question:
     """``text`` as a question, with its vector if that can be had within so many seconds.
 
     Raises nothing, also where the embedder has a defect.  Cancelled: nothing is left behind.

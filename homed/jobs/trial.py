@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from homed.config.definitions import EMBEDDING, EMBEDDING_FOLDER, FUSION
+from homed.config.definitions import EMBEDDING, EMBEDDING_FOLDER, FUSION, RRF_CONSTANT
 from homed.config.environment import Override
 from homed.config.secrets import Secrets
 from homed.errors import Unavailable
@@ -29,7 +29,7 @@ from homed.paths import Paths
 from homed.retrieval import index
 from homed.retrieval.asking import Question
 from homed.retrieval.embed.current import CurrentEmbedder, embed_ports, open_embedder
-from homed.retrieval.fuse import fusion_named
+from homed.retrieval.fuse import Fusion, fusion_named
 from homed.retrieval.rank import PARTS, Hit, Part, Ranker
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import Store, open_store
@@ -111,12 +111,10 @@ class Trial:
     ) -> Answers:
         """Every question, one after the other, by the product's own recall but for some part of it."""
 
-        def fusion() -> str:
-            return self._settings.str(FUSION)
+        def fusion() -> Fusion:
+            return fusion_named(self._settings.str(FUSION), self._settings.int(RRF_CONSTANT))
 
-        ranker = Ranker(
-            lambda: self._embedder.current, self._dense, lambda: fusion_named(fusion()), without=frozenset(without)
-        )
+        ranker = Ranker(lambda: self._embedder.current, self._dense, fusion, without=frozenset(without))
         hits: dict[str, list[str]] = {}
         scores: dict[str, list[float]] = {}
         took, asked = [], []

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LONGEST = 1.2
-"""Seconds that a vector of a question may take: the whole of what a recall has before the model is called."""
+"""Seconds that a vector of a question may take where nothing else is set: the whole of what a recall has before the
+model is called."""
 
 TIMEOUTS, PAUSE = 3, 60.0
 """After so many time-outs in a row no vector is asked for, for so many seconds: each one was waited for in vain."""
@@ -45,8 +46,12 @@ class Question:
 class Asker:
     """Makes questions."""
 
-    def __init__(self, embedder: Callable[[], Embedder | None]) -> None:
+    def __init__(
+        self, embedder: Callable[[], Embedder | None], patience: Callable[[], float] = lambda: LONGEST
+    ) -> None:
+        """``patience``: seconds that a vector may take at the most, asked each time."""
         self._embedder = embedder
+        self._patience = patience
         self._timeouts = 0
         self._not_before = float("-inf")
 
@@ -56,8 +61,8 @@ class Asker:
         if warm is not None:
             warm()
 
-    async def ask(self, text: str, *, within: float = LONGEST) -> Question:
-        """The question with its vector, if that can be had within so many seconds (never more than ``LONGEST``).
+    async def ask(self, text: str, *, within: float = math.inf) -> Question:
+        """The question with its vector, if that can be had within so many seconds, and within the asker's patience.
 
         Raises nothing; a checkpoint.  Cancelled: the embedding is abandoned.
         """
@@ -66,7 +71,7 @@ class Asker:
             await trio.lowlevel.checkpoint()
             return Question(text)
         space = embedder.space
-        vector = await self._vector(embedder, cleaned(text), min(within, LONGEST))
+        vector = await self._vector(embedder, cleaned(text), min(within, self._patience()))
         if vector is None or not _of(vector, space) or embedder.space != space:
             return Question(text, late=(VECTOR,))
         return Question(text, vector, space)

@@ -75,8 +75,8 @@ def means(
     words = {seq: value / certainty.get(seq, 1.0) for seq, value in known.items()}
     sums = fuse.summed([words, channels.get("vectors", {})])
     certain = {seq: value / len(channels) for seq, value in sums.items()}
-    if fusion == "rrf":
-        return fuse.descending(best(fuse.by_ranks(list(channels.values()))), certain)
+    if fusion.ranks is not None:
+        return fuse.descending(best(fuse.by_ranks(list(channels.values()), fusion.ranks)), certain)
     if min(certainty.values(), default=1.0) < 1:
         return fuse.scaled(fuse.summed(list(channels.values())), max(certain.values(), default=0.0))
     return certain

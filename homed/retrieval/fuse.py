@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
-
-Fusion = Literal["sum", "rrf"]
-
-
-def fusion_named(name: str) -> Fusion:
-    """By its name in the settings."""
-    return "rrf" if name == "rrf" else "sum"
-
+from dataclasses import dataclass
 
 RRF_K = 60.0
 """The constant of reciprocal rank fusion, as everybody has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """How channels are made one: by their sum, or by the ranks in them with this constant."""
+
+    ranks: float | None = None
+
+
+SUM, RRF = Fusion(), Fusion(RRF_K)
+
+
+def fusion_named(name: str, constant: float = RRF_K) -> Fusion:
+    """By its name in the settings; ``constant``: of reciprocal rank fusion."""
+    return Fusion(constant) if name == "rrf" else SUM
+
 
 ASKING = 0.5
 """What asks is half of what tells: one who looks for something looks for its answer, and that stands beside it."""

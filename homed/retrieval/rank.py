@@ -11,6 +11,7 @@ it" however good or bad the others are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -21,7 +22,7 @@ from homed.memory.ports import Dense, Embedder
 from homed.retrieval import around, channels, fuse, lexical, newest, stable, symbols
 from homed.retrieval.asking import LONGEST, Asker, Question
 from homed.retrieval.channels import POOL
-from homed.retrieval.fuse import Fusion
+from homed.retrieval.fuse import SUM, Fusion
 from homed.retrieval.keywords import Keywords
 from homed.retrieval.words import Words
 from homed.store.rows import Tx
@@ -64,26 +65,27 @@ _Parts = dict[str, Mapping[int, float]]
 class Ranker:
     """Ranks what is remembered.  All but ``ask`` run in a reading transaction, on any thread.
 
-    ``embedder`` gives the current one, if there is one; ``fusion`` how the channels are made one, asked each time.
-    ``without``: parts to leave out.  ``keywords``: what is known of Chinese words, for who looks for names; no ranking
-    depends on it.
+    ``embedder`` gives the current one, if there is one; ``fusion`` how the channels are made one, ``patience`` how many
+    seconds a question's vector may take at the most: both are asked each time.  ``without``: parts to leave out.
+    ``keywords``: what is known of Chinese words, for who looks for names; no ranking depends on it.
     """
 
     def __init__(
         self,
         embedder: Callable[[], Embedder | None],
         dense: Dense,
-        fusion: Callable[[], Fusion] = lambda: "sum",
+        fusion: Callable[[], Fusion] = lambda: SUM,
         without: Collection[Part] = (),
         keywords: Keywords | None = None,
+        patience: Callable[[], float] = lambda: LONGEST,
     ) -> None:
         self.keywords = keywords or Keywords()
-        self._asker = Asker(embedder)
+        self._asker = Asker(embedder, patience)
         self._dense = dense
         self._fusion = fusion
         self._without = frozenset(without)
 
-    async def ask(self, text: str, *, within: float = LONGEST) -> Question:
+    async def ask(self, text: str, *, within: float = math.inf) -> Question:
         """``text`` as a question, with its vector if that can be had within so many seconds.
 
         Raises nothing; a checkpoint.  Cancelled: nothing is left behind.

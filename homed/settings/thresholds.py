@@ -13,10 +13,15 @@ from dataclasses import dataclass
 
 from homed.clock import WallClock
 from homed.config.definitions import (
+    ACTIVE_CHARS,
+    ACTIVE_IMPORTANCE,
     EMBEDDING_BASELINE,
     EXTRACT_MAX_TRANSCRIPT,
     EXTRACT_MIN_TURN,
+    INJECT_MAX_CHARS,
     INJECT_MIN_SCORE,
+    QUERY_TIMEOUT,
+    RRF_CONSTANT,
     Definition,
 )
 from homed.errors import ConfigError, StorageError
@@ -28,13 +33,18 @@ _log = logging.getLogger(__name__)
 
 PREVENTS: Mapping[str, str] = {
     INJECT_MIN_SCORE: "notes that share no more than a few weak words with what was said",
+    INJECT_MAX_CHARS: "notes that crowd out the conversation and delay the first word",
+    ACTIVE_CHARS: "notes that always stand there outweighing the question",
+    ACTIVE_IMPORTANCE: "what hardly matters being carried along with every message",
     EXTRACT_MIN_TURN: "summaries of small talk",
     EXTRACT_MAX_TRANSCRIPT: "a background question that is too long for its model",
     EMBEDDING_BASELINE: "texts that have nothing to do with each other counting as near",
+    QUERY_TIMEOUT: "a slow embedding endpoint delaying every answer",
+    RRF_CONSTANT: "the first few of one channel deciding the whole ranking",
 }
 """Key → the failure that it prevents, as the end of "it prevents …"."""
 
-BELOW: tuple[tuple[str, str], ...] = ()
+BELOW: tuple[tuple[str, str], ...] = ((ACTIVE_CHARS, INJECT_MAX_CHARS),)
 """Pairs of keys of which the first must be less than the second."""
 
 REASON = 500

@@ -18,6 +18,8 @@ ACTIVE_ITEMS = "core.memory.active_window_max_items"
 ACTIVE_CHARS = "core.memory.active_window_max_chars"
 ACTIVE_IMPORTANCE = "core.memory.active_window_min_importance"
 FUSION = "core.memory.fusion"
+RRF_CONSTANT = "core.memory.rrf_rank_constant"
+QUERY_TIMEOUT = "core.memory.query_embedding_timeout_ms"
 EMBEDDING = "core.memory.embedding"
 EMBEDDING_FOLDER = "core.memory.embedding_folder"
 EMBEDDING_BASE_URL = "core.memory.embedding_base_url"
@@ -101,8 +103,17 @@ MEMORY: tuple[Definition, ...] = (
     ),
     Definition(
         FUSION, "select", "sum", "How what words find and what vectors find is made one ranking: sum adds how relevant"
-        " each says a memory is, which measures best; rrf adds 1 / (60 + rank), as the original system did.",
+        " each says a memory is, which measures best; rrf adds 1 / (constant + rank), as the original system did.",
         "Fusion", _MEMORY, options=("sum", "rrf"),
+    ),
+    Definition(
+        RRF_CONSTANT, "int", 60, "The constant of rrf; less, and the first few of one channel decide alone.",
+        "Constant of rrf", _MEMORY, minimum=1, maximum=1000,
+    ),
+    Definition(
+        QUERY_TIMEOUT, "int", 1200, "Milliseconds that the vector of a question may take before it is looked for by"
+        " words alone; more, and a slow endpoint delays every answer.",
+        "Patience with embeddings", _MEMORY, minimum=50, maximum=10_000,
     ),
     Definition(
         EMBEDDING, "select", "auto", "What makes the vectors that memories are found by: auto takes what is set up"

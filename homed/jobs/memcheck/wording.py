@@ -15,7 +15,7 @@ from homed.jobs.memcheck.findings import Status
 from homed.jobs.memcheck.room import Room
 from homed.jobs.memcheck.rows import Found, Judge, Rows
 from homed.memory.stable import select
-from homed.retrieval import index, stable
+from homed.retrieval import fuse, index, stable
 from homed.retrieval.asking import Question
 from homed.retrieval.fuse import SUM
 from homed.retrieval.stable import Wanted

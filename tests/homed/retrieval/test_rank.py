@@ -8,7 +8,7 @@ from homed.memory.ports import Space
 from homed.memory.records import EventKind
 from homed.retrieval import around
 from homed.retrieval.asking import Question
-from homed.retrieval.fuse import Fusion
+from homed.retrieval.fuse import RRF, SUM, Fusion
 from homed.retrieval.rank import PARTS, Hit, Part, Ranker
 from homed.retrieval.without import words_only
 from homed.store.rows import Tx
@@ -29,7 +29,7 @@ def asked(text: str, *direction: float) -> Question:
 
 
 def found(
-    tx: Tx, dense: FakeDense, query: Question, *, fusion: Fusion = "sum", without: tuple[Part, ...] = (), limit: int = 9
+    tx: Tx, dense: FakeDense, query: Question, *, fusion: Fusion = SUM, without: tuple[Part, ...] = (), limit: int = 9
 ) -> list[Hit]:
     ranker = Ranker(lambda: None, dense, lambda: fusion, without)
     return ranker.search(tx, scope="owner", layer="context", query=query, limit=limit)
@@ -69,14 +69,14 @@ def test_words_that_know_nothing_of_the_question_have_no_say(tx: Tx, say: Talks,
 def test_an_exact_symbol_comes_first_whatever_the_vectors_say(tx: Tx, say: Talks, dense: FakeDense) -> None:
     """E24."""
     exact, near = fill(say, dense, ("the cache port is 4379", [0, 1, 0]), ("the cache is slow", [1, 0, 0]))
-    for fusion in ("sum", "rrf"):
+    for fusion in (SUM, RRF):
         assert [hit.seq for hit in found(tx, dense, asked("cache 4379", 1, 0, 0), fusion=fusion)] == [exact, near]
     assert found(tx, FakeDense(), asked("cache 4379", 1, 0, 0))[0].seq == exact
 
 
 def test_by_ranks_a_weak_first_is_still_weak(tx: Tx, say: Talks, dense: FakeDense) -> None:
     fill(say, dense, ("a heron in the reeds", [0.3, 1, 0]), ("deep sea fish", [0.25, 0, 1]))
-    hits = found(tx, dense, asked("quince plum almond heronry", 1, 0, 0), fusion="rrf")
+    hits = found(tx, dense, asked("quince plum almond heronry", 1, 0, 0), fusion=RRF)
     assert all(hit.score < GATE for hit in hits)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 

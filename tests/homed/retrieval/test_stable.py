@@ -10,6 +10,7 @@ import pytest
 from homed.memory.ports import Space
 from homed.retrieval import index, record_words, stable
 from homed.retrieval.asking import Question
+from homed.retrieval.fuse import SUM
 from homed.retrieval.rank import Hit, Ranker
 from homed.retrieval.terms import term
 from homed.retrieval.without import words_only
@@ -75,7 +76,7 @@ def test_only_what_holds_of_the_scope_the_kinds_and_the_project_is_found(tx: Tx)
     own = put(tx, "the heron nests here", reach="project", project="p2")
     assert [hit.seq for hit in found(tx, "heron", records=("fact",))] == [fact]
     wanted = stable.Wanted("owner", frozenset({"fact"}), NOW, "p2")
-    hits = stable.records(tx, FakeDense(), Question("heron"), wanted, limit=9, fusion="sum")
+    hits = stable.records(tx, FakeDense(), Question("heron"), wanted, limit=9, fusion=SUM)
     assert {hit.seq for hit in hits} == {fact, own}
     assert found(tx, "heron", records=("capsule",)) == []
 
