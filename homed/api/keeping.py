@@ -118,7 +118,7 @@ def _previewed(found: Preview) -> dict[str, object]:
     return {
         "kind": found.kind, "target": found.target, "wide": found.wide, "scope": found.scope[:MAX_NAME],
         "counts": dict(found.counts), "rechecked": found.rechecked, "stays": found.stays, "busy": found.busy,
-        "first": found.first, "last": found.last,
+        "first": found.first, "last": found.last, "records": list(found.records),
     }  # fmt: skip
 
 

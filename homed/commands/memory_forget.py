@@ -22,6 +22,7 @@ _WORDS = {
     "evidence": "pieces of evidence", "logins": "logins", "api_keys": "API keys", "uploads": "uploads",
     "peers": "names and roles", "ledger": "records of what turns were shown", "accesses": "looks",
     "turns": "turns", "merged": "merges", "rechecked": "held against what else they rest on",
+    "revisions": "texts they had before", "vectors": "vectors",
 }  # fmt: skip
 
 _TAKEN = {

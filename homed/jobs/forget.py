@@ -25,7 +25,7 @@ from homed.failpoints import Failpoints, NoFailpoints
 from homed.jobs import proof
 from homed.jobs.proof import Proof, ScrubbingStore
 from homed.jobs.searching import Searcher
-from homed.memory import forget, forget_peer, forgets, needles, removal
+from homed.memory import forget, forget_peer, forgets, needles, removal, repeats
 from homed.memory.forget import Gone
 from homed.memory.forgets import Preview, Request
 from homed.retrieval import index
@@ -260,7 +260,11 @@ class Forgetting:
         return []
 
     async def _fact(self, request: Request, gone: Gone) -> list[str]:
-        await self._with_sources(request, gone, [request.target])
+        target, read = request.target, self._ports.store.read
+        await self._piece(request, gone, lambda tx: repeats.cut(tx, target))
+        # what repeats it first: by the record itself a start that goes on finds what is left of them
+        await self._records(request, gone, await read(lambda tx: [one.id for one in repeats.of_id(tx, target).whole]))
+        await self._with_sources(request, gone, [target])
         return []
 
     async def _entity(self, request: Request, gone: Gone) -> list[str]:

@@ -9,11 +9,14 @@ from hashlib import sha256
 
 from homed.clock import new_id
 from homed.errors import Conflict, NotFound
-from homed.memory import forget, forget_peer
+from homed.memory import forget, forget_peer, repeats
 from homed.memory.tombstones import _key
 from homed.store.rows import Row, Tx, dumps, loads
 
 KINDS = ("event", "fact", "entity", "peer", "thread")
+
+LISTED = 100
+"""Records that a preview names."""
 
 SHORTEST = 8
 """Characters of an id's end that are enough to name it."""
@@ -45,9 +48,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What would go.  ``rechecked``: records that rest on other messages too, which are held against those.
+    """What would go.  ``rechecked``: records that say other things or rest on other messages too, and are held against
+    those.
 
-    ``stays``: how many messages say it and would stay (of a fact or an entity, unless ``wide``).
+    ``stays``: how many messages say it and would stay (of a fact or an entity, unless ``wide``).  ``records``: ids of
+    those that go, as many as a list shows.  Rows of the ledger stay, with ids of what is gone.
     """
 
     kind: str
@@ -60,6 +65,7 @@ class Preview:
     busy: bool = False
     first: float | None = None
     last: float | None = None
+    records: tuple[str, ...] = ()
 
 
 def resolve(tx: Tx, kind: str, given: str, scopes: Collection[str] | None = None) -> str:
@@ -179,13 +185,25 @@ def preview(tx: Tx, kind: str, target: str, *, wide: bool) -> Preview:
     only, shared = _resting(tx, events)
     first, last = tx.all(f"SELECT min(created_at), max(created_at) FROM events WHERE id IN {_AMONG}", (among,))[0]
     stays = 0 if wide or kind in ("event", "thread") else len(forget.sources(tx, records))
+    said = repeats.of_id(tx, target) if kind == "fact" else repeats.Repeats()
+    gone = list(dict.fromkeys([*records, *(one.id for one in said.whole), *sorted(only)]))
+    held = (shared | {one.id for one, _ in said.parts}) - set(gone)
     counts = {
-        "events": len(events), "files": int(files), "records": len({*records, *only}),
-        "entities": int(kind == "entity"),
+        "events": len(events), "files": int(files), "records": len(gone), "entities": int(kind == "entity"),
+        **_with_them(tx, gone),
     }  # fmt: skip
     return Preview(
-        kind, target, wide, scope, counts, len(shared - set(records)), stays, busy(tx, kind, target), first, last
+        kind, target, wide, scope, counts, len(held), stays, busy(tx, kind, target), first, last, tuple(gone[:LISTED])
     )
+
+
+def _with_them(tx: Tx, records: Sequence[str]) -> dict[str, int]:
+    """What goes with these records: what they said before, and their vectors."""
+    listed = dumps(list(records))
+    revisions = tx.value(f"SELECT count(*) FROM revisions WHERE record IN {_AMONG}", (listed,))
+    items = f"SELECT seq FROM records WHERE id IN {_AMONG}"
+    vectors = tx.value(f"SELECT count(*) FROM vectors WHERE kind = 'record' AND item IN ({items})", (listed,))
+    return {"revisions": int(revisions), "vectors": int(vectors)}
 
 
 def _records(tx: Tx, kind: str, target: str) -> list[str]:

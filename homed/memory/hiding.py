@@ -1,7 +1,7 @@
 """Hiding: a record is found by nothing any more, nor is what repeats it; a person can bring all of it back.
 
-The softer half of forgetting (``forget`` is the harder).  What would say the same in its place goes with it: summaries
-of the turns it comes from, and sentences of capsules.  What was said stays what was said: messages are not touched.
+The softer half of forgetting (``forget`` is the harder).  What would say the same in its place goes with it
+(``repeats``).  What was said stays what was said: messages are not touched.
 """
 
 from __future__ import annotations
@@ -10,20 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from homed.errors import Conflict
-from homed.memory import entities, rests, rivals, stable, tombstones
-from homed.memory.lawwords import FUNCTION_WORDS
-from homed.memory.normal import bag, key
+from homed.memory import entities, repeats, rivals, stable, tombstones
+from homed.memory.normal import key
 from homed.memory.stable import Record
 from homed.store.rows import Tx, dumps
 
 HID = "hid"
 """What the reason of a revision begins with that took out what a hidden record said; its id follows."""
 
-REPEATS = 0.5
-"""Share of a record's words from which on another text says what it says."""
-
 _AMONG = "(SELECT value FROM json_each(?))"
-_NOBODYS = frozenset({"user", "users", "用户"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +36,14 @@ def hide(tx: Tx, record: Record, *, at: float) -> Hidden:
     """Hide it, and what repeats it; nothing makes it again by itself.  One that is hidden stays so."""
     if record.status == "hidden":
         return Hidden(record)
-    said = _said(tx, record)
-    along = [record, *(one for one in _beside(tx, record, "summary") if _repeats(one.text, said))]
-    shortened: list[str] = []
-    for capsule in _holding(tx, record):
-        left = _without(capsule.text, said)
-        if left == capsule.text:
-            continue
-        if left and not _repeats(capsule.title, said):
-            values = {"text": left, "key": key(left)}
-            stable.revise(tx, capsule, values, why=f"{HID} {record.id}", at=at)
-            shortened.append(capsule.id)
-        else:
-            along.append(capsule)
+    found = repeats.of(tx, record)
+    for capsule, left in found.parts:
+        stable.revise(tx, capsule, {"text": left, "key": key(left)}, why=f"{HID} {record.id}", at=at)
+    along = [record, *found.whole]
     for one in along:
         _bury(tx, one, at)
         stable.update(tx, one.id, {"status": "hidden"}, at=at)
-    return Hidden(_now(tx, record), tuple(one.id for one in along[1:]), tuple(shortened))
+    return Hidden(_now(tx, record), tuple(one.id for one in found.whole), tuple(one.id for one, _ in found.parts))
 
 
 def restore(tx: Tx, record: Record, *, at: float) -> Hidden:
@@ -76,46 +62,6 @@ def restore(tx: Tx, record: Record, *, at: float) -> Hidden:
     now = _now(tx, record)
     gone = rivals.settle(tx, now, at=at) if now.status == "active" else []
     return Hidden(now, tuple(one.id for one in along), tuple(filter(None, whole)), tuple(gone))
-
-
-def _said(tx: Tx, record: Record) -> list[frozenset[str]]:
-    """The words of what it says and of each excerpt of it (which may be in another language)."""
-    excerpts = [text for (text,) in tx.all("SELECT excerpt FROM evidence WHERE record = ?", (record.id,)) if text]
-    found = [_words(text) for text in (record.text, *excerpts)]
-    return [words for words in found if words]
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word for word in bag(text) if word not in FUNCTION_WORDS and word not in _NOBODYS)
-
-
-def _repeats(text: str, said: Sequence[frozenset[str]]) -> bool:
-    there = _words(text)
-    return any(len(words & there) >= REPEATS * len(words) for words in said)
-
-
-def _without(text: str, said: Sequence[frozenset[str]]) -> str:
-    """The text without the sentences that say it."""
-    kept = [one for one in rests._SENTENCES.findall(text) if not _repeats(one, said)]
-    return text if len(kept) == len(rests._SENTENCES.findall(text)) else "".join(kept).strip()
-
-
-def _beside(tx: Tx, record: Record, kind: str) -> list[Record]:
-    """Active records of a kind that rest on events of the same turns."""
-    turns = "SELECT f.turn FROM evidence w JOIN events f ON f.id = w.event WHERE w.record = ? AND f.turn <> ''"
-    return stable.select(
-        tx,
-        "id IN (SELECT v.record FROM evidence v JOIN events e ON e.id = v.event WHERE e.turn IN"
-        f" ({turns})) AND id <> ? AND record = ? AND status = 'active' AND scope = ? ORDER BY seq",
-        (record.id, record.id, kind, record.scope),
-    )
-
-
-def _holding(tx: Tx, record: Record) -> list[Record]:
-    """Active capsules that it is a member of, or that rest on the same turns."""
-    holding = "id IN (SELECT capsule FROM members WHERE record = ?) AND status = 'active' AND scope = ? AND id <> ?"
-    found = stable.select(tx, holding, (record.id, record.scope, record.id))
-    return list({one.id: one for one in (*found, *_beside(tx, record, "capsule"))}.values())
 
 
 def _hidden_with(tx: Tx, record: Record) -> list[Record]:

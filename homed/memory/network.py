@@ -35,8 +35,13 @@ class Network:
 
 
 def around(tx: Tx, scope: str, center: str, *, depth: int, limit: int) -> Network:
-    """What is at most ``depth`` edges from the entity of this id, name or alias.  Raises NotFound."""
+    """What is at most ``depth`` edges from the entity of this id, name or alias.
+
+    Raises NotFound, also where nothing that holds tells of it: a name alone is something that was said too.
+    """
     middle = entities.must(tx, scope, center)
+    if not _told_of(tx, scope, [middle.id]):
+        raise NotFound("Nothing that holds tells of that.")
     found: dict[str, Entity] = {middle.id: middle}
     distance, edges = {middle.id: 0}, dict[str, Record]()
     frontier, more = [middle.id], False
@@ -57,11 +62,13 @@ def around(tx: Tx, scope: str, center: str, *, depth: int, limit: int) -> Networ
 
 
 def best(tx: Tx, scope: str, *, limit: int) -> Network:
-    """The most mentioned entities and what is between them."""
-    found = {entity.id: entity for entity in entities.top(tx, scope, limit=limit)}
+    """The most mentioned entities that something tells of which holds, and what is between them."""
+    top = entities.top(tx, scope, limit=2 * limit)
+    told = _told_of(tx, scope, [entity.id for entity in top])
+    found = {entity.id: entity for entity in [one for one in top if one.id in told][:limit]}
     edges = {fact.id: fact for fact in graph.facts_of(tx, scope, list(found), limit=limit * EDGES)}
     shown, cut = _shown(edges, found, limit)
-    more = cut or entities.count(tx, scope) > len(found)
+    more = cut or len(told) > len(found) or entities.count(tx, scope) > len(top)
     return Network(
         tuple(found.values()), shown, dict.fromkeys(found, 0), more=more, doubtful=_doubtful(tx, scope, found)
     )
@@ -75,14 +82,19 @@ def _shown(edges: dict[str, Record], found: Collection[str], limit: int) -> tupl
 
 def _doubtful(tx: Tx, scope: str, ids: Collection[str]) -> frozenset[str]:
     """Nodes of which nothing tells that is not made of words of strangers: their names are such words too."""
+    return frozenset(ids) - _told_of(tx, scope, ids, " AND untrusted = 0")
+
+
+def _told_of(tx: Tx, scope: str, ids: Collection[str], more: str = "") -> frozenset[str]:
+    """Those of these entities that a fact names which holds."""
     listed = dumps(sorted(ids))
-    vouched = "record = 'fact' AND status = 'active' AND untrusted = 0 AND scope = ?"
+    holds = f"record = 'fact' AND status = 'active' AND scope = ?{more}"
     rows = tx.all(
-        f"SELECT subject FROM records WHERE subject IN {_AMONG} AND {vouched} UNION"
-        f" SELECT object_entity FROM records WHERE object_entity IN {_AMONG} AND {vouched}",
+        f"SELECT subject FROM records WHERE subject IN {_AMONG} AND {holds} UNION"
+        f" SELECT object_entity FROM records WHERE object_entity IN {_AMONG} AND {holds}",
         (listed, scope, listed, scope),
     )
-    return frozenset(ids) - {str(id_) for (id_,) in rows}
+    return frozenset(str(id_) for (id_,) in rows)
 
 
 def must_scope(scopes: Collection[str]) -> str:

@@ -24,8 +24,13 @@ def supported(text: str, lost: Iterable[str], left: Iterable[str]) -> bool:
 def kept(text: str, lost: Iterable[str], left: Iterable[str]) -> str:
     """The text without those of its sentences that say something which only ``lost`` says; '' when none is left."""
     gone, there = _bags(lost), _bags(left)
-    said = [sentence for sentence in _SENTENCES.findall(text) if not _only_lost(sentence, gone, there)]
+    said = [sentence for sentence in sentences(text) if not _only_lost(sentence, gone, there)]
     return "".join(said).strip()
+
+
+def sentences(text: str) -> list[str]:
+    """The text in sentences, each with the blanks behind it."""
+    return _SENTENCES.findall(text)
 
 
 def _only_lost(text: str, lost: frozenset[str], left: frozenset[str]) -> set[str]:
