@@ -33,7 +33,8 @@ class ConsoleApi:
 
     async def threshold_set(self, body: asked.ThresholdChange) -> Response:
         """Change one, with the reason."""
-        return reply(await self._site.call("admin.threshold_set", key=body.key, value=body.value, reason=body.reason))
+        given = {"peer": self._site.person().peer, **body.model_dump()}  # the value may be null: its default again
+        return reply(await self._site.kernel.call("admin.threshold_set", given))
 
     async def embedding(self) -> Response:
         """How vectors are made; a key is only said to be there."""

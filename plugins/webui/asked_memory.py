@@ -13,6 +13,7 @@ Text = Annotated[Said, Field(max_length=4_000)]
 Tags = Annotated[list[Annotated[Said, Field(max_length=40)]], Field(max_length=8)]
 Seconds = BeforeValidator(_decimal)
 Importance = Annotated[int, Field(ge=1, le=10), BeforeValidator(_integral)]
+Place = Annotated[str, Field(pattern=r"^([0-9]{1,18}(:[0-9]{1,18})?)?\Z")]
 Which = Literal["summary", "fact", "capsule", "l1", "l2", "l3"]
 
 
@@ -35,7 +36,7 @@ class RecordsQuery(Query):
     since: Annotated[float, Field(ge=0, lt=1e12), Seconds] | None = None
     until: Annotated[float, Field(ge=0, lt=1e12), Seconds] | None = None
     sort: Literal["newest", "importance", "cited"] = "newest"
-    before: Annotated[str, Field(max_length=64)] = ""
+    before: Place = ""
     limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 30
 
 
@@ -44,7 +45,7 @@ class HoloRecordsQuery(Query):
 
     layer: Which | Literal[""] = ""
     q: Annotated[str, Field(max_length=400)] = ""
-    cursor: Annotated[str, Field(max_length=64)] = ""
+    cursor: Place = ""
     limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 30
 
 

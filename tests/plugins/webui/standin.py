@@ -25,8 +25,10 @@ from plugins.webui.web import create_app
 from tests.plugins.webui.standin_usage import Usage
 
 from .standin_kept import Kept
+from .standin_ledger import Ledger
 from .standin_memory import Files, Keys, Memory
 from .standin_packages import Packages
+from .standin_records import Records, furnished_records
 from .standin_settings import Settings
 
 OWNER = "webui:owner"
@@ -149,11 +151,11 @@ class Asked:
     allow: bool = False
 
 
-class StandIn(Files, Memory, Keys, Packages, Settings, Usage, Kept):
+class StandIn(Files, Memory, Keys, Packages, Settings, Usage, Kept, Ledger, Records):
     """The kernel's methods of ``docs/wire.md`` that the page uses."""
 
     def __init__(self, script: Script | None = None) -> None:
-        for part in (Files, Memory, Keys, Packages, Settings, Usage, Kept):
+        for part in (Files, Memory, Keys, Packages, Settings, Usage, Kept, Ledger, Records):
             part.__init__(self)
         self.script: Script = script or echo
         self.hub = Hub()
@@ -502,6 +504,7 @@ def main() -> None:
     kernel = StandIn(show)
     if not given.empty:
         furnished(kernel)
+        furnished_records(kernel)
     kernel.links.update(f"link{n}" for n in range(50))
     trio.run(serve, kernel, given.port, lambda port: print(f"http://127.0.0.1:{port}/login#link1", flush=True))
 

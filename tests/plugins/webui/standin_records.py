@@ -79,7 +79,7 @@ class Records:
     def memory_records(self, peer: str, limit: int = 50, before: str = "", **wanted: Any) -> Any:
         query, sort = str(wanted.pop("query", "")), wanted.pop("sort", "newest")
         since, until = wanted.pop("since", 0.0), wanted.pop("until", 1e12)
-        tag = wanted.pop("tag", "")
+        tag, entity = wanted.pop("tag", ""), wanted.pop("entity", "")
         names = {"evidence": "mark", "person": "observed"}
         wanted = {names.get(key, key): "" if value == "none" else value for key, value in wanted.items()}
         wanted.setdefault("status", "active")
@@ -89,10 +89,11 @@ class Records:
             if all(one[key] == value or (key, value) == ("status", "any") for key, value in wanted.items())
             and (query.lower() in one["text"].lower() or query == one["shown"])
             and (not tag or tag in one["tags"])
+            and (not entity or entity == (one["subject"] or {}).get("id"))
             and since <= one["created_at"] < until
         ]
         found.sort(key=lambda one: one["created_at" if sort == "newest" else sort], reverse=True)
-        start = int(before) if before else 0
+        start = int(before.partition(":")[0] or 0)
         more = str(start + limit) if len(found) > start + limit else None
         return {"records": found[start : start + limit], "next": more, "of": len(found)}
 

@@ -1,0 +1,213 @@
+"""More of a stand-in for the kernel: the ledger of injections, the graph, thresholds, vectors, the health check.
+
+The shapes are those of ``homed.memory.cards``, ``homed.jobs.console``, ``homed.settings.thresholds`` and
+``homed.jobs.memcheck.findings``.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from homed.errors import ConfigError, InvalidInput, NotFound
+
+AT = 1_770_000_000.0
+
+
+def line(id_: str, text: str, **more: Any) -> dict[str, Any]:
+    """A line that a turn was told."""
+    known = {
+        "id": id_, "shown": id_[-8:], "record": id_.partition("_")[0], "kind": "preference", "revision": 1, "now": 1,
+        "band": "immediate", "why": "hit", "score": 0.71, "relevance": 0.64, "evidence": "source", "chars": 80,
+        "shortened": False, "gone": False, "status": "active", "text": text,
+    }  # fmt: skip
+    return {**known, **more}
+
+
+def injection(seq: int, turn: str, query: str, *lines: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A row of the ledger."""
+    counts: dict[str, int] = {}
+    for one in lines:
+        counts[one["record"]] = counts.get(one["record"], 0) + 1
+    known = {
+        "injection": seq, "turn": turn, "thread": "th1", "title": "Garden plan", "at": AT + seq, "query": query,
+        "mode": "hit", "counts": counts, "chars": 412, "ms": 14.3, "late": [], "below": 3, "cut": 0,
+        "channels": {"lexical": 4, "vector": 2}, "lines": list(lines),
+    }  # fmt: skip
+    return {**known, **more}
+
+
+def threshold(key: str, value: Any, prevents: str, **more: Any) -> dict[str, Any]:
+    """A threshold."""
+    known = {
+        "key": key, "value": value, "default": value, "type": "int" if isinstance(value, int) else "float",
+        "minimum": 0, "maximum": 12_000, "name": key.rpartition(".")[2].replace("_", " ").capitalize(),
+        "description": f"What {key.rpartition('.')[2]} does.", "source": "default", "place": "", "prevents": prevents,
+        "changes": [],
+    }  # fmt: skip
+    return {**known, **more}
+
+
+def check(id_: str, status: str = "pass", **more: Any) -> dict[str, Any]:
+    """What a check found."""
+    known = {
+        "id": id_, "name": id_.replace("_", " ").capitalize(), "status": status, "evidence": "Read 214 records: nothing wrong.",
+        "fix": "", "read": 214, "wrong": 0, "ids": [], "repairable": False, "mended": "", "mends": 0, "ms": 3,
+    }  # fmt: skip
+    return {**known, **more}
+
+
+class Ledger:
+    """``memory.injections``, ``memory.graph``, ``memory.thresholds`` and what an owner sets and looks after."""
+
+    def __init__(self) -> None:
+        self.injected: list[dict[str, Any]] = []
+        self.nodes: list[dict[str, Any]] = []
+        self.edges: list[dict[str, Any]] = []
+        self.thresholds: list[dict[str, Any]] = []
+        self.memory_checks: list[dict[str, Any]] = []
+        self.embedding: dict[str, Any] = {}
+        self.probed: list[dict[str, Any]] = []
+
+    def memory_injections(
+        self, peer: str, limit: int = 20, before: int | None = None, thread: str = "", record: str = "", turn: str = ""
+    ) -> Any:
+        found = [
+            one
+            for one in sorted(self.injected, key=lambda one: -one["injection"])
+            if (not before or one["injection"] < before)
+            and (not thread or one["thread"] == thread)
+            and (not turn or one["turn"] == turn)
+            and (not record or any(line_["id"].endswith(record) for line_ in one["lines"]))
+        ]
+        if record and not found:
+            raise NotFound(f"There is no record {record}.")
+        return {"injections": found[:limit], "next": found[limit - 1]["injection"] if len(found) > limit else None}
+
+    def memory_graph(self, peer: str, center: str = "", depth: int = 2, limit: int = 200) -> Any:
+        middle = next((one for one in self.nodes if center in (one["id"], one["name"])), None)
+        if center and middle is None:
+            raise NotFound(f"Nobody and nothing here is called {center}.")
+        return {
+            "center": middle["id"] if middle else "",
+            "nodes": self.nodes[:limit],
+            "edges": self.edges,
+            "more": False,
+        }
+
+    def memory_thresholds(self, peer: str) -> Any:
+        return {"thresholds": self.thresholds}
+
+    def admin_threshold_set(self, peer: str, key: str, value: Any, reason: str) -> Any:
+        one = next(one for one in self.thresholds if one["key"] == key)
+        if not reason.strip():
+            raise ConfigError("It needs a reason.", detail={"needs": "reason"})
+        if not one["minimum"] <= value <= one["maximum"]:
+            raise InvalidInput(f"{key} must be between {one['minimum']} and {one['maximum']}.")
+        change = {"was": one["value"], "now": value, "reason": reason, "peer": peer, "at": time.time()}
+        one |= {"value": value, "source": "stored", "changes": [change, *one["changes"]]}
+        self.post("memory", "", "", what="thresholds")  # type: ignore[attr-defined]
+        return {"key": key, **change}
+
+    def admin_memory_doctor(self, peer: str, deep: bool = False, repair: bool = False) -> Any:
+        for done, one in enumerate(self.memory_checks):
+            told = {"what": "memory_doctor", "kind": one["id"], "done": done, "total": len(self.memory_checks)}
+            self.post("progress", "", "", **told)  # type: ignore[attr-defined]
+            if repair and one["repairable"] and one["wrong"]:
+                one |= {
+                    "mended": f"Mended: {one['wrong']} of them.",
+                    "mends": one["wrong"],
+                    "wrong": 0,
+                    "status": "pass",
+                }
+        found = self.memory_checks
+        read = sum(one["read"] for one in found)
+        clean = all(one["status"] == "pass" for one in found)
+        return {"checks": found, "deep": deep, "repair": repair, "clean": clean, "read": read, "ms": 214, "counts": {}}
+
+    def admin_embedding_get(self, peer: str) -> Any:
+        return self.embedding
+
+    def admin_embedding_probe(self, peer: str, **given: Any) -> Any:
+        self.probed.append(given)
+        if "nowhere" in str(given.get("base_url")):
+            told = {"ok": False, "reachable": False, "embeds": False, "dims": 0, "error": "No answer."}
+            return {**told, "hint": "Is its address right?", "ms": 2}
+        return {"ok": True, "reachable": True, "embeds": True, "dims": 384, "error": "", "hint": "", "ms": 41}
+
+    def admin_embedding_set(self, peer: str, **given: Any) -> Any:
+        key = given.pop("api_key", None)
+        self.embedding |= {**given, **({} if key is None else {"hasKey": bool(key)})}
+        self.embedding["embedder"] |= {"used": self.embedding["embedding"], "state": "ready"}
+        self.embedding["progress"] |= {"done": 0, "foreign": 812}
+        return self.embedding
+
+
+def furnish_ledger(kernel: Any) -> None:
+    """A year of it."""
+    kernel.injected = [
+        injection(
+            1, "ta", "Which tomatoes did badly last year?",
+            line("fact_00000000000000000000000a9f3c1a7b", "Mei wants no Black Krim any more: they split in the rain."),
+            line("fact_00000000000000000000000b41d0c2ee", "The south bed is 2.4 m × 0.9 m and free from May.", band="working", why="graph", score=0.42, relevance=0.31, evidence="pointer", kind="fact", revision=2, now=3),
+            line("summary_000000000000000000000c77a90b1", "Talked about the clean-up in autumn.", band="working", why="latest", score=0.2, relevance=0.0, evidence="pointer", kind="turn"),
+            line("capsule_00000000000000000000000d0d0d0d0d", "Mei gardens on two beds, speaks Chinese and English, and hates waste.", band="background", why="active", score=0.0, relevance=0.0, evidence="", kind="profile", shortened=True),
+            line("fact_0000000000000000000000000eadbeef", "(deleted)", gone=True, band="background", why="active", kind="", now=0),
+            late=["cold"],
+        ),
+        injection(2, "tb", "今年番茄种什么？", line("fact_00000000000000000000000a9f3c1a7b", "Mei 不再种黑克里姆番茄。"), thread="th2", title="花园", mode="hit"),
+        injection(3, "tc", "continue", line("capsule_00000000000000000000000d0d0d0d0d", "Mei gardens on two beds.", band="background", why="capsule", kind="profile"), mode="snapshot", ms=2.0, below=0),
+    ]  # fmt: skip
+    names = [
+        ("Mei", "person"), ("Anna Petrova", "person"), ("Lisbon", "place"), ("Lisbon office", "organisation"), ("南边的苗床", "thing"),
+        ("Garden plan", "project"), ("Black Krim", "thing"), ("Autumn clean-up", "event"), ("李国松", "person"), ("Seed exchange", "organisation"),
+        ("Wall bed", "thing"), ("Cordon tomatoes", "thing"),
+    ]  # fmt: skip
+    kernel.nodes = [
+        {
+            "id": f"entity_{n:032x}",
+            "name": name,
+            "type": type_,
+            "mentions": 9 - n % 8,
+            "distance": 0,
+            "untrusted": False,
+        }
+        for n, (name, type_) in enumerate(names)
+    ]
+    pairs = [
+        (0, 5, "plans"), (0, 1, "knows"), (1, 3, "works at"), (3, 2, "is in"), (0, 4, "owns"), (0, 6, "dislikes"), (5, 11, "contains"),
+        (11, 10, "grows in"), (0, 7, "took part in"), (8, 0, "朋友"), (9, 0, "has member"), (8, 9, "runs"), (1, 9, "visits"), (5, 4, "uses"),
+        (0, 1, "works with"),
+    ]  # fmt: skip
+    kernel.edges = [edge(n, kernel.nodes[a]["id"], kernel.nodes[b]["id"], word) for n, (a, b, word) in enumerate(pairs)]
+    kernel.edges.append({**edge(40, kernel.nodes[0]["id"], None, "lives since"), "value": "2019", "untrusted": True})
+    kernel.thresholds = [
+        threshold("core.memory.inject_min_score", 0.12, "notes that share no more than a few weak words with what was said", maximum=1),
+        threshold("core.memory.inject_max_chars", 1400, "notes that crowd the window and delay the first word", minimum=200, maximum=8000, source="stored", changes=[
+            {"was": 1400, "now": 1200, "reason": "The small model lost the thread with more.", "peer": "webui:owner", "at": AT},
+            {"was": 1000, "now": 1400, "reason": "Too little for two projects.", "peer": "cli:local", "at": AT - 86_400},
+        ]),
+        threshold("core.memory.extract_min_turn_chars", 60, "summaries of small talk", maximum=10_000),
+    ]  # fmt: skip
+    kernel.embedding = {
+        "enabled": True, "embedding": "auto", "base_url": "", "model": "", "dimensions": 0, "folder": "",
+        "word_vectors": "", "baseline": 0.0, "key_file": "", "hasKey": False, "places": {},
+        "embedder": {"wanted": "auto", "used": "bundled", "state": "ready", "reason": ""},
+        "fingerprint": "bundled:use-multilingual:512:9f3c1a7b", "dims": 512, "trouble": "",
+        "progress": {"done": 1180, "total": 1214, "failed": 2, "foreign": 0},
+    }  # fmt: skip
+    kernel.memory_checks = [
+        check("storage"), check("hashes", read=612),
+        check("duplicates", "warn", evidence="Read 214 facts: 2 say the same as another one.", fix="Run it with repair.", wrong=2, repairable=True, ids=["fact_1", "fact_2"]),
+        check("secrets", "fail", evidence="Read 214 records: 1 holds a secret.", fix="Forget it: `homed memory forget fact ID`.", wrong=1, ids=["fact_0a"]),
+        check("vectors", "error", evidence="The check itself failed (Timeout), so it says nothing about memory.", read=0),
+    ]  # fmt: skip
+
+
+def edge(n: int, from_: str, to: str | None, relation: str) -> dict[str, Any]:
+    """A fact between two."""
+    return {
+        "record": f"fact_{n + 0xA00:032x}", "shown": f"{n + 0xA00:08x}", "from": from_, "to": to, "value": "", "relation": relation,
+        "text": "", "confidence": 0.8, "status": "active", "importance": 5, "untrusted": False, "valid_from": None,
+        "valid_until": None,
+    }  # fmt: skip
