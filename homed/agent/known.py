@@ -153,13 +153,16 @@ def _about(tx: Tx, ranker: Ranker, about: About) -> Known:
 
 
 def _summaries(tx: Tx, ranker: Ranker, about: About, told: Sequence[str]) -> list[Fact]:
-    """Those of turns that none of the facts that are told comes from.  What only asked the same counts half."""
+    """Those of turns that none of the facts that are told comes from, and of this conversation's that are out of view.
+    What only asked the same counts half."""
     most = LOOKED * about.limits.summaries + len(told)
     hits = ranker.records(tx, wanted=about.wanted(["summary"]), query=about.question, limit=most)
     near = {hit.id: hit for hit in hits if hit.relevance >= about.gate}
     asks = {one.id: saying.asking(one.text) for one in _records(tx, about.scope, near)}
     near = {id_: replace(hit, score=hit.score * (1 - asks.get(id_, 0.0) / 2)) for id_, hit in near.items()}
     same = {id_ for (id_,) in tx.all(_SAME_TURN, (dumps(sorted(near)), dumps(list(told))))}
+    rows = tx.all(_TURNS, (dumps(sorted(near)),))
+    same |= {id_ for id_, thread, turn in rows if thread == about.thread and turn in about.seen}
     found = [one for one in _records(tx, about.scope, near.keys() - same) if about.within(one)]
     found.sort(key=lambda one: -near[one.id].score)
     return [_hit(one, near[one.id]) for one in found[: about.limits.summaries]]
