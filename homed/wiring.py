@@ -112,7 +112,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             cold=ColdQuery(store, wall, house.failpoints, engine.ranker),
             completions=asking.completions, people=People(store), rules=rules, jobs=jobs, keeping=keeping,
             publisher=Publisher(house.bus, redactor), usage=asking.usage,
-            console=ConsoleOnDemand(partial(_console, house, engine)),
+            console=ConsoleOnDemand(partial(_console, house, engine, gate)),
         )  # fmt: skip
         with house.door.open_to(ApiDispatcher(api)):
             house.facilities.up(*BEHIND_THE_DOOR)
@@ -172,16 +172,17 @@ def _look(house: House, sources: Sources, memory: MemoryDoctor) -> SelfLook:
     )  # fmt: skip
 
 
-def _console(house: House, engine: Engine) -> ConsolePorts:
+def _console(house: House, engine: Engine, gate: Gate) -> ConsolePorts:
     from homed.jobs.console.ports import ConsolePorts, Folders  # loaded when memory is looked at
     from homed.jobs.upkeep import backups_folder
+    from homed.spend.embedding import EmbedTill
 
     paths = house.paths
     folders = Folders(paths.data, paths.db, paths.vectors, paths.media, backups_folder(paths.data))
     return ConsolePorts(
         store=house.store, settings=house.settings, redactor=house.redactor, bus=house.bus, embedder=engine.embedder,
         dense=engine.dense, folders=folders, know=house.redactor.know, ranker=engine.ranker, wall=house.wall,
-        failpoints=house.failpoints,
+        till=EmbedTill(gate),
     )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ TABLES: tuple[Carried, ...] = (
         ("seq",), ("tags",),
     ),
     Carried(
-        "evidence", ("id", "record", "event", "first", "last", "excerpt", "hash", "at"), ("id",),
+        "evidence", ("id", "record", "event", "first", "last", "excerpt", "hash", "at", "upto"), ("id",),
         scoped=f"record {_OF.format('records')}",
     ),
     Carried(
@@ -86,8 +86,11 @@ TABLES: tuple[Carried, ...] = (
 
 BY_NAME: Mapping[str, Carried] = {table.name: table for table in TABLES}
 
+LATER: Mapping[str, SqlValue] = {"upto": 0}
+"""Columns that earlier releases had not, with what holds of a row without them."""
+
 _COUNTED = frozenset({"seq", "no_memory", "bytes", "place", "tokens", "mentions", "importance", "times", "cited",
-                      "untrusted", "recheck", "revision", "first", "last", "rounds"})  # fmt: skip
+                      "untrusted", "recheck", "revision", "first", "last", "rounds", "upto"})  # fmt: skip
 
 
 _IDS = frozenset({"id", "thread", "turn", "event", "record", "capsule", "entity", "subject", "object_entity",
@@ -146,6 +149,7 @@ def values(table: Carried, text: str | bytes) -> tuple[SqlValue, ...]:
         raise BadLine("no JSON") from None
     if not isinstance(found, dict):
         raise BadLine("no object")
+    found = {**{column: value for column, value in LATER.items() if column in table.columns}, **found}
     if missing := [column for column in table.columns if column not in found]:
         raise BadLine(f"without {missing[0]}")
     return tuple(_value(table, column, found[column]) for column in table.columns)

@@ -89,7 +89,7 @@ class Embedding:
         try:
             with trio.fail_after(PROBE_LIMIT):
                 async with open_http(self._ports.transport) as http:
-                    space = await RemoteEmbedder(endpoint, http).prepare()
+                    space = await RemoteEmbedder(endpoint, http, till=self._ports.till).prepare()
         except EmbedFailed as error:
             reached = error.lasting or "HTTP" in error.message
             answer |= {"reachable": reached, "error": error.message, "hint": error.hint}

@@ -11,9 +11,9 @@ import httpx2
 
 from homed.agent.ports import RedactorPort
 from homed.clock import WallClock, system_wall_clock
-from homed.failpoints import Failpoints, NoFailpoints
 from homed.memory.ports import Embedder
 from homed.retrieval.embed.current import Standing
+from homed.retrieval.embed.till import FreeTill, Till
 from homed.retrieval.rank import Ranker
 from homed.retrieval.without import words_only
 from homed.settings.registry import Settings
@@ -68,7 +68,8 @@ class Folders:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolePorts:
-    """Built once by the app.  ``know`` hears of a key before it is used; ``transport``: for tests."""
+    """Built once by the app.  ``know`` hears of a key before it is used; ``till``: what an endpoint that is tried is
+    paid by; ``transport``: for tests."""
 
     store: Storage
     settings: Settings
@@ -80,7 +81,7 @@ class ConsolePorts:
     know: Callable[[list[str]], object] = lambda _: None
     ranker: Ranker = field(default_factory=words_only)
     wall: WallClock = system_wall_clock
-    failpoints: Failpoints = field(default_factory=NoFailpoints)
+    till: Till = field(default_factory=FreeTill)
     transport: httpx2.AsyncBaseTransport | None = None
 
 
