@@ -93,11 +93,13 @@ def line(fact: Fact, chars: int, peer: str, least: int = LEAST) -> Written | Non
 def in_short(fact: Fact, peer: str) -> str:
     """The same with a message of before: no more than ``EARLIER_TOKENS``."""
     chars = EARLIER_TOKENS * 3
-    while chars >= EARLIER_LEAST and (written := line(fact, chars, peer, EARLIER_LEAST)):
+    while written := line(fact, chars, peer, EARLIER_LEAST):
         tokens = estimate_tokens(written.text)
         if tokens <= EARLIER_TOKENS:
             return written.text
-        chars = min(chars - 1, len(written.text) * EARLIER_TOKENS // tokens)
+        if chars <= EARLIER_LEAST:
+            break
+        chars = max(EARLIER_LEAST, (chars + chars * EARLIER_TOKENS // tokens) // 2)
     return ""
 
 
