@@ -18,7 +18,7 @@ from homed.agent.lanes import Lanes
 from homed.agent.ports import AgentPorts
 from homed.errors import InvalidInput, NotFound, StorageError
 from homed.identity.roles import Identity, visible_scopes
-from homed.memory import blocks, events, inputs, threads
+from homed.memory import blocks, events, inputs, passes, threads
 from homed.memory.records import Event, Input, Thread, is_draft
 from homed.memory.temporary import seen
 from homed.retrieval.terms import term
@@ -95,6 +95,7 @@ class Archive:
             "suspended": [views.live_view(one, 1 + len(still)) for one in still],
             "agents": [views.agent_view(one) for one in stored.agents],
             "recalls": [*stored.recalls, *recalls_now(turn)],
+            "written": [views.written_view(of, made) for of, made in stored.written.items()],
             "queued": views.queued_view(known, stored.brought),
             "approvals": self._approvals.list_(who, thread),
             "seq": self._ports.bus.seq,
@@ -108,7 +109,8 @@ class Archive:
             files = blocks.of_events(tx, [event.id for event in page if event.data.get("files")])
             told = recalls(tx, {event.turn for event in page})
             made = _agents(tx, thread, {event.turn for event in page})
-            return views.Stored(found, page, more, ended, files, blocks.waiting_in(tx, thread), told, made)
+            kept = {input_.turn: passes.written(tx, input_.turn) for input_ in ended if input_.turn}
+            return views.Stored(found, page, more, ended, files, blocks.waiting_in(tx, thread), told, made, kept)
 
         return await reader.read(read)
 

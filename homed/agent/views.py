@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from homed.agent.fitting import fitted, fitted_text, size
@@ -13,6 +13,7 @@ from homed.memory.records import Event, EventKind, Input, Outcome, Thread, is_dr
 
 if TYPE_CHECKING:
     from homed.memory.children import Progress
+    from homed.memory.passes import Written
 
 EVENT_BYTES = 24_000
 """Bytes of a tool result, or of anything else 8 times as many, that a history page shows; the store has it whole."""
@@ -48,6 +49,8 @@ class Stored:
     """What its turns were shown and told from elsewhere."""
     agents: Sequence[Progress] = ()
     """What its turns gave agents to do."""
+    written: Mapping[str, Written] = field(default_factory=dict)
+    """By turn: what was really made of those that ended, and whether more is to come."""
 
 
 def thread_view(thread: Thread, *, busy: bool) -> dict[str, object]:
@@ -56,6 +59,11 @@ def thread_view(thread: Thread, *, busy: bool) -> dict[str, object]:
         "id": thread.id, "title": thread.title, "channel": thread.channel, "scope": thread.scope,
         "created_at": thread.created_at, "updated_at": thread.updated_at, "busy": busy,
     }  # fmt: skip
+
+
+def written_view(turn: str, written: Written) -> dict[str, object]:
+    """What lasting memory has of a turn, by kind of record: as the notice ``memory`` said it when it was written."""
+    return {"turn": turn, "state": written.state, "records": {kind: list(ids) for kind, ids in written.records.items()}}
 
 
 def ending_view(outcome: Outcome) -> dict[str, object]:

@@ -13,7 +13,8 @@ import trio
 from homed.agent.archive import SLICE, SLICE_BYTES
 from homed.agent.fitting import size
 from homed.errors import NotFound
-from homed.memory import threads
+from homed.memory import evidence, facts, passes, threads
+from homed.memory.newfact import NewFact
 from homed.wire.rpc import encode
 from homed.wire.version import MAX_LINE
 from tests.kit.builders import GUEST, OWNER, Agent, FakeHost, FakeModel, Setup, calls, running_agent, says
@@ -131,3 +132,19 @@ async def test_words_of_others_find_nothing(tmp_path: Path, monkeypatch: pytest.
         assert len(await titles(agent, "giraffe")) == 1
         found: dict[str, Any] = await agent.conversations.archive.threads(GUEST, "giraffe")
         assert found["threads"] == []
+
+
+async def test_a_history_says_what_was_really_written_of_each_turn(tmp_path: Path) -> None:
+    """B9: whatever the model says of it, the page shows what there is."""
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("Noted, I'll remember!"), says("Yes.")))) as agent:
+        done = await agent.ask("Remember that I keep bees.")
+        (made,) = (await agent.history(done.thread))["written"]
+        assert made == {"turn": done.turn, "state": "waiting", "records": {}}, "nothing yet, and it says so"
+        await agent.store.write(lambda tx: passes.settle(tx, [done.turn]))
+        (made,) = (await agent.history(done.thread))["written"]
+        assert made == {"turn": done.turn, "state": "done", "records": {}}, "the model only said so"
+        said = (await agent.history(done.thread))["events"][0]
+        fact = NewFact("owner", "The user keeps bees.")
+        kept = await agent.store.write(lambda tx: facts.put(tx, fact, [evidence.Pointer(said["id"])], at=1.0))
+        (made,) = (await agent.history(done.thread))["written"]
+        assert made["records"] == {"fact": [kept.record]}
