@@ -36,6 +36,7 @@ __all__ = [
     "THRESHOLD",
     "compatible",
     "contradicts",
+    "covers",
     "denies",
     "differing",
     "improves",
@@ -115,6 +116,13 @@ def contradicts(a: str, b: str) -> bool:
 def denies(text: str) -> bool:
     """True when a text says that something is not so; of two denials one takes the other back."""
     return bool(_Signs(text).negation % 2)
+
+
+def covers(text: str, other: str) -> bool:
+    """True when every word of ``text`` that says something, denials aside, stands in ``other`` in some form."""
+    one, two = _Signs(text), _Signs(other)
+    left = Counter({sign: n for sign, n in one.characters.items() if not NOT_ZH.fullmatch(sign)}) - two.characters
+    return not left and all(any(_inflected(word, said) for said in two.content) for word in one.content)
 
 
 def numbers_in(text: str) -> frozenset[str]:

@@ -91,7 +91,7 @@ def grounded(answer: Answer, script: Script, ground: Ground) -> tuple[list[tuple
     words, stand only in what was told from memory (so a memory told back is no news, whatever it is said to be quoted
     from); ``not_said``: the same of what the model or a program said; ``unsupported``: its quote stands nowhere, and no
     message has half of its words, or it holds a number that nobody said, says the contrary of its quote, or shares no
-    word with it; ``tainted``: no quote, or less than half of its words, while words of strangers were in view;
+    word with it; ``tainted``: no quote, or one with less than half of its words, while words of strangers were in view;
     ``whose``: of whom it is does not fit what it says.  Kept, and counted all the same: ``no_quote``: no message says
     it word for word, so it has a pointer only and is not sure; ``triple``: without subject, relation and object, which
     do not fit together.
@@ -135,7 +135,7 @@ class _Heard:
             return "not_said", None
         if dedupe.numbers_in(stated.text) - self._numbers or _contrary(stated):
             return "unsupported", None
-        if self._ground.tainted and (span is None or said < SUPPORT):
+        if self._ground.tainted and (span is None or _share(stated.text, bag(stated.quote)) < SUPPORT):
             return "tainted", None
         if span is not None:
             if said > 0 or not _one_script(stated.text, stated.quote):
@@ -168,17 +168,26 @@ class _Heard:
 
 
 def _contrary(stated: Stated) -> bool:
-    """Whether a statement likes what its quote dislikes, or the other way round."""
-    return dedupe.stance(stated.text) * dedupe.stance(stated.quote) == -1
+    """Whether a statement likes what its quote dislikes, or in the same words denies what it says, or the other way
+    round."""
+    clause = _clause(stated)
+    if dedupe.stance(stated.text) * dedupe.stance(clause) == -1:
+        return True
+    return _denied(stated) and dedupe.covers(stated.text, clause)
 
 
 def _denied(stated: Stated) -> bool:
-    """Whether one of the two denies and the other does not; of a quote the clause that is nearest to the statement."""
-    words = bag(stated.text)
-    clause = max(_CLAUSE.split(stated.quote), key=lambda part: len(words & bag(part)))
-    if dedupe.stance(stated.text) == dedupe.stance(clause) != 0:
+    """Whether one of the two denies and the other does not."""
+    clause = _clause(stated)
+    if not clause.strip() or dedupe.stance(stated.text) == dedupe.stance(clause) != 0:
         return False
     return dedupe.denies(stated.text) != dedupe.denies(clause)
+
+
+def _clause(stated: Stated) -> str:
+    """That of the quote which is nearest to the statement."""
+    words = bag(stated.text)
+    return max(_CLAUSE.split(stated.quote), key=lambda part: len(words & bag(part)))
 
 
 def _one_script(text: str, quote: str) -> bool:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from homed.memory.distil.grounding import UNQUOTED
-from homed.memory.evidence import Pointer, Span
-from tests.homed.memory.distil.script import FACT, SAID, ground
+from homed.memory.distil.grounding import UNQUOTED, Ground, grounded
+from homed.memory.evidence import Pointer, Span, locate
+from tests.homed.memory.distil.script import FACT, SAID, Found, ground, read
 
 
 def test_a_quote_is_evidence_where_it_stands() -> None:
@@ -84,3 +84,69 @@ def test_reach_project_only_where_there_is_one() -> None:
         ("project", "abc-x"),
         ("user", ""),
     ]
+
+
+SPOKEN = (
+    "I never eat fish, but I love rye bread. 我从不喝咖啡，我有三只猫。Я не курю. I quit smoking."
+    " My flat has 42 square metres and the rent is two thousand."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "gate"),
+    [
+        ("The user eats fish.", "I never eat fish", "unsupported"),
+        ("The user never eats fish.", "I never eat fish", ""),
+        ("The user avoids fish.", "I never eat fish", "no_quote"),
+        ("The user loves rye bread.", "I never eat fish, but I love rye bread", ""),
+        ("The user hates rye bread.", "I love rye bread", "unsupported"),
+        ("用户喝咖啡。", "我从不喝咖啡", "unsupported"),
+        ("用户不喝咖啡。", "我从不喝咖啡", ""),
+        ("用户有三只猫。", "我有三只猫", ""),
+        ("用户有3只猫。", "我有三只猫", ""),
+        ("用户有四只猫。", "我有三只猫", "unsupported"),
+        ("Пользователь курит.", "Я не курю", "unsupported"),
+        ("Пользователь не курит.", "Я не курю", ""),
+        ("The user quit smoking.", "I quit smoking", ""),
+        ("The user's flat has 42 square metres.", "My flat has 42 square metres", ""),
+        ("The user's flat has 43 square metres.", "My flat has 42 square metres", "unsupported"),
+        ("The rent of the user is 2000.", "the rent is two thousand", "unsupported"),  # as it was said, or not at all
+    ],
+)
+def test_a_statement_that_says_the_contrary_or_another_number_is_not_borne_out(
+    text: str, quote: str, gate: str
+) -> None:
+    class Spoken:
+        others = ()
+
+        def find(self, quote: str) -> Found:
+            place = locate(SPOKEN, quote)
+            return Found() if place is None else Found(Span("ev1", *place))
+
+    said = {"text": text, "kind": "fact", "quote": quote, "confidence": 0.9}
+    kept, gates = grounded(read(said), Spoken(), Ground("owner", [("ev1", SPOKEN)]))
+    assert dict(gates) == ({gate: 1} if gate else {})
+    assert len(kept) == (gate != "unsupported")
+
+
+def test_what_was_recalled_is_no_news_whoever_is_said_to_have_said_it() -> None:
+    told = {**FACT, "text": "The user plays the cello on Sundays", "object": "cello"}
+    recalled = ("The user plays the cello on Sundays.",)
+    assert ground({**told, "quote": "plays the cello"}, recalled=recalled) == ([], {"injected": 1})
+    assert ground({**told, "quote": "My name is Anna."}, recalled=recalled) == ([], {"injected": 1})
+    assert len(ground(FACT, recalled=("The user keeps seven hives of bees.",))[0]) == 1, "said again it is said"
+
+
+def test_of_whom_it_is_must_fit_whoever_spoke() -> None:
+    called = {"ev1": ("chat:anna", "Anna")}
+    for about in ("", "user", "me", "Anna", "chat:anna"):
+        assert len(ground({**FACT, "about": about}, called=called)[0]) == 1, about
+    assert ground({**FACT, "about": "Bob"}, called=called) == ([], {"whose": 1})
+    of_bob = {**FACT, "text": "Bob keeps seven hives of bees", "subject": "", "about": "Bob"}
+    [(fact, _)], _ = ground(of_bob, called=called)
+    assert fact.subject == "Bob"
+
+
+def test_a_value_that_nobody_spoke_of_is_no_triple() -> None:
+    [(fact, _)], gates = ground({**FACT, "object": "wolves"})
+    assert ((fact.subject, fact.relation, fact.object), gates) == (("", "", ""), {"triple": 1})
