@@ -19,6 +19,7 @@ from .options import Options, parse
 from .project import folder
 from .session import Session
 from .terminal import Terminal, json_line, wants_colour
+from .words import Words, language_of
 
 ANSWERED, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -77,6 +78,7 @@ def _run(options: Options, terminal: Terminal) -> int:
             quiet=options.quiet or options.json,
             talking=text is None,
             cwd=folder(os.environ),
+            words=Words(language_of(os.environ, options.lang)),
         )
         try:
             thread = _latest(session) if options.go_on else options.thread

@@ -12,7 +12,7 @@ from homed.errors import HomedError, NotFound, Unavailable
 from homed.wire import rpc
 
 from . import show
-from .approvals import PROMPT, answer_of, question
+from .approvals import answer_of, prompt, question
 from .keyboard import Keyboard, Readable
 from .link import Link, result, retry_waits
 from .progress import Ask, Piece, Progress, Say, Settled, approval
@@ -197,8 +197,9 @@ class Asking:
             return
         keyboard.flush()  # what was typed before the question is no answer to it
         self._asked = next(iter(self._open))
-        self._terminal.note(question(self._open[self._asked]), dim=False)
-        self._terminal.prompt(PROMPT)
+        ask, words = self._open[self._asked], self._session.words
+        self._terminal.note(question(ask, words), dim=False)
+        self._terminal.prompt(prompt(ask, words))
 
     def _settle(self, settled: Settled) -> None:
         self._open.pop(settled.approval, None)
@@ -207,9 +208,10 @@ class Asking:
             self._terminal.note(f"\n(no answer is needed any more: {settled.status})")
 
     def _answer(self, line: str, link: Link) -> None:
-        given = answer_of(line)
+        ask, words = self._open[self._asked], self._session.words
+        given = answer_of(line, ask)
         if given is None:
-            self._terminal.prompt(PROMPT)
+            self._terminal.prompt(prompt(ask, words))
             return
         approval_id, self._asked = self._asked, ""
         self._open.pop(approval_id, None)

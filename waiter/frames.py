@@ -8,6 +8,7 @@ from typing import Any
 
 from .cost import cost_of
 from .model import Agent, Asked, End, Recall, Tool
+from .progress import yes_of
 from .terminal import as_json
 
 Data = Mapping[str, Any]
@@ -28,7 +29,9 @@ def asked(turn: str, data: Data) -> Asked:
     id_ = text(data, "approval")
     args = as_json(data.get("args"), 2)
     tool, plugin, class_, reason = (text(data, key) for key in ("tool", "plugin", "class", "reason"))
-    return Asked(f"p:{id_}", id_, turn, tool, plugin, class_, args, reason, text(data, "status") or "asked")
+    return Asked(
+        f"p:{id_}", id_, turn, tool, plugin, class_, args, reason, text(data, "status") or "asked", yes_of(data)
+    )
 
 
 def recall(turn: str, data: Data) -> Recall:

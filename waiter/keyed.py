@@ -83,6 +83,8 @@ def _decide(state: State, word: str) -> Step:
     asked = question(state)
     if asked is None:
         return state, ()
+    if word == "always" and asked.yes != "thread":
+        return state, ()  # it is not offered
     decision, remember = "deny" if word == "deny" else "allow", "thread" if word == "always" else "once"
     shown = replace(asked, status="denied" if word == "deny" else "allowed")
     state = replace(state, follow=replace(state.follow, items=follow.put(state.follow.items, shown)))

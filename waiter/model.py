@@ -91,6 +91,8 @@ class Asked:
     args: str
     reason: str
     status: str = "asked"
+    yes: str = "thread"
+    """How far a yes can go: once, thread or day."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ class Ask:
     tool_class: str
     args: object
     reason: str
+    yes: str = "thread"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +165,16 @@ def _names(blocks: object) -> tuple[str, ...]:
     return tuple(str(block.get("name") or "?") for block in listed if isinstance(block, Mapping))
 
 
+def yes_of(data: Mapping[str, Any]) -> str:
+    """How far a yes can go: once, thread or day; an older homed does not say it."""
+    said = data.get("yes")
+    return str(said) if said in ("once", "day") else "thread"
+
+
 def approval(data: Mapping[str, Any]) -> Ask | Settled:
     """An approval notice, or an entry of the list of open ones."""
     id_, status = str(data.get("approval")), str(data.get("status", "asked"))
     if status != "asked":
         return Settled(id_, status)
     tool, plugin, tool_class, reason = (str(data.get(key) or "") for key in ("tool", "plugin", "class", "reason"))
-    return Ask(id_, tool, plugin, tool_class, data.get("args"), reason)
+    return Ask(id_, tool, plugin, tool_class, data.get("args"), reason, yes_of(data))

@@ -12,6 +12,7 @@ from homed.wire import rpc
 from .keyboard import Interrupts, Keyboard, Readable
 from .link import Link
 from .terminal import Terminal, one_line
+from .words import Words
 
 
 @dataclass(slots=True)
@@ -31,6 +32,7 @@ class Session:
     quiet: bool = False
     talking: bool = False
     cwd: str = ""
+    words: Words = field(default_factory=Words)
     _link: Link | None = field(default=None)
 
     def close(self) -> None:

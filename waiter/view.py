@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from .cells import Cells, Fragment, Glyphs, clean, cut, hard, width, wrap
@@ -232,20 +232,23 @@ class Painter:
 
     def _asked(self, asked: Asked, cells: int) -> list[Cells]:
         """What is asked, the arguments whole and as JSON, so that no line in them can pose as ours."""
-        said = self.words("ask", tool=self._flat(asked.tool), plugin=self._flat(asked.plugin))
+        said = asks(asked, self._flat, self.words)
         made = wrap([("class:ask.mark", "? "), ("class:ask", said)], cells, rest=(("", "  "),))
         if asked.status != "asked":
             told = asked.status in ("allowed", "denied", "expired", "cancelled")
             word = self.words(f"ask.{asked.status}") if told else self._flat(asked.status)
             return wrap([("class:dim", f"? {said} "), ("class:dim", f"({word})")], cells, rest=(("", "  "),))
         bar: Cells = (("class:ask.mark", "  │ "),)
-        for row in coloured(self._plain(asked.args), "json"):
+        for row in coloured(self._plain(asked.args), "json") if asked.yes != "day" else ():
             made += hard(row, cells, first=bar, rest=bar)
         known = asked.tool_class in ("read", "write", "dangerous")
         class_ = self.words(f"class.{asked.tool_class}") if known else self._flat(asked.tool_class)
-        more = self.words("ask.class", tool_class=class_)
+        more = "" if asked.yes == "day" else self.words("ask.class", tool_class=class_)
         reason = f" {self._flat(asked.reason)}" if asked.reason else ""
-        return [*made, *wrap([("class:dim", f"{more}{reason}")], cells, first=(("", "  "),), rest=(("", "  "),))]
+        return [
+            *made,
+            *wrap([("class:dim", f"{f'{more}{reason}'.strip()}")], cells, first=(("", "  "),), rest=(("", "  "),)),
+        ]
 
     def _end(self, end: End, cells: int) -> list[Cells]:
         if end.state == "answered" or (end.state == "reported" and not end.error):
@@ -316,12 +319,18 @@ def asking(state: State, cells: int, words: Words, *, empty: bool) -> list[Cells
         made += [(("class:dim", cut(words("attached", names=names), cells)),)]
     asked = question(state)
     if asked is not None and not state.key_for:
-        made += wrap([("class:ask", words("ask", tool=clean(asked.tool), plugin=clean(asked.plugin)))], cells)
-        keys = words("ask.keys" if empty else "ask.busy")
+        made += wrap([("class:ask", asks(asked, clean, words))], cells)
+        kind = "ask" if asked.yes == "thread" else f"ask.{asked.yes}"
+        keys = words(f"{kind}.keys" if empty else f"{kind}.busy")
         others = sum(isinstance(item, Asked) and item.status == "asked" for item in state.follow.items) - 1
         keys += f"  ({words('ask.more', count=others)})" if others else ""
         made += wrap([("class:ask.keys", keys)], cells)
     return made
+
+
+def asks(asked: Asked, flat: Callable[[str], str], words: Words) -> str:
+    """The question itself."""
+    return words("ask.day") if asked.yes == "day" else words("ask", tool=flat(asked.tool), plugin=flat(asked.plugin))
 
 
 def rule(state: State, cells: int, words: Words) -> Cells:

@@ -24,7 +24,7 @@ ARGS_BYTES = 64_000
 
 @dataclass(slots=True)
 class Asked:
-    """A question that waits for its answer."""
+    """A question that waits for its answer.  ``day``: a yes holds for what is left of the day."""
 
     id: str
     turn: Turn
@@ -32,8 +32,14 @@ class Asked:
     args: Mapping[str, object]
     reason: str
     expires_at: float
+    day: bool = False
     allowed: bool = False
     answered: trio.Event = field(default_factory=trio.Event)
+
+    @property
+    def yes(self) -> str:
+        """How far a yes can go: ``once``, ``thread`` (it may also be kept for the conversation), or ``day``."""
+        return "day" if self.day else "once" if self.entry.confirm else "thread"
 
     def view(self, room: int = ARGS_BYTES) -> dict[str, object]:
         """As in ``io.approvals``, the arguments in no more than ``room`` bytes."""
@@ -41,7 +47,7 @@ class Asked:
             "approval": self.id, "thread": self.turn.front.thread, "turn": self.turn.front.turn,
             "tool": self.entry.name, "plugin": self.entry.plugin, "class": self.entry.tool_class,
             "args": fitted(dict(self.args), room),
-            "reason": self.reason, "expires_at": self.expires_at,
+            "reason": self.reason, "expires_at": self.expires_at, "yes": self.yes,
         }  # fmt: skip
 
 
@@ -52,7 +58,9 @@ class Approvals:
         self._ports = ports
         self._open: dict[str, Asked] = {}
 
-    async def ask(self, turn: Turn, entry: ToolEntry, args: Mapping[str, object], reason: str) -> str:
+    async def ask(
+        self, turn: Turn, entry: ToolEntry, args: Mapping[str, object], reason: str, *, day: bool = False
+    ) -> str:
         """Wait for a person; the reason of a denial, or empty if it was allowed.
 
         Cancelled (a stop): the question is withdrawn and shown as cancelled.
@@ -62,7 +70,7 @@ class Approvals:
         if turn.frame is not None:
             reason = f"{reason} The agent {turn.frame.name} asks for it."
         limit = self._ports.settings.float(APPROVAL_TIMEOUT)
-        asked = Asked(new_id("ap"), turn, entry, args, reason, self._ports.wall() + limit)
+        asked = Asked(new_id("ap"), turn, entry, args, reason, self._ports.wall() + limit, day)
         self._open[asked.id] = asked
         self._tell(asked, "asked")
         status = "cancelled"

@@ -156,7 +156,7 @@ class Step:
         said = ""
         if over.ask:
             reason = f"{over.message} Go on, with {over.ask.more} more?"
-            denial = await self._ports.approvals.ask(turn, _ASKED, {"more": over.ask.more}, reason)
+            denial = await self._ports.approvals.ask(turn, _ASKED, {"more": over.ask.more}, reason, day=True)
             if not denial:
                 await self._ports.agent.spend.go_on(over.ask)
                 return

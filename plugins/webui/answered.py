@@ -107,6 +107,7 @@ class Approval(Answer):
     args: Any
     reason: str
     expires_at: float
+    yes: str
 
 
 class History(Answer):

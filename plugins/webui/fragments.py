@@ -222,7 +222,7 @@ class Fragments:
     def approval(self, asked: Data) -> str:
         """A question to the person, or how it was answered.  Keys as in the notice ``approval``."""
         defaults: dict[str, object] = {"plugin": "", "class": "", "args": {}, "reason": "", "expires_at": 0}
-        return str(self._module.approval({"approval": "", "tool": "", "status": "asked", **defaults, **asked}))
+        return str(self._module.approval({"approval": "", "tool": "", "status": "asked", "yes": "thread", **defaults, **asked}))
 
     def end(self, data: Data) -> str:
         """How a turn ended: usage, or why it did not answer.  Keys as in the notice ``turn``."""

@@ -221,6 +221,17 @@ def test_an_approval_is_answered_with_one_key(key: str, decision: str, remember:
     assert play.notes[-1] == WORDS("late")
 
 
+@pytest.mark.parametrize("yes", ["once", "day"])
+def test_a_yes_that_is_not_offered_is_not_given(yes: str) -> None:
+    play = talking()
+    asked = {"approval": "ap", "status": "asked", "tool": "t", "plugin": "p", "class": "write", "args": {}, "yes": yes}
+    play(Heard({"seq": 9, "type": "approval", "thread": "th", "turn": "tu1", "data": asked}))
+    play(Pressed("always"))
+    assert play.calls("approve") == []
+    play(Pressed("allow"))
+    assert play.calls("approve") == [{"approval": "ap", "decision": "allow", "remember": "once"}]
+
+
 def test_what_is_folded_is_chosen_opened_and_explained() -> None:
     play = talking()
     data = {"shown": ["e1"], "cold": ["e2"], "kept": 1, "chars": 9}

@@ -227,6 +227,9 @@ def test_a_question_shows_its_keys_and_that_typing_is_in_the_way() -> None:
     assert question(state) is not None
     assert flat(asking(state, 80, Words(), empty=True))[-1] == "y once · t in this conversation from now on · n no"
     assert flat(asking(state, 80, Words(), empty=False))[-1].startswith("Empty the line to answer")
+    for yes, keys in (("once", "y once · n no"), ("day", "y go on today · n no")):
+        one = replace(state.follow.items[0], yes=yes)  # type: ignore[call-arg]
+        assert flat(asking(replace(state, follow=Following((one,))), 80, Words(), empty=True))[-1] == keys
     more = replace(state, follow=Following(tuple(Asked(f"p:{n}", str(n), "t", "x", "p", "", "", "") for n in range(3))))
     assert flat(asking(more, 80, Words(), empty=True))[-1].endswith("n no  (2 more after this)")
 
@@ -257,7 +260,7 @@ def test_no_depth_of_nesting_stops_the_screen(depth: int) -> None:
         deep = {"a": deep}
     assert asked("t", {"approval": "p", "args": deep}).args
     assert tool("t", {"call": "c", "args": deep, "result": deep}, 0).args
-    assert question_of(Ask("p", "t", "p", "read", deep, ""))
+    assert question_of(Ask("p", "t", "p", "read", deep, ""), Words())
     assert tool_line(Called("t", "ok", deep, deep))
 
 

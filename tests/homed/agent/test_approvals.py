@@ -58,6 +58,7 @@ async def test_a_yes_runs_the_call_and_a_no_tells_the_model(tmp_path: Path) -> N
         input_, thread, approval = await asked(agent)
         view = agent.conversations.approvals(OWNER)[0]
         assert (view["approval"], view["tool"], view["class"], view["args"]) == (approval, "write", "write", {"a": 1})
+        assert view["yes"] == agent.of("approval")[-1]["yes"] == "thread"
         assert (await agent.history(thread))["approvals"] == [view]
         await agent.conversations.approve(OWNER, approval, allow=True)
         await agent.conversations.wait(OWNER, input_)

@@ -135,7 +135,7 @@ async def test_at_the_days_limit_the_person_is_asked_and_a_yes_is_as_much_again(
         first = await agent.ask("hi")
         receipt = await agent.conversations.inject(OWNER, message("more", thread=first.thread, can_ask=True))
         asked = await answer(agent, allow=True)
-        assert asked["tool"] == "spend"
+        assert (asked["tool"], asked["yes"]) == ("spend", "day")
         assert "9001 tokens of 10000 tokens" in asked["reason"]
         done = await agent.conversations.wait(OWNER, receipt.input.id)
         assert done.outcome is not None

@@ -123,7 +123,7 @@ class Turn:
     async def _ask(self, name: str, args: dict[str, Any]) -> bool:
         approval = f"ask-{next(self.kernel.ids)}"
         entry: dict[str, Any] = {"approval": approval, "tool": name, "plugin": "shell", "class": "dangerous"}
-        entry |= {"args": args, "reason": "It runs a command.", "expires_at": time.time() + 300}
+        entry |= {"args": args, "reason": "It runs a command.", "expires_at": time.time() + 300, "yes": "thread"}
         answer = self.kernel.asked[approval] = Asked({**entry, "thread": self.talk.id, "turn": self.turn})
         self._post("approval", status="asked", **entry)
         await answer.done.wait()

@@ -109,7 +109,8 @@ def asking(kernel: StandIn, talk: Talk) -> None:
         "class": "dangerous",
         "args": command,
     }
-    ask |= {"reason": "cmd_run cannot be undone, so it is asked for each time.", "expires_at": time.time() + 300}
+    ask |= {"reason": "cmd_run cannot be undone, so it is asked for each time.", "expires_at": time.time() + 300,
+            "yes": "thread"}  # fmt: skip
     kernel.asked["ask9"] = Asked({**ask, "thread": talk.id, "turn": "te"})
 
 

@@ -124,15 +124,16 @@ def test_every_status_of_a_call_has_a_word(status: str) -> None:
     assert f">{status}<" not in card.replace(f"{status}</em>", "") or status in ("running", "denied", "interrupted")
 
 
-def ask(status: str) -> Said:
+def ask(status: str, **more: Any) -> Said:
     known: dict[str, Any] = {
         "approval": "a1",
         "tool": "cmd_run",
         "plugin": "shell",
         "class": "dangerous",
         "args": {"command": "rm"},
+        "yes": "thread",
     }
-    return notice("approval", **known, status=status, reason="It runs a command.", expires_at=0)
+    return notice("approval", **known | more, status=status, reason="It runs a command.", expires_at=0)
 
 
 def test_an_approval_is_asked_with_its_arguments_and_replaced_by_its_answer() -> None:
@@ -143,6 +144,19 @@ def test_an_approval_is_asked_with_its_arguments_and_replaced_by_its_answer() ->
     for status in ("allowed", "denied", "expired", "cancelled"):
         html = told(view(), ask("asked"), ask(status)).parts["turn1"]["approval-a1"].html
         assert "data-approve" not in html
+
+
+def test_only_what_is_true_of_a_yes_is_offered() -> None:
+    """A tool that is asked about each time is not kept for a conversation, and a day's limit goes on for the day."""
+    offered = {yes: told(view(), ask("asked", yes=yes)).parts["turn1"]["approval-a1"].html for yes in ("once", "day")}
+    for html in offered.values():
+        assert html.count("data-approve=") == 2
+        assert 'data-remember="thread"' not in html
+    assert "Allow once" in offered["once"]
+    day = told(view(), ask("asked", yes="day", tool="spend", plugin="kernel")).parts["turn1"]["approval-a1"].html
+    assert "Go on today" in day
+    assert "limit?" in day
+    assert not any(word in day for word in ("Allow once", "kernel", "dangerous"))
 
 
 def test_a_call_that_waits_for_a_person_says_so_until_it_is_answered() -> None:
