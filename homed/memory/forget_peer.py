@@ -101,7 +101,7 @@ def remove_traces(tx: Tx, peer: str, *, at: float) -> Gone:
 
 def remove_scopes(tx: Tx, peer: str) -> None:
     """What is kept by scope, since one of theirs alone is named by them.  Last, once the indexes are done."""
-    for table in ("word_counts", "record_counts", "tombstones", "vector_drops", "merges", "merged"):
+    for table in ("word_counts", "record_counts", "tombstones", "vector_drops", "merges", "merged", "gates"):
         tx.execute(f"DELETE FROM {table} WHERE scope IN (?, ?)", _scopes(peer))
 
 
