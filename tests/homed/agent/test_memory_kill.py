@@ -50,6 +50,9 @@ def check(folder: Path) -> None:
     indexed = "SELECT coalesce(sum(documents), 0) FROM word_counts"
     remembered = "SELECT count(*) FROM events WHERE no_memory = 0 AND kind <> 'note'"
     assert rows(folder, indexed) == rows(folder, remembered), "what is stored can be found, once"
+    alone = "NOT EXISTS (SELECT 1 FROM events e WHERE e.turn = i.turn AND e.kind <> 'user')"
+    assert rows(folder, f"SELECT i.turn FROM injections i WHERE {alone}") == [], "none without what its turn stored"
+    assert rows(folder, "SELECT turn FROM injections GROUP BY turn HAVING count(*) > 1") == [], "told once"
 
 
 def test_the_conversation_without_a_kill_sinks_looks_up_and_confirms(tmp_path: Path, children: Zygote) -> None:
@@ -57,6 +60,7 @@ def test_the_conversation_without_a_kill_sinks_looks_up_and_confirms(tmp_path: P
     check(tmp_path)
     kinds = {kind for (kind,) in rows(tmp_path, "SELECT DISTINCT kind FROM ledger")}
     assert kinds >= {"select", "recall", "peek", "sink", "confirm"}
+    assert rows(tmp_path, "SELECT count(*) FROM injections") != [(0,)]
 
 
 @pytest.mark.kill

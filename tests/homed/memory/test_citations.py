@@ -1,4 +1,4 @@
-"""Citations: what an answer names by its id counts if its conversation was told it, once a turn; nothing forged does."""
+"""Citations: what an answer names by its id counts if its conversation was told it, once a turn; forged ones do not."""
 
 from __future__ import annotations
 
