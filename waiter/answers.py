@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
+from . import remembered
 from .frames import Data, compact, mapping, mappings, number, text
 from .messages import Tag
 from .model import Place, Row, State
@@ -44,7 +45,11 @@ def replied(state: State, tag: Tag, result: Data, words: Words) -> Step:
         case "/settings now" | "/settings later":
             key = "settings.set" if tag.name == "/settings now" else "settings.restart"
             return told(state, words(key, setting=text(result, "key"), value=_value(result)))
-    state, effects = told(state, "\n".join(_LISTS[tag.name](state, tag, result, words)))
+    if tag.name.startswith("/memory "):
+        lines = remembered.lines_of(tag.name.removeprefix("/memory "), tag.arg, result, words)
+    else:
+        lines = _LISTS[tag.name](state, tag, result, words)
+    state, effects = told(state, "\n".join(lines))
     return replace(state, place=Place(state.follow.items[-1].key, 0)), effects  # from its beginning, if it is longer
 
 

@@ -7,8 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from . import remembered, table
 from .session import Session
 from .terminal import one_line
+from .words import Words
+
+WORDS = Words()
 
 
 @dataclass(slots=True)
@@ -127,6 +131,26 @@ def _persona(talk: Talk, rest: str) -> None:
     talk.note("It stays as it is." if verb == "later" else "It holds from the next message on.")
 
 
+def _memory(talk: Talk, rest: str) -> None:
+    verb, _, more = rest.partition(" ")
+    more = more.strip()
+    if verb == "forget" and more.endswith(" yes"):  # the person has seen what goes
+        target = more.removesuffix(" yes").strip()
+        answer = talk.session.call("admin.memory_forget", {"kind": "fact", "target": target})
+        _lines(talk, remembered.lines_of("forgotten", target, answer, WORDS))
+        return
+    wanted = remembered.asked(verb or "stats", more)
+    if wanted is None:
+        talk.note(f"/memory {table.MEMORY.removesuffix('|why')}")
+        return
+    _lines(talk, remembered.lines_of(verb or "stats", more, talk.session.call(*wanted), WORDS))
+
+
+def _lines(talk: Talk, lines: list[str]) -> None:
+    for line in lines:
+        talk.note(line)
+
+
 def _quit(talk: Talk, _rest: str) -> None:
     talk.over = True
 
@@ -141,6 +165,7 @@ COMMANDS: Mapping[str, Command] = {
     "open": Command("NUMBER", "go on with a conversation from that list", _open),
     "status": Command("", "how homed is", _status),
     "persona": Command("[NAME|text TEXT|none]", "who the assistant is", _persona),
+    "memory": Command("[open ID|search TEXT|…]", "what is remembered, and the words behind it", _memory),
     "plugins": Command("", "the plugins and their state", _plugins),
     "models": Command("", "the model sources", _models),
     "quit": Command("", "leave (Ctrl-D does too)", _quit),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from . import table
+from . import remembered, table
 from .cost import NOTHING
 from .follow import last_turn
 from .frames import Data
@@ -146,11 +146,22 @@ def _attach(state: State, rest: str, words: Words) -> Step:
     return told(state, words("attach.up", path=rest), "note", Upload(rest))
 
 
-def _memory(state: State, _rest: str, words: Words) -> Step:
-    turn = last_turn(state.follow.items)
-    if not turn:
-        return told(state, words("memory.none"))
-    return ask(state, "/memory", "memory.explain", {"turn": turn})
+def _memory(state: State, rest: str, words: Words) -> Step:
+    verb, _, more = rest.partition(" ")
+    more = more.strip()
+    if verb in ("", "why") and not more:
+        turn = last_turn(state.follow.items)
+        if not turn:
+            return told(state, words("memory.none"))
+        return ask(state, "/memory", "memory.explain", {"turn": turn})
+    if verb == "forget" and more.endswith(" yes"):  # the person has seen what goes
+        target = more.removesuffix(" yes").strip()
+        return ask(state, "/memory forgotten", "admin.memory_forget", {"kind": "fact", "target": target}, arg=target)
+    wanted = remembered.asked(verb, more)
+    if wanted is None:
+        return told(state, words("usage", name="memory", usage=table.MEMORY))
+    method, params = wanted
+    return ask(state, f"/memory {verb}", method, params, arg=more)
 
 
 def _models(state: State, rest: str, words: Words) -> Step:

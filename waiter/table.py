@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .remembered import VERBS
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -22,6 +24,8 @@ class Entry:
 PERSONAS = ("steady", "friend", "brief", "tutor", "butler")
 """The suggestions that homed comes with, for completion; homed itself says which there are."""
 
+MEMORY = "stats|search TEXT|open ID|list|note TEXT|hide ID|forget ID|injections|doctor|why"
+
 ENTRIES = (
     Entry("help", lines=True),
     Entry("stop", lines=True),
@@ -33,7 +37,7 @@ ENTRIES = (
     Entry("delete", "[NUMBER]", ("thread",)),
     Entry("export", "FILE", ("file",)),
     Entry("attach", "FILE", ("file",)),
-    Entry("memory"),
+    Entry("memory", f"[{MEMORY}]", (VERBS,), lines=True),
     Entry("models", "[use NAME]", (("use",), "model"), lines=True),
     Entry("plugins", "[start|stop NAME]", (("start", "stop"), "plugin"), lines=True),
     Entry("settings", "[get|set KEY]", (("get", "set", "list"), "setting")),

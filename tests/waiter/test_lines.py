@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from homed.errors import NotFound
 from tests.kit.daemon import until
 from tests.kit.pty import Pty
 from tests.waiter.fake_homed import Caller, FakeHomed
@@ -196,12 +197,13 @@ def test_every_help_entry_is_handled_and_none_reaches_the_model_e43(homed: FakeH
         "admin.status": lambda caller, params: {"version": "9.9", "pid": 1, "model": {"hint": "Add one."}},
         "admin.plugins": lambda caller, params: {"plugins": [{"name": "shell", "state": "stopped", "reason": "why"}]},
         "admin.models_list": lambda caller, params: {"sources": [{"name": "src", "model": "m", "current": True}]},
+        "memory.stats": lambda caller, params: {"records": {"record": {"fact": 12}}},
         "admin.persona_get": lambda caller, params: {"text": "", "presets": [{"name": "brief", "about": "Few words."}]},
     }
     expected = {
         "help": "this list", "stop": "Nothing is running.", "new": "begins a new conversation",
         "threads": "␛[31mA  (busy)", "open": "Which one?", "status": "homed 9.9", "plugins": "stopped: why",
-        "models": "* src", "persona": "brief    Few words.",
+        "models": "* src", "persona": "brief    Few words.", "memory": "12 facts",
     }  # fmt: skip
     assert set(expected) | {"quit"} == set(COMMANDS)
     terminal = talk()
@@ -333,3 +335,29 @@ def test_a_restart_while_idle_is_not_noticed(homed: FakeHomed, talk: Talk) -> No
     with FakeHomed(homed.path):
         terminal.type("hi\n")
         terminal.expect("hello\n")
+
+
+def test_memory_is_looked_at_and_forgotten_line_by_line(homed: FakeHomed, talk: Talk) -> None:
+    def forget(_caller: object, params: Any) -> object:
+        if params["target"] == "00000000":
+            raise NotFound("There is no record 00000000.")
+        return {"clean": True}
+
+    homed.answers |= {
+        "memory.record": lambda _caller, _params: {"shown": "1a2b3c4d", "text": "Ada likes \x1b[31mtea."},
+        "admin.memory_preview": lambda _caller, _params: {"counts": {"records": 1}},
+        "admin.memory_forget": forget,
+    }
+    terminal = talk()
+    terminal.expect(PROMPT)
+    for line, shown in (
+        ("open 1a2b3c4d", "Ada likes ␛[31mtea."), ("open", "/memory stats|search TEXT"),
+        ("forget 1a2b3c4d", "/memory forget 1a2b3c4d yes"), ("forget 1a2b3c4d yes", "in no file any more"),
+        ("forget 00000000 yes", "There is no record"),
+    ):  # fmt: skip
+        terminal.type(f"/memory {line}\n")
+        terminal.expect(shown)
+        terminal.expect(PROMPT)
+    terminal.type("/quit\n")
+    assert terminal.leave() == 0
+    assert not homed.named("chat")

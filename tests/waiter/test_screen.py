@@ -508,3 +508,21 @@ def test_what_is_being_typed_when_a_key_is_asked_for_is_not_sent_as_the_key() ->
     screen.buffer.insert_text("hk_sec")
     screen.press("stop")
     assert (screen.buffer.text, history.get_strings()) == ("half a mess", [])
+
+
+def test_memory_is_opened_to_the_words_behind_it(show: Show, homed: FakeHomed) -> None:
+    said = {"event": "ev_1", "title": "Tea time", "thread": "th", "at": 1.79e9, "first": 0, "last": 9}
+    record = {
+        "shown": "1a2b3c4d", "record": "fact", "kind": "preference", "mark": "source", "text": "Ada likes \x1b[31mtea.",
+        "status": "active", "revision": 1, "evidence": [{**said, "text": "I like tea", "hash_ok": True}],
+    }  # fmt: skip
+    homed.answers["memory.record"] = lambda _caller, _params: record
+    shown = show(columns=60, rows=30)
+    shown.type("/memory op")
+    shown.keys("Tab")
+    shown.type(" 1a2b3c4d")
+    shown.keys("Enter")
+    shown.expect("1a2b3c4d  [preference · source]", "Tea time · ✓ word for word", "│ I like tea")
+    assert "\x1b[31m" not in shown.screen
+    assert homed.named("memory.record") == [{"id": "1a2b3c4d"}]
+    assert not homed.named("chat")

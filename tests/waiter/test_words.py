@@ -66,7 +66,8 @@ def completed(text: str, state: State | None = None) -> list[str]:
     [
         ("/he", ["/help"]), ("/mo", ["/models "]), ("/models ", ["use"]), ("/models use f", ["fake"]),
         ("/plugins st", ["start", "stop"]), ("/plugins start ", ["shell"]), ("/settings get log", ["core.log.level"]),
-        ("/open ", ["1", "2"]), ("/open tea", ["1"]), ("/connect ", ["home"]), ("/theme l", ["light"]),
+        ("/memory se", ["search"]), ("/open ", ["1", "2"]), ("/open tea", ["1"]), ("/connect ", ["home"]),
+        ("/theme l", ["light"]),
         ("/nope ", []), ("//he", []), ("hello /he", []), ("/help x", []), ("/he\nx", []),
     ],
 )  # fmt: skip
@@ -99,5 +100,11 @@ def test_no_text_is_there_for_nothing() -> None:
         "count.",
         "agent.",
         "of.",
+        "record.",
+        "mark.",
+        "mode.",
+        "hash.",
+        "noted.",
+        "stands.",
     )  # put together from a state's name
     assert [key for key in texts("en") if key not in source and not key.startswith(made)] == []
