@@ -38,8 +38,9 @@ def spoken_of(tx: Tx, scope: str, text: str, *, project: str = "", limit: int = 
     ranked = sorted(
         ((sum(weight[word] for word in found), id_) for id_, found in shared.items() if found), reverse=True
     )
-    found = stable.select(tx, "id IN (SELECT value FROM json_each(?))", (dumps([id_ for _, id_ in ranked[:limit]]),))
-    return sorted(found, key=lambda record: [id_ for _, id_ in ranked].index(record.id))
+    order = {id_: place for place, (_, id_) in enumerate(ranked[:limit])}
+    found = stable.select(tx, "id IN (SELECT value FROM json_each(?))", (dumps(list(order)),))
+    return sorted(found, key=lambda record: order[record.id])
 
 
 def near(

@@ -6,8 +6,10 @@ import random
 import string
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from homed.memory.blocked import secret_in
+from homed.memory.blocked import cleaned, secret_in
 from homed.redact import redact
 
 RANDOM = "".join(random.Random(3).choices(string.ascii_letters + string.digits, k=40))
@@ -56,3 +58,71 @@ def test_what_is_none(text: str) -> None:
 
 def test_where_a_secret_was_taken_out_there_is_none_left() -> None:
     assert secret_in(redact("password: hunter22 and sk-ant-abcdefgh1234567890ab")) == ""
+
+
+KEYS = [
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\n-----END RSA PRIVATE KEY-----",
+    "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz",
+    "AKIAABCDEFGHIJKLMNOP",
+    "ASIAABCDEFGHIJKLMNOP",
+    "sk-abcdefghijklmnopqrstuvwx",
+    "sk-ant-api03-abcdefghijklmnopqrst",
+    "sk-proj-ABCDEFGHijklmnopqrstUVWX",
+    "gsk_abcdefghijklmnopqrstuvwxyz",
+    "hf_abcdefghijklmnopqrstuvwxyz",
+    "ghp_abcdefghijklmnopqrstuvwxyzabcdef",
+    "gho_abcdefghijklmnopqrstuvwxyzabcdef",
+    "github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuv",
+    "glpat-abcdefghijklmnopqrst",
+    *(f"xox{one}-1234567890-abcdefghij" for one in "abprs"),
+    "AIzaSyA-abcdefghijklmnopqrstuvwxyz01234",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
+    "postgres://admin:hunter22@db.example.org/x",
+    "4111-1111-1111-1111",
+    "5500 0000 0000 0004",
+    f"key {RANDOM}",
+    *(
+        f"{name}{mark}abcdef"
+        for name in ("password", "passwd", "pwd", "secret", "token", "api_key", "api-key", "apikey", "пароль", "密码",
+                     "密钥", "口令", "API key")
+        for mark in (":", "=", " = ", "：")
+    ),
+    "the password is tr0ub4dor",
+    "密码是hunter2222",
+    "мой пароль - hunter2222",
+    "my api key is abcd1234efgh",
+]  # fmt: skip
+"""One of each pattern."""
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_kind_is_found_and_taken_out(key: str) -> None:
+    text = f"Please note: {key} and nothing else."
+    assert secret_in(text)
+    clean = cleaned(text)
+    assert secret_in(clean) == ""
+    assert "[secret:" in clean
+    assert clean.startswith("Please note: ")
+    assert not any(part in clean for part in key.replace("=", " ").replace(":", " ").split()[-1:] if len(part) > 5)
+    assert cleaned(clean) == clean
+
+
+@given(st.lists(st.one_of(st.sampled_from(KEYS), st.text(max_size=30)), max_size=6).map(" ".join))
+def test_what_is_clean_stays_as_it_is_whatever_it_was(text: str) -> None:
+    clean = cleaned(text)
+    assert secret_in(clean) == ""
+    assert cleaned(clean) == clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password is kept in the safe, the token is expired.",
+        "We use scikit (sk-learn) and a secret ingredient.",
+        "密码学是一门课，他的口头禅是没问题。",
+        "Order 1234 5678 9012 3456, tel. +49 170 1234567",
+        "password: [secret:password] thanks",
+    ],
+)
+def test_what_holds_none_is_not_touched(text: str) -> None:
+    assert cleaned(text) == text

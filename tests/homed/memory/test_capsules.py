@@ -86,3 +86,39 @@ def test_members_are_records_of_the_scope(speech: Speech) -> None:
     assert speech.tx.all("SELECT record FROM members WHERE capsule = ?", (first.record,)) == [(fact.record,)]
     assert [record.id for record in capsules.near(speech.tx, "owner")] == [first.record]
     assert capsules.near(speech.tx, "guest:x") == []
+
+
+def test_what_a_person_wrote_is_not_continued_nor_what_is_trusted_by_strangers_words(speech: Speech) -> None:
+    mine = put(speech, "Shed", "The roof is red.", origin="manual", extractor="manual")
+    kept = put(speech, "Shed", "The roof is blue.")
+    assert (kept.record, kept.outcome, kept.why) == (mine.record, "same", "manual")
+    trusted = put(speech, "Boat", "It has a mast.")
+    told = put(speech, "Boat", "It is sold to Eve.", untrusted=True)
+    assert (told.record, told.outcome, told.why) == (trusted.record, "same", "untrusted")
+    assert [stable.get(speech.tx, one.record).text for one in (mine, trusted)] == [  # type: ignore[union-attr]
+        "The roof is red.", "It has a mast.",
+    ]  # fmt: skip
+    behind = "SELECT count(*) FROM evidence WHERE record = ?"
+    assert [speech.tx.value(behind, (one.record,)) for one in (mine, trusted)] == [1, 1]
+
+
+def test_one_that_reaches_everywhere_is_continued_from_a_project_by_its_id_and_stays_so(speech: Speech) -> None:
+    first = put(speech, "Shed", "Wood is ordered.")
+    more = put(speech, "Shed", "Wood is there.", id=first.record, reach="project", project="abc")
+    assert (more.record, more.outcome) == (first.record, "improved")
+    found = stable.get(speech.tx, first.record)
+    assert found is not None
+    assert (found.reach, found.project) == ("user", "")
+    own = put(speech, "Shed", "The nails are of steel.", reach="project", project="abc")
+    assert own.outcome == "new", "by its title a project has its own"
+    other = put(speech, "Shed", "The nails are of brass.", id=own.record, reach="project", project="def")
+    assert other.outcome == "new", "of another project nothing is continued"
+    assert put(speech, "Shed", "x", reach="project").why == "invalid"
+
+
+def test_those_that_may_be_continued_are_this_projects_and_nobodys(speech: Speech) -> None:
+    everywhere = put(speech, "Shed", "Wood is ordered.")
+    own = put(speech, "Shop", "Tests run.", reach="project", project="abc")
+    assert [one.id for one in capsules.near(speech.tx, "owner")] == [everywhere.record]
+    found = capsules.near(speech.tx, "owner", project="abc")
+    assert {one.id for one in found} == {everywhere.record, own.record}

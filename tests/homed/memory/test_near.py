@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homed.memory import entities
-from homed.memory.near import near
+from homed.memory.near import near, spoken_of
 from homed.memory.newfact import NewFact
 from homed.memory.relations import FUNCTIONAL
 from homed.memory.stable import Record
@@ -57,3 +57,21 @@ def test_every_way_to_write_a_value_is_met(speech: Speech, known: str, told: str
     speech.fact(f"They are fond of {known}", subject="user", relation="likes", object=known)
     found = held_against(speech, f"What pleases the user most of all: {told}", "likes", told)
     assert [record.object for record in found] == [known]
+
+
+def test_what_a_text_may_speak_of_is_found_by_its_rare_words_first(tx: Tx, speech: Speech) -> None:
+    for place in ("Bern", "Rome", "Oslo"):
+        speech.fact(f"The sister of the user has a house in {place}.")
+    name = speech.fact("用户叫李国宇。")
+    project = speech.fact("The tests of the shop in Oslo run with make.", reach="project", project="abc-shop")
+    gone = speech.fact("The user has a boat in Oslo.")
+    tx.execute("UPDATE records SET status = 'hidden' WHERE id = ?", (gone.record,))
+    found = [record.text for record in spoken_of(tx, "owner", "My sister sold her house in Oslo.", limit=2)]
+    assert found[0].endswith("Oslo.")
+    assert len(found) == 2
+    assert [record.id for record in spoken_of(tx, "owner", "我叫李国松")] == [name.record]
+    texts = {record.id for record in spoken_of(tx, "owner", "Oslo, again", project="abc-shop")}
+    assert project.record in texts
+    assert project.record not in {record.id for record in spoken_of(tx, "owner", "Oslo, again")}
+    assert spoken_of(tx, "group:1", "My sister sold her house in Oslo.") == [], "of another scope nothing"
+    assert spoken_of(tx, "owner", "") == []
