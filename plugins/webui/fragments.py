@@ -36,14 +36,38 @@ MODELS = "Models page"
 Data = Mapping[str, object]
 
 
+RECORDS = ("summary", "fact", "capsule")
+"""Kinds of record, as L1, L2 and L3."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """How much came back: events of other conversations and of cold memory, facts, and the characters they take."""
+    """What came back: how many events of other conversations and of cold memory, the ids of records, how many there are
+    of each kind, and the characters that all of it takes."""
 
     shown: int
     cold: int
-    facts: int
+    records: tuple[str, ...]
     chars: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What lasting memory has of a turn: ids by kind of record.  ``state``: as `io.history` says it."""
+
+    state: str
+    records: Mapping[str, Sequence[str]]
+
+    @property
+    def count(self) -> int:
+        """All of them."""
+        return sum(map(len, self.records.values()))
+
+
+def counted(ids: Sequence[str]) -> dict[str, int]:
+    """How many records of each kind these are: an id says of which kind it is."""
+    return {kind: count for kind in RECORDS if (count := sum(one.startswith(f"{kind}_") for one in ids))}
 
 
 def environment(folder: Path) -> Environment:
@@ -184,9 +208,13 @@ class Fragments:
         """That a turn stands still."""
         return str(self._module.paused())
 
-    def recall(self, counts: Recalled, late: Sequence[str]) -> str:
+    def recall(self, found: Recalled, late: Sequence[str]) -> str:
         """What came back from memory, and which sources were too late."""
-        return str(self._module.recall(counts, late))
+        return str(self._module.recall(found, late))
+
+    def written(self, made: Made) -> str:
+        """What was really written of a turn, to open; or that nothing was, or is not yet."""
+        return str(self._module.written(made))
 
     def progress(self, what: str, share: float) -> str:
         """How far a model on this machine is, as a sentence; ``share`` is of 1, and 0 while it is not known."""
@@ -222,7 +250,8 @@ class Fragments:
     def approval(self, asked: Data) -> str:
         """A question to the person, or how it was answered.  Keys as in the notice ``approval``."""
         defaults: dict[str, object] = {"plugin": "", "class": "", "args": {}, "reason": "", "expires_at": 0}
-        return str(self._module.approval({"approval": "", "tool": "", "status": "asked", "yes": "thread", **defaults, **asked}))
+        defaults |= {"approval": "", "tool": "", "status": "asked", "yes": "thread"}
+        return str(self._module.approval({**defaults, **asked}))
 
     def end(self, data: Data) -> str:
         """How a turn ended: usage, or why it did not answer.  Keys as in the notice ``turn``."""

@@ -8,8 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .fragments import Fragments, Recalled
-from .pieces import AGENT, APPROVAL, END, INSERTED, NOTE, PAUSED, REASONING, RECALLED, SAID, TEXT, TOOL, Item, order
+from .fragments import RECORDS, Fragments, Made, Recalled, counted
+from .pieces import (
+    AGENT,
+    APPROVAL,
+    END,
+    INSERTED,
+    NOTE,
+    PAUSED,
+    REASONING,
+    RECALLED,
+    SAID,
+    TEXT,
+    TOOL,
+    WRITTEN,
+    Item,
+    order,
+)
 from .reading import Data, integer, mapping, mappings, number, string, strings
 
 
@@ -83,9 +98,15 @@ class Items:
         shown, cold, facts, late = (strings(told.get(key)) for key in ("shown", "cold", "facts", "late"))
         if not (shown or cold or facts or late):
             return []
-        counts = Recalled(len(shown), len(cold), len(facts), integer(told.get("chars")))
-        html = self._fragments.recall(counts, late)
-        return [Item("recall", RECALLED, html)]
+        counts = {key: integer(count) for key, count in mapping(told.get("counts")).items()} or counted(facts)
+        found = Recalled(len(shown), len(cold), tuple(facts), integer(told.get("chars")), counts)
+        return [Item("recall", RECALLED, self._fragments.recall(found, late))]
+
+    def written(self, told: Data) -> Item:
+        """What was really written of the turn, whatever the model says of it."""
+        records = {kind: strings(mapping(told.get("records")).get(kind)) for kind in RECORDS}
+        made = Made(string(told, "state"), {kind: ids for kind, ids in records.items() if ids})
+        return Item("written", WRITTEN, self._fragments.written(made))
 
     def note(self, event: Data, step: int) -> Item:
         """Something the kernel noted."""

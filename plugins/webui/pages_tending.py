@@ -10,6 +10,9 @@ from .context import Site, who
 
 Render = Callable[..., Awaitable[Response]]
 
+KINDS = ("auto", "bundled", "endpoint", "folder", "static", "tfidf", "off")
+"""What may make vectors: the options of ``core.memory.embedding``."""
+
 CENTRE = 200
 """Characters of a name to look for."""
 
@@ -31,7 +34,7 @@ class TendingPages:
     async def embedding(self) -> Response:
         """What makes vectors, how many are there, and where that is set; a key goes in and never comes out."""
         found = await self._site.call("admin.embedding_get")
-        return await self._render("embedding.html", "memory", part="embedding", found=found)
+        return await self._render("embedding.html", "memory", part="embedding", found=found, kinds=KINDS)
 
     async def health(self) -> Response:
         """The health check; its script asks, as it takes a while."""

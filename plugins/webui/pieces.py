@@ -13,6 +13,7 @@ RECALLED = "0000.0.5"
 AGENT = "9998.5"
 PAUSED = "9998.9"
 END = "9999.9"
+WRITTEN = "9999.9.5"
 INSERTED, REASONING, TEXT, TOOL, APPROVAL, NOTE = 0, 1, 2, 3, 4, 5
 """The places within a step."""
 

@@ -185,6 +185,8 @@ class ThreadView:
                 return [*(self._put(turn, item) for item in items), Op("threads", {})]
             case "agent_error":
                 return [self._put(turn, self._items.end(turn.turn, {"state": "failed", **data}))]
+            case "memory" if data.get("what") == "written":
+                return [self._put(_Turn(notice.turn), self._items.written(data))]
             case "thread" if data.get("deleted"):
                 return [Op("deleted", {"title": string(data, "title")}), Op("threads", {})]
             case "thread":

@@ -43,6 +43,9 @@ class _Whole:
         for recall in mappings(history.get("recalls")):
             if (recalled := self._made.get(string(recall, "turn"))) is not None:
                 recalled.items.extend(self._items.recall(recall))
+        for written in mappings(history.get("written")):
+            if (kept := self._made.get(string(written, "turn"))) is not None:
+                kept.items.append(self._items.written(written))
         for agent in mappings(history.get("agents")):
             if (made := self._made.get(string(agent, "turn"))) is not None:
                 made.items.append(self._items.agent(agent))

@@ -171,17 +171,18 @@ def _recall(data: Data, names: _Names) -> Read:
     scores = {string(hit, "id"): hit.get("score") for hit in hits}
     counts = {key: len(strings(data.get(key))) for key in ("shown", "cold", "facts")}
     lines: list[Sentence] = [("js.why_recall_says", {**counts, "chars": integer(data.get("chars"))})]
-    if below := integer(data.get("below")):
+    if below := integer(data.get("below")) + integer(mapping(data.get("known")).get("below")):
         lines.append(("js.why_below", {"n": below, "gate": number(data.get("gate"))}))
     if late := strings(data.get("late")):
         lines.append(("js.why_late", {"what": ", ".join(late)}))
     untold = names.rows([hit for hit in hits if hit.get("told") is False])
     known = mapping(data.get("known"))
+    sunk = mapping(known.get("sunk"))
     return lines, [
         _group("why_cold", names.rows(data.get("cold"), scores)),
         _group("why_shown", names.rows(data.get("shown"), scores)),
         _group("why_facts", names.rows(data.get("facts"), known.get("scores"))),
-        _group("why_gated", names.rows(known.get("gated") or data.get("gated"))),
+        _group("why_gated", [*names.rows(list(sunk), sunk)]),
         _group("why_untold", untold),
     ]
 

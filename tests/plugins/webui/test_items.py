@@ -61,12 +61,13 @@ def test_recall_is_told_in_numbers_and_only_where_there_is_any() -> None:
     assert plain(item.html) == "[long-term recall] 2 from other conversations · 1 from cold memory · 640 chars"
     (item,) = items("zh").recall(told)
     assert plain(item.html) == "[长期回忆] 2 条来自其他对话 · 1 条来自冷记忆 · 640 个字符"
-    (item,) = items().recall({**told, "facts": ["fact_1", "fact_2"]})
-    assert plain(item.html) == (
-        "[long-term recall] 2 from other conversations · 1 from cold memory · 2 from lasting memory · 640 chars"
-    )
-    (item,) = items().recall({"facts": ["fact_1"], "chars": 80})
-    assert plain(item.html) == "[long-term recall] 1 from lasting memory · 80 chars"
+    known = {"facts": ["fact_1", "capsule_2"], "counts": {"fact": 1, "capsule": 1, "event": 1}}
+    (item,) = items().recall({**told, **known})
+    line, _, ids = plain(item.html).partition(" id:")
+    assert line == ("[long-term recall] L1×0 L2×1 L3×1 · 2 from other conversations · 1 from cold memory · 640 chars")
+    assert ids == "fact_1 id:apsule_2", "and the ids to open, at once"
+    (item,) = items("zh").recall({"facts": ["fact_1", "summary_1"], "chars": 80})
+    assert plain(item.html).startswith("[长期回忆] L1×1 L2×1 L3×0 · 80 个字符 "), "an id says what it is of"
     (item,) = items().recall({**told, "shown": []})
     assert plain(item.html) == "[long-term recall] 1 from cold memory · 640 chars"
     assert items().recall({"shown": [], "cold": [], "chars": 0, "late": []}) == []
@@ -76,6 +77,19 @@ def test_recall_is_told_in_numbers_and_only_where_there_is_any() -> None:
 def test_a_message_names_the_event_that_has_all_of_it() -> None:
     assert 'data-event="e&#34;7"' in items().said({"id": 'e"7', "text": "[… cut …]"}, 0).html
     assert "data-event" not in items().said({"input": "in1", "text": "not an event yet"}, 0).html
+
+
+def test_what_was_really_written_is_said_and_that_nothing_was() -> None:
+    """B9: the page says what there is, whatever an answer says of it."""
+    made = {"turn": "t1", "state": "done", "records": {"summary": ["summary_1"], "fact": ["fact_1", "fact_2"]}}
+    item = items().written(made)
+    assert plain(item.html).startswith("Remembered: 1 summary, 2 facts ")
+    assert [id_ in item.html for id_ in ("summary_1", "fact_1", "fact_2")] == [True] * 3
+    assert plain(items("zh").written(made).html).startswith("已记住： 1 条摘要，2 条事实")
+    assert plain(items().written({"state": "done", "records": {}}).html) == "Nothing was remembered of this."
+    assert "could not be read" in plain(items().written({"state": "held", "records": {}}).html)
+    assert plain(items().written({"state": "waiting", "records": {}}).html) == "", "nothing is known yet, nothing said"
+    assert "read once more" in plain(items().written({**made, "state": "told"}).html)
 
 
 def test_a_recall_that_was_late_is_said_also_when_nothing_came() -> None:

@@ -392,13 +392,3 @@ def test_every_field_that_others_fill_is_text() -> None:
     html = "".join(p.html + "".join(p.blocks) for parts in page.parts.values() for p in parts.values())
     assert html.count("&lt;img src=x onerror=alert(1)&gt;") >= 10
     assert "<img" not in html
-
-
-def test_that_memory_changed_names_no_ids_to_a_page_of_another_conversation() -> None:
-    told = Said(1, "memory", "elsewhere", "tx", {"what": "written", "facts": ["fact_1"], "job": "pass"})
-    assert view().feed(told) == [Op("memory", {"what": "written", "job": "pass"})]
-
-
-def test_work_of_the_daemon_itself_is_told_as_how_far_it_is() -> None:
-    told = Said(1, "progress", "", "", {"what": "vectors", "done": 3, "total": 9})
-    assert view().feed(told) == [Op("working", {"what": "vectors", "kind": "", "done": 3, "total": 9})]

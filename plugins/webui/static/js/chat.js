@@ -9,7 +9,9 @@ import { add, attached, clear, listen as listenForFiles, underWay, uploads } fro
 import { keep, kept } from "./drafts.js";
 import { jump } from "./jump.js";
 import { wholeText } from "./whole.js";
-import { fillRecall, openWhy } from "./why.js";
+import { fillRecall, fillWritten } from "./recall.js";
+import { openWhy } from "./why.js";
+import "./opens.js";
 import "./source.js";
 import "./persona.js";
 
@@ -297,7 +299,9 @@ talk.addEventListener("click", (event) => {
   }
 });
 talk.addEventListener("toggle", (event) => {
-  if ("recall" in event.target.dataset && event.target.open) fillRecall(event.target, event.target.closest("section.turn").dataset.turn);
+  const { dataset, open: opened } = event.target;
+  if (opened && "recall" in dataset) fillRecall(event.target, event.target.closest("section.turn").dataset.turn);
+  if (opened && "written" in dataset) fillWritten(event.target);
 }, true);
 
 // The page of history before what is here; resolves to whether there is more.

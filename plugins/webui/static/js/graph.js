@@ -9,7 +9,7 @@ import { follow } from "./memorylive.js";
 import "./parts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const NAMED = 0.62; // scale from which every name is shown; below it those of the best known alone
+const NAMED = 0.55; // scale from which every name is shown; below it those of the best known alone
 const WIDE = 26; // characters of a name on the picture
 
 const picture = $("#graph");
@@ -38,7 +38,7 @@ const view = new PanZoom(picture, inner, (scale) => {
 
 // -- what is drawn ----------------------------------------------------------------------------------------------------
 
-function edgeOf(edge, at, bend) {
+function edgeOf(edge, index, at, bend) {
   const [a, b] = [at.get(edge.from), at.get(edge.to)];
   const [x, y] = [(a.x + b.x) / 2, (a.y + b.y) / 2];
   const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
@@ -46,7 +46,7 @@ function edgeOf(edge, at, bend) {
   const path = a === b ? loop(a) : `M${a.x.toFixed(1)} ${a.y.toFixed(1)}Q${(2 * mx - x).toFixed(1)} ${(2 * my - y).toFixed(1)} ${b.x.toFixed(1)} ${b.y.toFixed(1)}`;
   const label = draw("text", { x: mx.toFixed(1), y: (my - 5).toFixed(1) });
   label.textContent = short(edge.relation);
-  const group = draw("g", { class: "edge", "data-edge": edge.key }, draw("path", { class: "hit", d: path }), draw("path", { class: "line", d: path }), label);
+  const group = draw("g", { class: "edge", "data-edge": index }, draw("path", { class: "hit", d: path }), draw("path", { class: "line", d: path }), label);
   if (edge.untrusted) group.classList.add("untrusted");
   return group;
 }
@@ -66,7 +66,7 @@ function nodeOf(node, place) {
   return group;
 }
 
-const spoken = (node) => word("graph_node", { name: node.name, type: wordOr(`graph_type_${node.type}`, node.type), n: node.degree });
+const spoken = (node) => word("graph_node", { name: node.name, type: wordOr(`graph_type_${node.type}`, node.type), n: node.degree + node.values.length });
 
 // Of edges between the same two each bends its own way.
 function bends(edges) {
@@ -82,10 +82,11 @@ function bends(edges) {
 
 // `keep`: it is the same picture with news in it, so it stays where the person moved it.
 function render(found, keep) {
-  const edges = found.edges.map((edge, index) => ({ ...edge, key: String(index) }));
+  const edges = found.edges.filter(({ to }) => to);
   const degree = new Map();
   for (const { from, to } of edges) for (const id of new Set([from, to])) degree.set(id, (degree.get(id) ?? 0) + 1);
-  const nodes = found.nodes.map((node) => ({ ...node, degree: degree.get(node.id) ?? 0 }));
+  const values = found.edges.filter(({ to }) => !to);
+  const nodes = found.nodes.map((node) => ({ ...node, degree: degree.get(node.id) ?? 0, values: values.filter(({ from }) => from === node.id) }));
   const known = new Set(nodes.map(({ id }) => id));
   const drawn = edges.filter(({ from, to }) => known.has(from) && known.has(to));
   const best = new Set([...nodes].sort((a, b) => b.degree - a.degree || (a.id < b.id ? -1 : 1)).slice(0, 8).map(({ id }) => id));
@@ -93,7 +94,7 @@ function render(found, keep) {
   const at = layout(nodes, drawn, found.center);
   const bent = bends(drawn);
   shown = { nodes, edges: drawn, at, center: found.center };
-  inner.replaceChildren(...drawn.map((edge, index) => edgeOf(edge, at, bent[index])), ...nodes.map((node) => nodeOf(node, at.get(node.id))));
+  inner.replaceChildren(...drawn.map((edge, index) => edgeOf(edge, index, at, bent[index])), ...nodes.map((node) => nodeOf(node, at.get(node.id))));
   const first = nodes.find(({ id }) => id === found.center) ?? [...nodes].sort((a, b) => b.degree - a.degree)[0];
   if (first) nodeAt(first.id).setAttribute("tabindex", "0");
   listed(nodes, drawn);
@@ -111,18 +112,20 @@ const nodeAt = (id) => $(`[data-node="${CSS.escape(id)}"]`, inner);
 function listed(nodes, edges) {
   const names = new Map(nodes.map(({ id, name }) => [id, name]));
   list.replaceChildren(...[...nodes].sort((a, b) => b.degree - a.degree || (a.name < b.name ? -1 : 1)).map((node) => {
-    const own = edges.filter(({ from, to }) => from === node.id || to === node.id);
+    const own = [...edges.filter(({ from, to }) => from === node.id || to === node.id), ...node.values];
     const head = make("summary", {}, make("b", { text: node.name, dir: "auto" }), make("span", { class: "count", text: own.length }));
     return make("li", {}, make("details", { class: "group" }, head, make("ul", { class: "events" }, ...own.map((edge) => make("li", {}, relation(edge, names))))));
   }));
 }
 
-// An edge in words: a button for each record that says so.
+// A fact in words, and the button that opens what it rests on.
 function relation(edge, names) {
-  const [from, to] = [edge.from, edge.to].map((id) => names.get(id) ?? id);
+  const [from, to] = [names.get(edge.from) ?? edge.from, edge.to ? names.get(edge.to) ?? edge.to : edge.value];
   const text = make("p", { class: "relation", dir: "auto" }, make("bdi", { text: from }), " ", make("em", { text: edge.relation }), " ", make("bdi", { text: to }));
-  const opens = edge.records.map((id) => make("button", { type: "button", class: "quiet id", "data-open-record": id, text: word("graph_open", { id: id.slice(-8) }) }));
-  return make("div", { class: "relates" }, text, make("div", { class: "row" }, ...opens));
+  const open = make("button", { type: "button", class: "quiet id", "data-open-record": edge.record, text: word("graph_open", { id: edge.record.slice(-8) }) });
+  const row = make("div", { class: "row" }, open);
+  if (edge.untrusted) row.append(make("span", { class: "mark warn", text: word("record_untrusted") }));
+  return make("div", { class: "relates" }, text, row);
 }
 
 // -- what is chosen -----------------------------------------------------------------------------------------------------
@@ -147,20 +150,14 @@ function openNode(id) {
   const own = shown.edges.filter(({ from, to }) => from === id || to === id);
   const middle = make("button", { type: "button", text: word("graph_centre") });
   middle.addEventListener("click", () => { form.elements.center.value = node.name; look(node.id); });
-  const facts = (node.values ?? []).map((value) => make("li", {}, make("div", { class: "relates" },
-    make("p", { class: "relation", dir: "auto" }, make("em", { text: value.relation }), " ", make("bdi", { text: value.object })),
-    make("div", { class: "row" }, make("button", { type: "button", class: "quiet id", "data-open-record": value.record, text: word("graph_open", { id: value.record.slice(-8) }) })))));
+  const facts = [...own, ...node.values].map((edge) => make("li", {}, relation(edge, names)));
   about(node.name, make("p", { class: "quiet", text: spoken(node) }),
-    make("ul", { class: "events" }, ...own.map((edge) => make("li", {}, relation(edge, names))), ...facts), make("div", { class: "row" }, middle));
+    make("ul", { class: "events" }, ...facts), make("div", { class: "row" }, middle));
 }
 
 function openEdge(key) {
-  const edge = shown.edges[Number(key)];
-  const names = new Map(shown.nodes.map((one) => [one.id, one.name]));
   for (const one of $$("[data-edge]", inner)) one.classList.toggle("near", one.dataset.edge === key);
-  if (edge.records.length === 1) return openRecord(edge.records[0]);
-  about(edge.relation, relation(edge, names));
-  return null;
+  openRecord(shown.edges[Number(key)].record);
 }
 
 function about(title, ...children) {

@@ -14,14 +14,14 @@ export async function openRecord(id) {
   return undefined;
 }
 
-const STATES = { ok: "good", mismatch: "bad", missing: "bad" };
+const STATES = { ok: "good", mismatch: "bad", missing: "bad", pointer: "quiet" };
 const SHORT = { summary: "L1", fact: "L2", capsule: "L3" };
 
 // The excerpt where it stood, with what was said around it.
-function quote({ before = "", text = "", after = "" }) {
+function quote({ before = "", text = "", after = "", state }) {
   const words = make("blockquote", { class: "verbatim", dir: "auto", tabindex: 0 });
   if (before) words.append(make("span", { class: "around", text: before }));
-  words.append(make("mark", { text }));
+  words.append(make(state === "pointer" || state === "missing" ? "span" : "mark", { text }));
   if (after) words.append(make("span", { class: "around", text: after }));
   return words;
 }
@@ -29,11 +29,12 @@ function quote({ before = "", text = "", after = "" }) {
 function piece(one) {
   const parts = [quote(one)];
   const facts = make("p", { class: "facts" });
-  if (one.state) facts.append(make("span", { class: STATES[one.state] ?? "quiet", text: wordOr(`record_hash_${one.state}`, one.state) }));
-  else facts.append(make("span", { class: "quiet", text: word("record_pointer") }));
+  facts.append(make("span", { class: STATES[one.state] ?? "quiet", text: wordOr(`record_hash_${one.state}`, one.state) }));
+  if (one.untrusted) facts.append(make("span", { class: "mark warn", text: word("record_untrusted") }));
+  if (one.upto) facts.append(make("span", { text: word("record_upto", { n: one.upto }) }));
   if (one.at) facts.append(make("span", { text: when(one.at) }));
   if (one.thread) facts.append(make("a", { href: `/t/${encodeURIComponent(one.thread)}`, text: one.title || word("this_talk"), dir: "auto" }));
-  if (one.available !== false && one.event) {
+  if (one.thread) {
     const whole = make("button", { type: "button", class: "quiet", text: word("record_whole") });
     whole.addEventListener("click", () => openEvent(one.event, { title: one.title }));
     facts.append(whole);

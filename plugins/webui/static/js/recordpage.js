@@ -216,5 +216,7 @@ $("#memory").addEventListener("click", async (event) => {
   }
 });
 
+// A link may say what it is opened for: /memory/records/ID#edit
+if (["#edit", "#forget"].includes(location.hash)) $(`[data-record-do="${location.hash.slice(1)}"]`)?.click();
 follow({ again: fresh });
 ready();

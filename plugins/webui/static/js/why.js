@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { show } from "./dialogs.js";
 import { eventRow } from "./evidence.js";
 
-const explain = (turn) => get(`/turns/${encodeURIComponent(turn)}/explain`);
+export const explain = (turn) => get(`/turns/${encodeURIComponent(turn)}/explain`);
 const list = (value) => (Array.isArray(value) ? value : []);
 const LONG = 12; // rows of a group shown at once
 
@@ -14,6 +14,13 @@ function rows(data, ids, why = "") {
 }
 
 const size = ({ events = 0, tokens = 0 } = {}) => word("why_size", { events, tokens });
+
+// The messages that came back for a turn, in the order of their kinds; what is known beside them has lines of its own.
+export function cameBack({ entries, events }) {
+  const groups = list(entries).filter((one) => one.kind === "recall").flatMap((one) => kinds.recall(one.data ?? {}).groups.slice(0, 2));
+  const found = [...new Map(groups.flatMap(([, named]) => named).map((one) => [one.id, one])).values()];
+  return found.map((one) => row(one, events ?? {}));
+}
 
 // Each kind of record: sentences, and groups of events under a name.  `more` events are not listed any more.
 const kinds = {
@@ -30,7 +37,7 @@ const kinds = {
     if (data.below) lines.push(word("why_below", { n: data.below, gate: data.gate }));
     if (list(data.late).length) lines.push(word("why_late", { what: data.late.join(", ") }));
     const untold = list(data.hits).filter(({ told }) => told === false);
-    return { lines, groups: [["why_cold", rows(scored, data.cold)], ["why_shown", rows(scored, data.shown)], ["why_facts", rows(data.known ?? {}, data.facts)], ["why_gated", rows({}, data.gated)], ["why_untold", rows(scored, untold)]] };
+    return { lines, groups: [["why_cold", rows(scored, data.cold)], ["why_shown", rows(scored, data.shown)], ["why_facts", rows(data.known ?? {}, data.facts)], ["why_gated", rows({ scores: data.known?.sunk }, Object.keys(data.known?.sunk ?? {}))], ["why_untold", rows(scored, untold)]] };
   },
   guard: (data) => ({
     lines: [wordOr(`why_guard_${data.why}`, data.why ?? ""), word("why_before_after", { before: size(data.before), after: size(data.after) })],
@@ -44,19 +51,19 @@ const kinds = {
   confirm: (data) => ({ lines: [], groups: [["why_back", rows(data, data.back)], ["why_there", rows(data, data.there)]] }),
 };
 
-function bar(score) {
+export function bar(score, name = word("score")) {
   const fill = make("i");
   fill.style.width = `${Math.round(Math.min(Math.max(score, 0), 1) * 100)}%`;
-  return make("span", { class: "score", title: word("score") }, make("span", { class: "bar", "aria-hidden": "true" }, fill), make("span", { class: "hidden", text: word("score") }), score.toFixed(2));
+  return make("span", { class: "score", title: name }, make("span", { class: "bar", "aria-hidden": "true" }, fill), make("span", { class: "hidden", text: name }), score.toFixed(2));
 }
 
-// What is known is nobody's message: there is nothing to open, and its id is what `homed memory forget fact` takes.
+// What is known is nobody's message: it opens to what it rests on.
 function knownRow(id, { excerpt, created_at: at }, more) {
   const about = [word("layer_stable"), id, at ? when(at) : ""].filter(Boolean).join(" · ");
-  return make("div", { class: "event" }, make("span", { class: "about", text: about, dir: "auto" }), make("span", { class: "excerpt", text: excerpt, dir: "auto" }), more);
+  return make("button", { type: "button", class: "event", "data-open-record": id }, make("span", { class: "about", text: about, dir: "auto" }), make("span", { class: "excerpt", text: excerpt, dir: "auto" }), more);
 }
 
-function row({ id, score, why }, events) {
+export function row({ id, score, why }, events) {
   const more = make("span", { class: "because" });
   if (score > 0) more.append(bar(score));
   if (why) more.append(make("span", { text: why }));
@@ -92,26 +99,11 @@ export async function openWhy(turn) {
     const { entries, events } = await explain(turn);
     const parts = list(entries).flatMap((one) => entry(one, events ?? {}));
     const lead = make("p", { class: "quiet", text: word(parts.length ? "why_lead" : "why_nothing") });
-    const dialog = show({ title: word("why_title"), kind: "why" }, lead, ...parts);
+    const whole = make("p", {}, make("a", { href: `/turns/${encodeURIComponent(turn)}/why`, text: word("why_page") }));
+    const dialog = show({ title: word("why_title"), kind: "why" }, lead, whole, ...parts);
     const first = $("details.group", dialog);
     if (first) first.open = true;
   } catch (error) {
     toast(error.message, "bad");
-  }
-}
-
-// The line over an answer, opened: which events came back.
-export async function fillRecall(details, turn) {
-  const home = $("[data-recalled]", details);
-  if ($(".event", home) || !turn) return; // a turn under way is recorded later: asked again when opened again
-  home.replaceChildren(make("li", { class: "quiet", text: "…" }));
-  try {
-    const { entries, events } = await explain(turn);
-    const groups = list(entries).filter((one) => one.kind === "recall").flatMap((one) => kinds.recall(one.data ?? {}).groups.slice(0, 3));
-    const found = [...new Map(groups.flatMap(([, named]) => named).map((one) => [one.id, one])).values()];
-    home.replaceChildren(...found.map((one) => row(one, events ?? {})));
-    if (!found.length) home.append(make("li", { class: "quiet", text: word("why_nothing") }));
-  } catch (error) {
-    home.replaceChildren(make("li", { class: "bad", text: error.message }));
   }
 }
