@@ -7,7 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from homed.memory import stable, tombstones
+import pytest
+
+from homed.jobs import holo
+from homed.memory import injections, stable, tombstones
+from homed.memory.injections import Injection, Line
 from homed.store.rows import Tx
 from tests.homed.jobs.test_carrying import filled, into, out
 from tests.kit.forgetting import World
@@ -84,3 +88,46 @@ async def test_a_file_that_is_no_json_is_named_and_left_and_the_others_are_read(
         assert done.known == len(before)
         assert await records(here) == before
     assert (tmp_path / "holo" / "l1.json").read_text("utf-8") == "{ half of"
+
+
+async def test_what_turns_were_told_goes_out_with_their_questions_as_they_are_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The original's bound: the newest thousand rows, and no more than a megabyte."""
+    secret = "sk-ant-api03-" + "a1B2" * 10
+
+    def tell(tx: Tx) -> list[Injection]:
+        rows = []
+        turns = "SELECT t.id, t.thread, h.scope FROM turns t JOIN threads h ON h.id = t.thread ORDER BY t.started_at"
+        for number, (turn, thread, scope) in enumerate(tx.all(f"{turns} LIMIT 2")):
+            lines = (Line("fact_1", "fact", 2, "immediate", "hit", 0.5, 0.6, "source", 50), Line("ev_1", "event"))
+            rows.append(Injection(turn, scope, thread, 10.0 + number, "hit", 300, 4.0, ("vector",), lines=lines))
+            injections.record(tx, rows[-1])
+        first = rows[0].turn
+        tx.execute("UPDATE inputs SET text = ? WHERE turn = ?", (f"my  key {secret} " + "word " * 90, first))
+        tx.execute("UPDATE inputs SET text = '' WHERE turn = ?", (rows[1].turn,))
+        return rows
+
+    async with filled(tmp_path / "one") as here:
+        rows = await here.store.write(tell)
+        await out(here, tmp_path / "holo", format="holo")
+        told = [json.loads(line) for line in (tmp_path / "holo" / "injections.jsonl").read_text().splitlines()]
+        assert [row["turnId"] for row in told] == [row.turn for row in rows], "oldest first"
+        first = told[0]
+        assert (first["l1"], first["l2"], first["l3"], first["mode"], first["chars"]) == (0, 1, 0, "hit", 300)
+        assert (first["ids"], first["revs"], first["late"]) == (["fact_1", "ev_1"], [2, 0], ["vector"])
+        assert first["lines"][0] == {
+            "band": "immediate", "why": "hit", "score": 0.5, "rel": 0.6, "evidence": "source",
+        }  # fmt: skip
+        assert first["query"].startswith("my key ")
+        assert len(first["query"]) <= 200
+        assert "a1B2" not in first["query"]
+        assert told[1]["query"] == "", "forgotten"
+        monkeypatch.setattr(holo, "INJECTIONS", 1)
+        await out(here, tmp_path / "few", format="holo")
+        assert (tmp_path / "few" / "injections.jsonl").read_text().count("\n") == 1
+        monkeypatch.setattr(holo, "INJECTIONS", 1000)
+        monkeypatch.setattr(holo, "INJECTIONS_BYTES", len(json.dumps(first)) + 50)
+        await out(here, tmp_path / "small", format="holo")
+        left = (tmp_path / "small" / "injections.jsonl").read_text().splitlines()
+        assert [json.loads(line)["turnId"] for line in left] == [rows[1].turn], "the newest"

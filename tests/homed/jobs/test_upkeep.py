@@ -14,6 +14,9 @@ from homed.jobs import upkeep
 from homed.jobs.book import Counts
 from homed.jobs.due import Nightly
 from homed.jobs.job import Job, JobPorts, Run
+from homed.memory import injections, inputs
+from homed.memory.injections import Injection, Line
+from homed.memory.records import NewInput
 from homed.store.db import Store, open_store
 from homed.store.rows import ReadOnly, Storage, Tx
 from tests.homed.jobs.running import Desk, Turns
@@ -151,13 +154,20 @@ async def test_the_ledger_is_kept_for_as_many_days_as_are_set(
     ages = (0.0, 29.9, 60.0, 100.0, *[400.0] * 5)
 
     def fill(tx: Tx) -> None:
+        tx.execute("INSERT INTO threads (id, scope, channel, created_at, updated_at) VALUES ('h', 'owner', 'c', 1, 1)")
+        given, _ = inputs.accept(tx, NewInput("h", "owner", "c", "c:o", "owner", "hi"), at=1.0)
+        inputs.begin(tx, given.id, turn="t", at=1.0)
         tx.many(
             "INSERT INTO ledger (turn, scope, thread, kind, at, data) VALUES ('t', 'owner', 'h', 'recall', ?, '{}')",
             [(1e9 - age * 86_400,) for age in ages],
         )
+        for number, age in enumerate(ages):
+            line = Line(f"fact_{number}", "fact")
+            injections.record(tx, Injection("t", "owner", "h", 1e9 - age * 86_400, "hit", 1, lines=(line,)))
 
     async with open_store(tmp_path / "homed.db") as store:
         await store.write(fill)
         counts = await done(maintenance(store, days), store)
-        assert await store.read(lambda tx: tx.value("SELECT count(*) FROM ledger")) == left
-        assert (counts.made, counts.errors) == (len(ages) - left, 0)
+        for table in ("ledger", "injections", "injected"):
+            assert await store.read(lambda tx, of=table: tx.value(f"SELECT count(*) FROM {of}")) == left  # type: ignore[misc]
+        assert (counts.made, counts.errors) == (2 * (len(ages) - left), 0)

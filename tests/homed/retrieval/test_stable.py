@@ -133,6 +133,37 @@ def test_importance_citations_and_age_weigh_a_little_and_never_more_than_an_exac
     assert found(tx, "which printer is 10.0.0.7")[0].seq == plain
 
 
+def test_its_relevance_is_how_much_the_question_is_about_it_and_nothing_else(tx: Tx) -> None:
+    plain = put(tx, "the printer is in the hall upstairs", importance=5)
+    weighty = put(tx, "the printer is in the hall below", importance=10, cited=50, project="p", reach="user")
+    by_seq = {hit.seq: hit for hit in found(tx, "where is the printer in the hall")}
+    assert by_seq[weighty].relevance == by_seq[plain].relevance > GATE
+    assert by_seq[weighty].score > by_seq[plain].score
+    assert all(0 < hit.score <= 1 for hit in by_seq.values())
+
+
+def test_a_single_piece_of_a_longer_question_in_chinese_passes_no_gate(tx: Tx) -> None:
+    """B10 the other way round: 二十 of the twenty digits of pi, 吉 of a guitar."""
+    for text in ("他今年二十岁", "吉林很冷", "会议推迟了一年", "银杏商城的截止日期是五月十日"):
+        put(tx, text)
+    for query in ("帮我算一下圆周率后二十位", "怎么给吉他换弦", "法国大革命爆发于哪一年"):
+        assert [hit for hit in found(tx, query) if hit.relevance >= GATE] == [], query
+    for query in ("二十岁", "吉林", "吉林冷吗", "银杏商城的截止日期是哪天", "商城"):
+        assert [hit for hit in found(tx, query) if hit.relevance >= GATE], query
+
+
+def test_a_vector_that_is_near_enough_is_relevant_whatever_the_words_say(tx: Tx) -> None:
+    """Another language: the words that happen to be the same must not pull it below the gate."""
+    dense = FakeDense()
+    near = put(tx, "我妹妹 Anna 住在里斯本")
+    for text in ("Anna sings", "sister ship", "they live upstairs"):
+        put(tx, text)
+    dense.put(near, [1.0, 0.7], kind="record")
+    question = asked("where does the sister of Anna live", 1.0, 0.0)
+    hit = next(one for one in found(tx, question, Ranker(lambda: None, dense)) if one.seq == near)
+    assert hit.relevance > 0.3
+
+
 def asked(text: str, *direction: float) -> Question:
     return Question(text, unit(direction), Space("fake", len(direction), 0.2))
 
