@@ -56,8 +56,8 @@ PUBLISHED = frozenset({TERMINAL_OUTPUT, SKILL_DETECTED})
 PLAIN_KEYS = frozenset(
     {
         "approval", "at", "by", "call", "channel", "chars", "child", "class", "client_msg_id", "code", "cold",
-        "created", "deleted", "done", "drops", "ended", "errors", "events", "expires_at", "in", "input", "job",
-        "kept", "kind", "late", "level", "made", "more", "ms", "peer", "phase", "plugin", "records", "seen", "shown",
+        "counts", "created", "deleted", "done", "drops", "ended", "errors", "events", "expires_at", "in", "input", "job",
+        "kept", "kind", "late", "level", "made", "mode", "more", "ms", "peer", "phase", "plugin", "records", "seen", "shown",
         "skill", "stage", "state", "status", "step", "terminal", "tool", "total", "usage", "what", "with", "within",
         "yes",
     }

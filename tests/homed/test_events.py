@@ -83,7 +83,7 @@ SAID = {
         {"args", "result"},
     ),
     events.APPROVAL: ({"approval", "status", "tool", "plugin", "class", "expires_at", "yes"}, {"args", "reason"}),
-    events.RECALL: ({"input", "kept", "shown", "cold", "chars", "late"}, set()),
+    events.RECALL: ({"input", "kept", "shown", "cold", "chars", "late", "mode", "counts"}, set()),
     events.REASONING: ({"step"}, {"text"}),
     events.AGENT_LLM_CHAIN: ({"step", "usage"}, {"text", "reasoning", "calls"}),
     events.AGENT_OUTPUT: ({"input", "state"}, {"text"}),
