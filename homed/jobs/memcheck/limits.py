@@ -63,28 +63,24 @@ class Reasons(Unmended):
 
     async def look(self, room: Room) -> Look:
         """See ``Check``."""
-        defaults = {one.key: one.default for one in room.definitions() if one.key in thresholds.PREVENTS}
+        known = {one.key: one for one in room.definitions() if one.key in thresholds.PREVENTS}
         stored, last = await room.store.read(lambda tx: (_stored(tx), thresholds.last(tx)))
-        wrong = _unexplained(defaults, stored, last)
+        wrong = _unexplained(known, stored, last)
         return judged(
-            Found(len(defaults), len(defaults), len(wrong), [], wrong), "thresholds",
+            Found(len(known), len(known), len(wrong), [], wrong), "thresholds",
             "were moved, and nobody said why",
             'Say why: `homed config set KEY VALUE --reason "…"`, or put the default back.', Status.WARN,
         )  # fmt: skip
 
 
-def _unexplained(defaults: Mapping[str, object], stored: Mapping[str, str], last: Mapping[str, Change]) -> list[str]:
+def _unexplained(known: Mapping[str, Definition], stored: Mapping[str, str], last: Mapping[str, Change]) -> list[str]:
     """Those whose stored value is not the one that was last explained.  What is given from outside is not stored."""
     found: list[str] = []
-    for key, default in defaults.items():
-        if key not in stored:
-            continue
-        try:
-            now = values.whole(loads(stored[key]))
-        except ValueError:
+    for key, one in known.items():
+        if key not in stored or not _fits(one, stored[key]):
             continue  # not in force
-        explained = last[key].now if key in last else default
-        if now != explained or (key in last and not last[key].reason.strip()):
+        explained = last[key].now if key in last else one.default
+        if values.whole(loads(stored[key])) != explained or (key in last and not last[key].reason.strip()):
             found.append(key)
     return found
 

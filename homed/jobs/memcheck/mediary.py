@@ -70,7 +70,7 @@ def _together(tx: Tx, rows: Sequence[Row], room: Room) -> int:
     """Where most of it lies that can still be searched; of equals in the window.  Its blocks follow by the trigger."""
     del room
     for row in rows:
-        for events in _units(tx, str(row[0])):
+        for events in _units(tx, str(row[1])):
             if _layers(events) < 2:
                 continue
             counts: defaultdict[str, int] = defaultdict(int)

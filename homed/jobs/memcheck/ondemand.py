@@ -76,11 +76,11 @@ class MemoryDoctor:
         await trio.to_thread.run_sync(importlib.import_module, "homed.jobs.memcheck.registry")
         from homed.jobs.memcheck import doctor
         from homed.jobs.memcheck.registry import CHECKS
-        from homed.jobs.memcheck.room import Room
+        from homed.jobs.memcheck.room import Gentle, Room
 
         ports = self._ports
         room = Room(
-            store=ports.store, paths=ports.paths, now=ports.wall(), redactor=ports.redactor, deep=deep,
+            store=Gentle(ports.store), paths=ports.paths, now=ports.wall(), redactor=ports.redactor, deep=deep,
             running=ports.running, local=ports.local, vectors=ports.vectors,
             definitions=ports.definitions, busy=ports.busy, scrub=ports.scrub, failpoints=ports.failpoints,
         )  # fmt: skip

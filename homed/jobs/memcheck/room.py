@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from homed.errors import StorageError
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.paths import Paths
 from homed.redact import Redactor
-from homed.store.rows import Storage
+from homed.store.rows import Damaged, Storage, Tx
 
 if TYPE_CHECKING:
     from homed.config.definitions import Definition
     from homed.jobs.proof import ScrubbingStore
     from homed.memory.ports import Embedder
     from homed.retrieval.vectors.texts import Source
+
+T = TypeVar("T")
 
 
 class Vectors(Protocol):
@@ -41,6 +44,42 @@ class Vectors(Protocol):
     def wake(self) -> None:
         """There is something new to make vectors of."""
         ...
+
+
+class Gentle:
+    """A ``Storage`` for looking at what may be broken: a text that is none is an error of that read alone.
+
+    The store takes it for damage and becomes read-only; to look must change nothing, and to mend it one must write.
+    """
+
+    def __init__(self, store: Storage) -> None:
+        self._store = store
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        """See ``Storage``."""
+        return await self._store.read(_gently(fn))
+
+    async def write(self, fn: Callable[[Tx], T]) -> T:
+        """See ``Storage``."""
+        return await self._store.write(_gently(fn))
+
+    async def empty_log(self) -> bool:
+        """See ``Storage``."""
+        return await self._store.empty_log()
+
+
+def _gently(fn: Callable[[Tx], T]) -> Callable[[Tx], T]:
+    def run(tx: Tx) -> T:
+        try:
+            return fn(tx)
+        except Damaged as error:
+            if not isinstance(error.__cause__, UnicodeDecodeError):
+                raise
+            raise StorageError(
+                "A text in the database is not UTF-8.", hint="Look at the checks of texts.", detail={"reason": "text"}
+            ) from error
+
+    return run
 
 
 def _no_definitions() -> Sequence[Definition]:

@@ -17,6 +17,7 @@ from homed.jobs.memcheck.findings import Status, said
 from homed.jobs.memcheck.room import Room
 from homed.jobs.memcheck.rows import HEAVY, Found, Rows, walk
 from homed.memory import dedupe
+from homed.retrieval import index
 from homed.store import examine
 from homed.store.rows import ReadOnly, Row, Tx
 
@@ -147,8 +148,8 @@ class _Column:
 
     @property
     def wrong(self) -> str:
-        kind = f" OR json_type({self.column}) <> '{self.kind}'" if self.kind else ""
-        return f"NOT json_valid({self.column}){kind}"
+        kind = f"json_type({self.column}) <> '{self.kind}'" if self.kind else "0"
+        return f"CASE WHEN json_valid({self.column}) THEN {kind} ELSE 1 END"
 
     @property
     def rows(self) -> Rows:
@@ -246,80 +247,74 @@ def _unreadable(tx: Tx, row: Row) -> bool:
     return _undecodable(tx, row) or any(b"\0" in (cell or b"") for cell in row)
 
 
-def _blobs(*columns: str) -> tuple[str, ...]:
-    return tuple(f"CAST({column} AS BLOB)" for column in columns)
+def _readable(cell: bytes | None, *, strict: bool) -> str:
+    text = (cell or b"").decode("utf-8", "replace")
+    return text.replace("\0", "") if strict else text
 
 
-def _weight(*columns: str) -> str:
-    return " + ".join(f"octet_length({column})" for column in columns)
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Columns of text of a table.  ``strict``: a sign that ends a text for many a program may not be in them either."""
 
+    id: str
+    name: str
+    what: str
+    table: str
+    key: tuple[str, ...]
+    shown: str
+    columns: tuple[str, ...]
+    start: tuple[int | str, ...] = (-(1 << 62),)
+    strict: bool = False
 
-def _readable(cell: bytes | None) -> str:
-    return (cell or b"").decode("utf-8", "replace").replace("\0", "")
+    def check(self) -> RowCheck:
+        """The check of it."""
+        rows = Rows(
+            self.table, self.key, self.shown, also=tuple(f"CAST({name} AS BLOB)" for name in self.columns),
+            judge=_unreadable if self.strict else _undecodable, start=self.start,
+            weight=" + ".join(f"octet_length({name})" for name in self.columns) if self.start == _LOW else "",
+        )  # fmt: skip
+        return RowCheck(
+            id=self.id, name=self.name, what=self.what, fault="hold bytes that are no text", fix=_STAYS, rows=rows,
+            cure=self.mend, things=f"{self.what} that were no text",
+        )  # fmt: skip
 
-
-def _mend_records(tx: Tx, rows: Sequence[Row], room: Room) -> int:
-    """What can be read stays; each byte that cannot is a sign for just that."""
-    del room
-    for seq, _, _, *cells in rows:
-        title, text, object_, relation = map(_readable, cells)
-        tx.execute(
-            "UPDATE records SET title = ?, text = ?, object = ?, relation = ?, key = ? WHERE seq = ?",
-            (title, text, object_, relation, dedupe.key(text), seq),
-        )
-    return len(rows)
-
-
-def _mend_events(tx: Tx, rows: Sequence[Row], room: Room) -> int:
-    del room
-    for seq, _, _, text, words in rows:
-        tx.execute(
-            "UPDATE events SET text = ?, words = ? WHERE seq = ?",
-            ((text or b"").decode("utf-8", "replace"), (words or b"").decode("utf-8", "replace"), seq),
-        )
-    return len(rows)
-
-
-def _mend_excerpts(tx: Tx, rows: Sequence[Row], room: Room) -> int:
-    del room
-    for id_, _, _, excerpt in rows:
-        tx.execute("UPDATE evidence SET excerpt = ? WHERE id = ?", (_readable(excerpt), id_))
-    return len(rows)
+    def mend(self, tx: Tx, rows: Sequence[Row], room: Room) -> int:
+        """What can be read stays; each byte that cannot is a sign for just that.  What the index has of it nobody knows
+        any more, so that is made anew."""
+        del room
+        sets = ", ".join(f"{name} = ?" for name in self.columns)
+        keys = " AND ".join(f"{name} = ?" for name in self.key)
+        for row in rows:
+            cells = [_readable(cell, strict=self.strict) for cell in row[len(self.key) + 2 :]]
+            tx.execute(f"UPDATE {self.table} SET {sets} WHERE {keys}", (*cells, *row[: len(self.key)]))
+            if self.table == "records":
+                tx.execute("UPDATE records SET key = ? WHERE seq = ?", (dedupe.key(cells[1]), row[0]))
+                tx.execute("DELETE FROM record_todo WHERE seq = ?", (row[0],))
+        if self.table in ("records", "events"):
+            index.give_up(tx)
+        return len(rows)
 
 
 _STAYS = "Repair keeps all that can be read; a byte that cannot becomes a sign that says so."
 
-CHECKS: tuple[Check, ...] = (
-    ReadAndWritten(),
-    Sound(),
-    Columns(),
-    RowCheck(
-        id="record_texts", name="Texts of records", what="records", fault="hold bytes that are no text", fix=_STAYS,
-        rows=Rows(
-            "records r", ("r.seq",), "r.id", also=_blobs("r.title", "r.text", "r.object", "r.relation"),
-            judge=_unreadable, weight=_weight("r.title", "r.text", "r.object"),
-        ),
-        cure=_mend_records, things="texts of records",
+TEXTS: tuple[_Texts, ...] = (
+    _Texts(
+        "record_texts", "Texts of records", "records", "records", ("seq",), "id",
+        ("title", "text", "object", "relation"), strict=True,
     ),
-    RowCheck(
-        id="event_texts", name="Texts of messages", what="messages", fault="hold bytes that are no text", fix=_STAYS,
-        rows=Rows(
-            "events e", ("e.seq",), "e.id", also=_blobs("e.text", "e.words"), judge=_undecodable,
-            weight=_weight("e.text", "e.words"),
-        ),
-        cure=_mend_events, things="texts of messages",
+    _Texts("event_texts", "Texts of messages", "messages", "events", ("seq",), "id", ("text", "words")),
+    _Texts("quote_texts", "Texts of quotes", "pieces of evidence", "evidence", ("id",), "record", ("excerpt",)),
+    _Texts(
+        "history_texts", "Texts of revisions", "revisions", "revisions", ("record", "revision"), "record",
+        ("title", "text"), start=("", -(1 << 62)),
     ),
-    RowCheck(
-        id="excerpt_texts", name="Texts of quotes", what="pieces of evidence", fault="hold bytes that are no text",
-        fix=_STAYS,
-        rows=Rows(
-            "evidence v", ("v.id",), "v.record", also=_blobs("v.excerpt"), judge=_undecodable,
-            weight=_weight("v.excerpt"),
-        ),
-        cure=_mend_excerpts, things="texts of quotes",
-    ),
+    _Texts("entity_texts", "Texts of names", "people and things", "entities", ("seq",), "id", ("name",), strict=True),
+    _Texts("title_texts", "Texts of titles", "conversations", "threads", ("id",), "id", ("title",), start=("",)),
+    _Texts("input_texts", "Texts of inputs", "inputs", "inputs", ("seq",), "id", ("text",)),
 )  # fmt: skip
-"""First of all: what cannot be read here, no other check reads."""
+
+CHECKS: tuple[Check, ...] = (*(texts.check() for texts in TEXTS), ReadAndWritten(), Sound(), Columns())
+"""First of all: a text that is none makes homed read-only as soon as anybody reads it."""
 
 LAST: tuple[Check, ...] = (References(),)
 """After all that mend what they find more closely."""

@@ -15,7 +15,7 @@ from homed.jobs.memcheck.findings import Status
 from homed.jobs.memcheck.room import Room
 from homed.jobs.memcheck.rows import Found, Judge, Rows
 from homed.memory.stable import select
-from homed.retrieval import fuse, index, stable
+from homed.retrieval import index, stable
 from homed.retrieval.asking import Question
 from homed.retrieval.fuse import SUM
 from homed.retrieval.stable import Wanted
@@ -242,7 +242,7 @@ CHECKS: tuple[Check, ...] = (
             rows=Rows(
                 "(SELECT scope FROM word_counts UNION SELECT DISTINCT scope FROM events) c", ("c.scope",), "c.scope",
                 "coalesce((SELECT documents FROM word_counts w WHERE w.scope = c.scope), 0)"
-                f" - {_EVENT_DROPS} <> {_EVENT_COUNT}",
+                f" - {_EVENT_DROPS} <> {_EVENT_COUNT} OR (SELECT version FROM word_marks) = {index.BROKEN}",
                 start=("",),
             ),
         )

@@ -59,7 +59,7 @@ def _release(tx: Tx, rows: Sequence[Row], room: Room) -> int:
 
 def _settle(tx: Tx, rows: Sequence[Row], room: Room) -> int:
     del room
-    passes.settle(tx, [str(row[2]) for row in rows])
+    passes.settle(tx, [str(row[0]) for row in rows])
     return len(rows)
 
 
