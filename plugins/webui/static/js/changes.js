@@ -2,6 +2,7 @@
 import { $, $$, make, ready, toast, word, wordOr } from "./dom.js";
 import { get, post, remove } from "./api.js";
 import { ask } from "./dialogs.js";
+import "./seek.js";
 import "./shell.js";
 
 const box = $("#change");

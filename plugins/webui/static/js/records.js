@@ -37,10 +37,5 @@ form.addEventListener("submit", async (event) => {
   }
 });
 
-// An empty field asks for nothing: the address of a search is as short as what it asks for.
-$(".find-records").addEventListener("formdata", (event) => {
-  for (const [name, value] of [...event.formData]) if (!value) event.formData.delete(name);
-});
-
 follow({ again: fresh });
 ready();
