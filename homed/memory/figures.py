@@ -9,6 +9,7 @@ from collections.abc import Collection
 from typing import Any
 
 from homed.memory import browse
+from homed.memory.passes import gates
 from homed.store.rows import Tx, dumps, loads
 
 WEEK = 7 * 86_400.0
@@ -128,11 +129,9 @@ def passes(tx: Tx, scopes: Collection[str]) -> dict[str, object]:
         f"SELECT count(*), min(p.at) FROM passes p JOIN threads h ON h.id = p.thread WHERE h.scope IN {_AMONG}",
         (listed,),
     )[0]
-    gates: dict[str, int] = dict(
-        tx.all(f"SELECT gate, sum(count) FROM gates WHERE scope IN {_AMONG} GROUP BY gate ORDER BY gate", (listed,))
-    )
-    blocked = sum(count for gate, count in gates.items() if gate.split(":")[0] == "secret")
-    return {"waiting": waiting, "oldest": oldest, "gates": gates, "blocked": blocked}
+    stopped = gates(tx, scopes)
+    blocked = sum(count for gate, count in stopped.items() if gate.split(":")[0] == "secret")
+    return {"waiting": waiting, "oldest": oldest, "gates": stopped, "blocked": blocked}
 
 
 def runs(tx: Tx, jobs: Collection[str]) -> list[dict[str, object]]:

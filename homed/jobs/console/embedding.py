@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import httpx2
 import trio
 
 from homed.config.definitions import (
@@ -77,7 +78,7 @@ class Embedding:
             raise InvalidInput("An address and a model are needed to ask for a vector.")
         if endpoint.key:
             self._ports.know([endpoint.key])
-        begun = trio.current_time()
+        begun, came = trio.current_time(), list[int]()
         answer: dict[str, object] = {
             "ok": False,
             "reachable": False,
@@ -89,25 +90,26 @@ class Embedding:
         try:
             with trio.fail_after(PROBE_LIMIT):
                 async with open_http(self._ports.transport) as http:
+                    http.event_hooks = {"response": [_noting(came)]}
                     space = await RemoteEmbedder(endpoint, http, till=self._ports.till).prepare()
         except EmbedFailed as error:
-            reached = error.lasting or "HTTP" in error.message
-            answer |= {"reachable": reached, "error": error.message, "hint": error.hint}
+            answer |= {"error": error.message, "hint": error.hint}
         except trio.TooSlowError:
             answer |= {"error": f"It did not answer within {PROBE_LIMIT:g} s."}
         else:
-            answer |= {"ok": True, "reachable": True, "embeds": True, "dims": space.dims}
-        return {**answer, "ms": round(1000 * (trio.current_time() - begun))}
+            answer |= {"ok": True, "embeds": True, "dims": space.dims}
+        return {**answer, "reachable": bool(came), "ms": round(1000 * (trio.current_time() - begun))}
 
     async def set(
         self, place: Place, *, enabled: bool | None = None, embedding: str | None = None
     ) -> Mapping[str, object]:
         """The result of ``admin.embedding_set``: one change of all, the key with it; vectors are made anew beside.
 
-        ``embedding``: which of the kinds; without it an address and a model that are given mean the endpoint.  Raises
-        ConfigError for what does not fit, Conflict where a value is given from outside.
+        ``embedding``: which of the kinds; without it an address and a model that are given mean the endpoint.  A key
+        stays with the address it was given for.  Raises ConfigError for what does not fit, Conflict where a value is
+        given from outside.
         """
-        changes: dict[str, object] = {}
+        changes, settings = dict[str, object](), self._ports.settings
         for key, value in (
             (EMBEDDING_BASE_URL, place.base_url), (EMBEDDING_MODEL, place.model),
             (EMBEDDING_DIMENSIONS, place.dimensions), (EMBEDDING_API_KEY, place.api_key),
@@ -118,9 +120,11 @@ class Embedding:
             changes[EMBEDDING] = kind
         if place.api_key == "":
             changes[EMBEDDING_API_KEY] = None
+        elif place.api_key is None and self._elsewhere(place):
+            changes |= {key: None for key in _FOR_THERE if settings.view(key).source == "stored"}
         if not changes:
             raise InvalidInput("Nothing is to be changed.")
-        await self._ports.settings.change(changes)
+        await settings.change(changes)
         self._ports.dense.wake()
         return await self.get()
 
@@ -134,13 +138,17 @@ class Embedding:
             return ENDPOINT if enabled or now != AUTO else now
         return AUTO if enabled and now == OFF else ""
 
+    def _elsewhere(self, place: Place) -> bool:
+        """Whether it is another address than the one that is set."""
+        given = _plain(place.base_url or "")
+        return bool(given) and given != _plain(self._ports.settings.str(EMBEDDING_BASE_URL))
+
     async def _endpoint(self, place: Place) -> Endpoint:
-        settings = self._ports.settings
-        stored = settings.str(EMBEDDING_BASE_URL).strip().rstrip("/")
-        address = stored if place.base_url is None or not place.base_url.strip() else place.base_url.strip().rstrip("/")
+        settings, elsewhere = self._ports.settings, self._elsewhere(place)
+        address = _plain(place.base_url or "") if elsewhere else _plain(settings.str(EMBEDDING_BASE_URL))
         key = place.api_key
-        if key is None:  # only where it was given for
-            key = await self._key() if address == stored else ""
+        if key is None:
+            key = "" if elsewhere else await self._key()
         model = settings.str(EMBEDDING_MODEL) if place.model is None or not place.model.strip() else place.model
         dims = settings.int(EMBEDDING_DIMENSIONS) if place.dimensions is None else place.dimensions
         return Endpoint(address, model.strip(), dims, key.strip())
@@ -164,6 +172,24 @@ _KEYS = (
     EMBEDDING, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, EMBEDDING_BASELINE, EMBEDDING_DIMENSIONS, EMBEDDING_FOLDER,
     EMBEDDING_KEY_FILE, EMBEDDING_MODEL, EMBEDDING_MODEL_PATH,
 )  # fmt: skip
+
+
+_FOR_THERE = (EMBEDDING_API_KEY, EMBEDDING_KEY_FILE)
+"""What belongs to the address that is set."""
+
+
+def _plain(address: str) -> str:
+    return address.strip().rstrip("/")
+
+
+def _noting(came: list[int]) -> Callable[[httpx2.Response], Awaitable[None]]:
+    """For each answer its status is noted: whoever answers can be reached, whatever it says."""
+
+    async def note(response: httpx2.Response) -> None:
+        came.append(response.status_code)
+        await trio.lowlevel.checkpoint()
+
+    return note
 
 
 def _progress(counted: Mapping[str, Any]) -> dict[str, int]:
