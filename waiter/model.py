@@ -80,7 +80,7 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An approval: ``status`` asked, allowed, denied, expired or cancelled."""
+    """An approval: ``status`` asked, allowed, denied, expired, cancelled or withdrawn."""
 
     key: str
     approval: str

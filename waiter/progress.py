@@ -123,6 +123,9 @@ class Progress:
         elif kind == "turn" and data.get("phase") == "suspended":
             yield Note("Suspended: something more urgent goes first.")
         elif kind == "turn" and data.get("phase") == "resumed":
+            if isinstance(step := data.get("step"), int) and step > self._step:  # nothing that was shown is taken back
+                yield Note("It goes on.")
+                return
             # the model call that was cut off is sent again: its text is another one, from its beginning
             self._step, self._shown = self._step - 1, ""
             yield Note("It goes on; the answer begins anew.")

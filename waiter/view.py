@@ -235,7 +235,7 @@ class Painter:
         said = asks(asked, self._flat, self.words)
         made = wrap([("class:ask.mark", "? "), ("class:ask", said)], cells, rest=(("", "  "),))
         if asked.status != "asked":
-            told = asked.status in ("allowed", "denied", "expired", "cancelled")
+            told = asked.status in ("allowed", "denied", "expired", "cancelled", "withdrawn")
             word = self.words(f"ask.{asked.status}") if told else self._flat(asked.status)
             return wrap([("class:dim", f"? {said} "), ("class:dim", f"({word})")], cells, rest=(("", "  "),))
         bar: Cells = (("class:ask.mark", "  │ "),)

@@ -63,7 +63,8 @@ class Approvals:
     ) -> str:
         """Wait for a person; the reason of a denial, or empty if it was allowed.
 
-        Cancelled (a stop): the question is withdrawn and shown as cancelled.
+        Cancelled by a stop: the question is shown as cancelled; by something more urgent, or the end of homed, as
+        withdrawn: it is asked again.
         """
         if not turn.input.can_ask:
             return f"{reason} Nobody can be asked in this channel, so it was not run."
@@ -73,7 +74,7 @@ class Approvals:
         asked = Asked(new_id("ap"), turn, entry, args, reason, self._ports.wall() + limit, day)
         self._open[asked.id] = asked
         self._tell(asked, "asked")
-        status = "cancelled"
+        status = ""
         try:
             with trio.move_on_after(limit) as scope:
                 await asked.answered.wait()
@@ -81,7 +82,7 @@ class Approvals:
             status = "expired" if scope.cancelled_caught else answer
         finally:
             del self._open[asked.id]
-            self._tell(asked, status)
+            self._tell(asked, status or ("cancelled" if turn.stopping else "withdrawn"))
         if status == "expired":
             return f"Nobody answered within {limit:.0f} s, so it was not run."
         return "" if status == "allowed" else "The person said no."

@@ -19,8 +19,9 @@ from homed.agent.borrowed import ANY, Borrowed
 from homed.agent.catalogue import Catalogue
 from homed.agent.fitting import fitted_text
 from homed.agent.handed import NO_FILES, Handed, handed, taken
-from homed.agent.journal import COMMIT_LIMIT, STOPPED, Journal
+from homed.agent.journal import COMMIT_LIMIT, STOPPED
 from homed.agent.outputs import Outputs
+from homed.agent.pausing import Pausing
 from homed.agent.ports import AgentPorts, FromOutside
 from homed.agent.results import EMPTY, as_text, error_text, refusal, shown_arguments
 from homed.agent.stages import Stages
@@ -66,13 +67,17 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """One call on its way.  ``above``: the call within which a plugin makes it; None for the model's own."""
+    """One call on its way.  ``above``: the call within which a plugin makes it; None for the model's own.
+
+    ``alone``: nothing else of the turn runs while it waits for a person.
+    """
 
     call: ToolCall
     entry: ToolEntry | None
     shown: LiveCall
     began: float
     above: Link | None = None
+    alone: bool = False
 
 
 class Refused(Exception):
@@ -87,13 +92,14 @@ class Dispatch:
     """Runs the calls of turns."""
 
     def __init__(
-        self, ports: AgentPorts, catalogue: Catalogue, stages: Stages, outputs: Outputs, journal: Journal
+        self, ports: AgentPorts, catalogue: Catalogue, stages: Stages, outputs: Outputs, pausing: Pausing
     ) -> None:
         self._ports = ports
         self._catalogue = catalogue
+        self._pausing = pausing
         self._stages = stages
         self._outputs = outputs
-        self._journal = journal
+        self._journal = pausing.journal
         self.approvals = Approvals(ports)
 
     async def round(self, turn: Turn, calls: Sequence[ToolCall]) -> bool:
@@ -120,7 +126,7 @@ class Dispatch:
                         await self._one(turn, case, ended)
         else:
             for case in cases:
-                await self._one(turn, case, ended)
+                await self._one(turn, replace(case, alone=True), ended)
         return any(result.status != DENIED for result in ended)
 
     async def within(self, turn: Turn, above: Link, call: ToolCall) -> Result:
@@ -274,17 +280,29 @@ class Dispatch:
 
     async def _permit(self, turn: Turn, entry: ToolEntry, case: _Case) -> None:
         """Let the call pass, ask a person, or raise Refused."""
-        rules = await self._ports.rules.list_()
-        verdict = self._catalogue.verdict(turn, entry, rules, within=case.above is not None)
-        if verdict.decision is Decision.ALLOW:
-            return
-        denial = verdict.reason
-        if verdict.decision is Decision.ASK:
-            args = case.shown.args if isinstance(case.shown.args, dict) else {}
-            asks = f" {case.above.plugin} asks for it, in {case.above.tool}." if case.above else ""
-            denial = await self.approvals.ask(turn, entry, args, verdict.reason + asks)
-        if denial:
-            raise Refused(Result(DENIED, f"denied: {denial}"))
+        while True:
+            rules = await self._ports.rules.list_()
+            verdict = self._catalogue.verdict(turn, entry, rules, within=case.above is not None)
+            if verdict.decision is Decision.ALLOW:
+                return
+            asks = verdict.decision is Decision.ASK
+            denial = await self._asked(turn, entry, case, verdict.reason) if asks else verdict.reason
+            if denial:
+                raise Refused(Result(DENIED, f"denied: {denial}"))
+            if denial == "":
+                return
+
+    async def _asked(self, turn: Turn, entry: ToolEntry, case: _Case, reason: str) -> str | None:
+        """Ask a person: why not, or "" for a yes.  None: something more urgent came first, and the question is open."""
+        args = case.shown.args if isinstance(case.shown.args, dict) else {}
+        if case.above:
+            reason = f"{reason} {case.above.plugin} asks for it, in {case.above.tool}."
+        if not case.alone:
+            return await self.approvals.ask(turn, entry, args, reason)
+        with turn.place.asking():
+            return await self.approvals.ask(turn, entry, args, reason)
+        await self._pausing.aside(turn)
+        return None
 
     async def _invoke(self, turn: Turn, case: _Case, entry: ToolEntry, arguments: Mapping[str, object]) -> Result:
         turn.tainted = turn.tainted or entry.untrusted

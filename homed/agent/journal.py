@@ -174,9 +174,9 @@ class Journal:
         self.post(turn, notices.TURN, {"phase": "suspended", "input": turn.input.id, "by": by})
         self.reach("turn.suspended")
 
-    def resumed(self, turn: Turn) -> None:
-        """Tell that it goes on: the model call that was cut off begins again, and its text with it."""
-        self.post(turn, notices.TURN, {"phase": "resumed", "input": turn.input.id, "step": turn.step})
+    def resumed(self, turn: Turn, step: int) -> None:
+        """Tell that it goes on: the text of that step begins anew."""
+        self.post(turn, notices.TURN, {"phase": "resumed", "input": turn.input.id, "step": step})
         self.reach("turn.resumed")
 
     def _tell_title(self, turn: Turn, title: str) -> None:

@@ -27,7 +27,7 @@ class Pausing:
     """Holds nothing of any turn."""
 
     def __init__(self, journal: Journal, hearing: Hearing) -> None:
-        self._journal = journal
+        self._journal = self.journal = journal
         self._hearing = hearing
 
     async def before_model(self, turn: Turn) -> Paused:
@@ -35,15 +35,26 @@ class Pausing:
 
         Cancelled (a stop, or the end of homed) while it stands still: the turn ends as any other, in its own task.
         """
-        met: list[str] = []
         joined = len(turn.joined)
         while (look := turn.place.look()).suspended:
-            self._journal.suspended(turn, look.by)
-            met += await turn.place.resumed()
-            self._journal.resumed(turn)
+            await self._stand(turn, look.by, turn.step)
         for input_ in look.inserted:
             await self._insert(turn, input_)
+        met, turn.met = turn.met, []
         return Paused(tuple(met), len(turn.joined) > joined)
+
+    async def aside(self, turn: Turn) -> None:
+        """Stand still for as long as something more urgent runs, in the midst of a step of which nothing runs now.
+
+        What it met is for its next model call.  Cancelled as `before_model`.
+        """
+        while (look := turn.place.look(joins=False)).suspended:
+            await self._stand(turn, look.by, turn.step + 1)  # what it said in this step is stored, and stays
+
+    async def _stand(self, turn: Turn, by: str, step: int) -> None:
+        self._journal.suspended(turn, by)
+        turn.met += await turn.place.resumed()
+        self._journal.resumed(turn, step)
 
     async def _insert(self, turn: Turn, input_: Input) -> None:
         """``on_input`` for a message that goes into a running turn, as for any; what is ended there ends by itself."""

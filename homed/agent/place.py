@@ -48,9 +48,9 @@ class Place(Protocol):
         """The turns of this thread that are suspended now: what they have said so far is not for this one."""
         ...
 
-    def look(self) -> Look:
-        """The turn stands between two steps, and its next one is a model call.  Sync: what is begun in its stead has
-        not done anything yet when this returns."""
+    def look(self, *, joins: bool = True) -> Look:
+        """The turn stands between two steps, and its next one is a model call; ``joins`` False: it is none, and nothing
+        is to be put in.  Sync: what is begun in its stead has not done anything yet when this returns."""
         ...
 
     async def parted(self, frame: Turn, ending: Ending) -> None:
@@ -66,6 +66,10 @@ class Place(Protocol):
         """A model step: a more urgent input cancels what runs in the block."""
         ...
 
+    def asking(self) -> Cancellable:
+        """A person is asked, and nothing else of the turn runs: a more urgent input cancels what runs in the block."""
+        ...
+
     def critical(self) -> AbstractContextManager[None]:
         """A part of a model step that an interrupt waits for."""
         ...
@@ -79,7 +83,7 @@ class Alone:
         """None."""
         return frozenset()
 
-    def look(self) -> Look:
+    def look(self, *, joins: bool = True) -> Look:  # noqa: ARG002
         """Go on."""
         return Look()
 
@@ -92,6 +96,10 @@ class Alone:
         return ()
 
     def model(self) -> Cancellable:
+        """Nothing cancels it."""
+        return trio.CancelScope()
+
+    def asking(self) -> Cancellable:
         """Nothing cancels it."""
         return trio.CancelScope()
 

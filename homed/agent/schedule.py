@@ -6,7 +6,8 @@ does what it is told; it knows no turns, no time and no tasks of its own.  The r
 - *Queued* tasks (class 0) wait; an *interrupt* has a level 1-4 and pre-empts a strictly lower one only.
 - A frame that was pre-empted counts more: effective = min(4, base + min(times pre-empted, 2)).
 - A frame is suspended at a safe point, between two steps.  In a model step that point is made at once, by cancelling
-  the request; what else runs (tools, a commit) is waited for, also by level 4.
+  the request; what else runs (tools, a commit) is waited for, also by level 4.  A frame that only waits for a person's
+  word stands at such a point, but background work takes no question from under their eyes.
 - Suspended frames form a stack of at most four, of which only the top is taken up again.  Between that and the head of
   the queue the higher level wins, and the stack where they are equal.
 - An interrupt of the same level as the one that runs, and arrived while it runs, is put before its next model call.
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from homed.agent.levels import HIGHEST, QUEUED
+from homed.agent.levels import HIGHEST, MESSAGE, QUEUED
 
 DEEPEST = 4
 """Frames that may be suspended in a thread: levels rise strictly from one to the next, so there can be no more."""
@@ -37,6 +38,8 @@ class Phase(StrEnum):
 
     MODEL = "model"
     """A model step: it can be cancelled, and is asked again later."""
+    ASKING = "asking"
+    """A person is asked, and nothing runs: the question can be withdrawn, and is asked again later."""
     CRITICAL = "critical"
     """Everything else: it comes to its end first."""
 
@@ -82,7 +85,7 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Cancel the model request of the one that runs; it comes to its safe point then."""
+    """Cancel the model request, or the question, of the one that runs; it comes to its safe point then."""
 
     task: Task
 
@@ -205,9 +208,10 @@ class Schedule:
         running.phase, running.cancelled = phase, False
         return self._preempt()
 
-    def safe_point(self, id_: str) -> list[Command]:
+    def safe_point(self, id_: str, *, joins: bool = True) -> list[Command]:
         """The running frame stands between two steps and goes on to its next model call: Suspend it and do the other
-        command, or put before that call what is to be Inserted, or go on."""
+        command, or put before that call what is to be Inserted, or go on.  ``joins`` False: it does not go on to one.
+        """
         running = self.running
         if running is None or running.task.id != id_:
             return []
@@ -220,7 +224,7 @@ class Schedule:
             self.running = None
             self._count(suspended=1)
             return [Suspend(running.task), self._begin(head)]
-        return self._insert(running)
+        return self._insert(running) if joins else []
 
     def end(self, id_: str) -> list[Command]:
         """A frame has ended, running or suspended."""
@@ -281,13 +285,13 @@ class Schedule:
         running, head = self.running, self._head
         if running is None or head is None or head.level <= running.effective or not self._may_suspend(running):
             return []
-        if running.phase is not Phase.MODEL:
+        if running.phase is Phase.CRITICAL or (running.phase is Phase.ASKING and head.level < MESSAGE):
             self._count(deferred=int(arrived))
             return []
         if running.cancelled:
             return []
         running.cancelled = True
-        self._count(cancelled=1)
+        self._count(cancelled=int(running.phase is Phase.MODEL))
         return [Cancel(running.task)]
 
     def _insert(self, running: Frame) -> list[Command]:

@@ -34,7 +34,7 @@ class Seat:
         self._lanes = lanes
         self._lane = lane
         self._id = id_
-        self._model: trio.CancelScope | None = None
+        self._step: tuple[trio.CancelScope, Phase] | None = None
         self._resumed = trio.Event()
         self.met: list[str] = []
         """Turns that ended while this one was suspended."""
@@ -44,9 +44,9 @@ class Seat:
         """See ``Place``."""
         return frozenset(turn.id for turn in self._lane.suspended)
 
-    def look(self) -> Look:
+    def look(self, *, joins: bool = True) -> Look:
         """See ``Place``."""
-        commands = self._lane.schedule.safe_point(self._id)
+        commands = self._lane.schedule.safe_point(self._id, joins=joins)
         if any(isinstance(command, Suspend) for command in commands):
             self._resumed, self.met = trio.Event(), []
         self._lanes.do(self._lane, commands)
@@ -69,22 +69,26 @@ class Seat:
         self._resumed.set()
 
     def cancel(self) -> None:
-        """Something more urgent has come, and a model step is under way."""
-        if self._model is not None:
-            self._model.cancel()
+        """Something more urgent has come, and a step is under way that can be cancelled."""
+        if self._step is not None:
+            self._step[0].cancel()
 
-    def model(self) -> ModelStep:
+    def model(self) -> CancellableStep:
         """See ``Place``."""
-        return ModelStep(self)
+        return CancellableStep(self, Phase.MODEL)
 
-    def begin_model(self, scope: trio.CancelScope) -> None:
+    def asking(self) -> CancellableStep:
+        """See ``Place``."""
+        return CancellableStep(self, Phase.ASKING)
+
+    def begin(self, scope: trio.CancelScope, phase: Phase) -> None:
         """What runs in this scope from now on can be cancelled."""
-        self._model = scope
-        self._enter(Phase.MODEL)
+        self._step = scope, phase
+        self._enter(phase)
 
-    def end_model(self) -> None:
+    def end(self) -> None:
         """It has ended."""
-        self._model = None
+        self._step = None
         self._enter(Phase.CRITICAL)
 
     @contextmanager
@@ -94,26 +98,27 @@ class Seat:
         try:
             yield
         finally:
-            if self._model is not None:
-                self._enter(Phase.MODEL)
+            if self._step is not None:
+                self._enter(self._step[1])
 
     def _enter(self, phase: Phase) -> None:
         self._lanes.do(self._lane, self._lane.schedule.enter(self._id, phase))
 
 
-class ModelStep:
-    """The block of ``Seat.model``."""
+class CancellableStep:
+    """The block of ``Seat.model`` and of ``Seat.asking``."""
 
-    def __init__(self, seat: Seat) -> None:
+    def __init__(self, seat: Seat, phase: Phase) -> None:
         self._seat = seat
+        self._phase = phase
         self._scope = trio.CancelScope()
 
     def __enter__(self) -> None:
         self._scope.__enter__()
-        self._seat.begin_model(self._scope)
+        self._seat.begin(self._scope, self._phase)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        self._seat.end_model()
+        self._seat.end()
         return self._scope.__exit__(kind, error, trace)

@@ -134,8 +134,9 @@ class Turn:
     """One input on its way.  ``events`` are the stored events of this turn, in order, but for those of calls that were
     made within a tool call, which no prompt shows: ``inner``.  ``ledger`` and ``injections`` are what the next commit
     records of what it was shown and told; ``links`` the tool calls that run in plugins now; ``inside``: how the calls
-    within those that run side by side take turns.  ``place``: where it stands in its thread; ``joined``: inputs that
-    were put into it and end with it.  ``panicked``: it ended by an error that nobody foresaw; ``broke``: the code of the error that it ended by.
+    within those that run side by side take turns.  ``place``: where it stands in its thread; ``met``: turns that ended
+    while it stood still, of which its next model call is to be told; ``joined``: inputs that were put into it and end
+    with it.  ``panicked``: it ended by an error that nobody foresaw; ``broke``: the code of the error that it ended by.
     ``frame``: what binds it, if it is the turn of an agent that an agent made; ``borrowed``: functions that a
     program lends it.
 
@@ -182,6 +183,7 @@ class Turn:
     counters: Counters = field(default_factory=Counters)
     unstored: Unstored | None = None
     place: Place = field(default_factory=Alone)
+    met: list[str] = field(default_factory=list)
     joined: list[Input] = field(default_factory=list)
     panicked: bool = False
     broke: str = ""

@@ -23,7 +23,8 @@ THREADS = ("a", "b")
 
 @dataclass(frozen=True)
 class Said:
-    """An input, when it comes, and what its turn does: model steps ("m") and tools ("t"), each so many seconds."""
+    """An input, when it comes, and what its turn does: model steps ("m"), tools ("t"), and questions to a person ("q"),
+    each so many seconds."""
 
     at: float
     thread: str
@@ -52,6 +53,9 @@ class World:
                 if kind == "t":
                     await self._act(turn, seconds)
                     self.did.append((mine, f"t{number}"))
+                elif kind == "q":
+                    await self._ask(turn, number, seconds)
+                    self.did.append((mine, f"q{number}"))
                 else:
                     await self._model(turn, number, seconds)
                     self.did.append((mine, f"m{number}"))
@@ -71,6 +75,15 @@ class World:
                 self.sent[turn.input.id, number] += 1
                 await self._act(turn, seconds)
                 return
+
+    async def _ask(self, turn: Turn, number: int, seconds: float) -> None:
+        while True:
+            with turn.place.asking():
+                self.sent[turn.input.id, number] += 1
+                await self._act(turn, seconds)
+                return
+            while turn.place.look(joins=False).suspended:
+                await turn.place.resumed()
 
     async def _act(self, turn: Turn, seconds: float) -> None:
         thread = turn.input.thread
@@ -136,7 +149,7 @@ def check(lane: Lane) -> None:
 
 
 steps = st.lists(
-    st.tuples(st.sampled_from("mt"), st.sampled_from((0.5, 1.0, 3.0))), min_size=1, max_size=4
+    st.tuples(st.sampled_from("mtq"), st.sampled_from((0.5, 1.0, 3.0))), min_size=1, max_size=4
 ).map(tuple)  # fmt: skip
 inputs = st.builds(
     Said,
@@ -186,3 +199,9 @@ def test_r5_a_cancelled_model_step_is_sent_once_more() -> None:
     world = run([Said(0, "a", 0, (("m", 3.0), ("t", 1.0))), Said(1, "a", 2, (("m", 1.0),))])
     assert dict(world.sent) == {("i0", 0): 2, ("i1", 0): 1}
     assert world.did == [("i1", "m0"), ("i0", "m0"), ("i0", "t1")]
+
+
+def test_a_question_that_was_withdrawn_is_asked_once_more() -> None:
+    world = run([Said(0, "a", 0, (("q", 3.0), ("t", 1.0))), Said(1, "a", 3, (("m", 1.0),))])
+    assert dict(world.sent) == {("i0", 0): 2, ("i1", 0): 1}
+    assert world.did == [("i1", "m0"), ("i0", "q0"), ("i0", "t1")]
