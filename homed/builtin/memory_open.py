@@ -123,7 +123,9 @@ def _whole(found: Opened, peer: str, names: Mapping[str, str], chars: int, *, hi
     for key, those in (("members", found.members), ("part_of", found.capsules)):
         if those:
             answer[key] = [_line(one) for one in those[:SOURCES]]
-    answer["source"] = _sources(found, peer, names, chars) or found.source or "written by a person"
+    readable = any(one.event is not None or one.item.excerpt for one in found.said)
+    sources = _sources(found, peer, names, chars) if readable else []
+    answer["source"] = sources or found.source or "written by a person"
     if len(found.said) > SOURCES:
         answer["more_sources"] = len(found.said) - SOURCES
     if found.cited or found.told:
