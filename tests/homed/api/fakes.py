@@ -409,6 +409,7 @@ class House:
     completions: FakeCompletions
     rules: Rules
     bus: Bus
+    store: Store
 
 
 CITY = Definition("plugin.webui.city", "string", "Paris", "Where.")
@@ -447,5 +448,5 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
         )  # fmt: skip
         yield House(
             ApiDispatcher(ports), conversations, uploads, keys, host, sources, settings, logins, directory, tokens,
-            packages, calling, remembering, completions, rules, bus,
+            packages, calling, remembering, completions, rules, bus, store,
         )  # fmt: skip
