@@ -159,7 +159,7 @@ class Engine:
         return MemoryDoctor(
             DoctorPorts(
                 store=store, paths=house.paths, redactor=house.redactor, definitions=house.settings.definitions,
-                running=True, local=store.disk.local, vectors=self.dense, busy=busy, empty_log=store.empty_log,
+                running=True, local=store.disk.local, vectors=self.dense, busy=busy, scrub=store,
                 bus=house.bus, wall=house.wall, failpoints=house.failpoints,
             )
         )  # fmt: skip
