@@ -44,7 +44,10 @@ class _Room:
 
 
 class Memory(_Room):
-    """``memory``: what is remembered."""
+    """``memory``: what is remembered; ``memory.write``: changes of it, in a person's name, never on a context.
+
+    ``docs/wire.md`` has what filters and changes there are, and the shapes of what comes back.
+    """
 
     async def search(
         self,
@@ -60,6 +63,62 @@ class Memory(_Room):
     async def explain(self, turn: str = "last", *, peer: Peer | None = None) -> Json:
         """What a turn was shown and why."""
         return await self._ask("memory.explain", peer, turn=turn)
+
+    async def stats(self, *, peer: Peer | None = None) -> Json:
+        """How much is remembered and how it stands."""
+        return await self._ask("memory.stats", peer)
+
+    async def records(self, query: str = "", *, peer: Peer | None = None, **filters: object) -> Json:
+        """Records, a page at a time: ``{"records": […], "next": … or None, "of": int}``."""
+        return await self._ask("memory.records", peer, query=query, **filters)
+
+    async def record(self, id: str, *, history: bool = True, peer: Peer | None = None) -> Json:
+        """One, with where it comes from word for word, and what became of it."""
+        return await self._ask("memory.record", peer, id=id, history=history)
+
+    async def injections(self, *, peer: Peer | None = None, **filters: object) -> Json:
+        """What turns were told, the newest first: ``{"injections": […], "next": … or None}``."""
+        return await self._ask("memory.injections", peer, **filters)
+
+    async def graph(self, center: str = "", *, depth: int = 1, limit: int = 60, peer: Peer | None = None) -> Json:
+        """Who and what is known, around one or of the best known."""
+        return await self._ask("memory.graph", peer, center=center, depth=depth, limit=limit)
+
+    async def cold(self, query: str = "", *, before: str = "", limit: int = 30, peer: Peer | None = None) -> Json:
+        """What left the window; looking moves nothing."""
+        return await self._ask("memory.cold", peer, query=query, before=before, limit=limit)
+
+    async def thresholds(self, *, peer: Peer | None = None) -> list[Json]:
+        """Each with the failure that it prevents, and why it was changed."""
+        return list((await self._ask("memory.thresholds", peer))["thresholds"])
+
+    async def note(self, text: str, *, peer: Peer | None = None, **more: object) -> Json:
+        """Write a record by hand."""
+        return await self._ask("memory.note", peer, text=text, **more)
+
+    async def edit(self, id: str, revision: int, *, peer: Peer | None = None, **changes: object) -> Json:
+        """Correct one that stands at this revision; what it said before is kept."""
+        return await self._ask("memory.edit", peer, id=id, revision=revision, **changes)
+
+    async def hide(self, id: str, *, peer: Peer | None = None) -> Json:
+        """Have it found by nothing."""
+        return await self._ask("memory.hide", peer, id=id)
+
+    async def restore(self, id: str, *, peer: Peer | None = None) -> Json:
+        """Have it found again."""
+        return await self._ask("memory.restore", peer, id=id)
+
+    async def reinstate(self, id: str, *, peer: Peer | None = None) -> Json:
+        """What was superseded holds again."""
+        return await self._ask("memory.reinstate", peer, id=id)
+
+    async def combine(self, keep: str, gone: str, *, peer: Peer | None = None) -> Json:
+        """Two become one; ``reinstate`` parts them."""
+        return await self._ask("memory.combine", peer, keep=keep, gone=gone)
+
+    async def bring_back(self, event: str, *, peer: Peer | None = None) -> list[str]:
+        """From the cold layer into the window; the ids of all that belongs to it."""
+        return list((await self._ask("memory.bring_back", peer, event=event))["events"])
 
 
 class Cold(_Room):
