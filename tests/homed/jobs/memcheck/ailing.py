@@ -26,7 +26,7 @@ from homed.retrieval.vectors import todo
 from homed.retrieval.vectors.refill import texts_of, uncleaned
 from homed.retrieval.vectors.texts import Source
 from homed.store.db import Store
-from homed.store.rows import Tx
+from homed.store.rows import Storage, Tx
 from tests.kit.forgetting import World, world
 
 NOW = 200.0
@@ -158,10 +158,11 @@ def harm(folder: Path, *statements: str | tuple[str, tuple[object, ...]]) -> Non
     connection.close()
 
 
-def room(store: Store, folder: Path, **more: object) -> Room:
+def room(store: Storage, folder: Path, **more: object) -> Room:
     """Of a running daemon with an embedder, unless ``more`` says otherwise."""
     fields: dict[str, object] = {
         "store": Gentle(store), "paths": Paths(folder), "now": NOW, "redactor": Redactor(), "deep": True,
-        "running": True, "vectors": Embedding(FakeEmbedder(), folder / "vectors", []), "definitions": lambda: CORE, "scrub": store,
+        "running": True, "vectors": Embedding(FakeEmbedder(), folder / "vectors", []), "scrub": store,
+        "definitions": lambda: CORE,
     }  # fmt: skip
     return Room(**(fields | more))  # type: ignore[arg-type]
