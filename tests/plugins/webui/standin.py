@@ -59,6 +59,7 @@ class Talk:
     stop: trio.CancelScope | None = None
     ended: dict[str, dict[str, Any]] = field(default_factory=dict)
     recalls: list[dict[str, Any]] = field(default_factory=list)
+    written: list[dict[str, Any]] = field(default_factory=list)
 
 
 class Turn:
@@ -307,6 +308,7 @@ class StandIn(Files, Memory, Keys, Packages, Settings, Usage, Kept, Ledger, Reco
         turns = {event["turn"] for event in shown["events"]}
         shown["ended"] = [end for turn, end in talk.ended.items() if turn in turns]
         shown["recalls"] = [recall for recall in talk.recalls if recall["turn"] in turns]
+        shown["written"] = [made for made in talk.written if made["turn"] in turns]
         shown["queued"] = [entry for entry in self.waiting if entry["thread"] == thread]
         shown["suspended"] = []
         return {**shown, "live": dict(talk.live) if talk.live else None, "approvals": approvals, "seq": self.seq}

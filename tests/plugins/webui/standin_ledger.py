@@ -6,6 +6,7 @@ The shapes are those of ``homed.memory.cards``, ``homed.jobs.console``, ``homed.
 
 from __future__ import annotations
 
+import copy
 import time
 from typing import Any
 
@@ -51,8 +52,9 @@ def threshold(key: str, value: Any, prevents: str, **more: Any) -> dict[str, Any
 def check(id_: str, status: str = "pass", **more: Any) -> dict[str, Any]:
     """What a check found."""
     known = {
-        "id": id_, "name": id_.replace("_", " ").capitalize(), "status": status, "evidence": "Read 214 records: nothing wrong.",
-        "fix": "", "read": 214, "wrong": 0, "ids": [], "repairable": False, "mended": "", "mends": 0, "ms": 3,
+        "id": id_, "name": id_.replace("_", " ").capitalize(), "status": status, "fix": "",
+        "evidence": "Read 214 records: nothing wrong.", "read": 214, "wrong": 0, "ids": [], "repairable": False,
+        "mended": "", "mends": 0, "ms": 3,
     }  # fmt: skip
     return {**known, **more}
 
@@ -143,26 +145,33 @@ class Ledger:
         return self.embedding
 
 
+MEI = "fact_000000009f3c1a7b"
+BED = "fact_00000000aaaa0002"
+AUTUMN = "summary_00000000bbbb0001"
+PROFILE = "capsule_00000000cccc0001"
+GONE = "fact_000000000eadbeef"
+PEOPLE = (
+    ("Mei", "person"), ("Anna Petrova", "person"), ("Lisbon", "place"), ("Lisbon office", "organisation"),
+    ("南边的苗床", "thing"), ("Garden plan", "project"), ("Black Krim", "thing"), ("Autumn clean-up", "event"),
+    ("李国松", "person"), ("Seed exchange", "organisation"), ("Wall bed", "thing"), ("Cordon tomatoes", "thing"),
+)  # fmt: skip
+BETWEEN = (
+    (0, 5, "plans"), (0, 1, "knows"), (1, 3, "works at"), (3, 2, "is in"), (0, 4, "owns"), (0, 6, "dislikes"),
+    (5, 11, "contains"), (11, 10, "grows in"), (0, 7, "took part in"), (8, 0, "朋友"), (9, 0, "has member"),
+    (8, 9, "runs"), (1, 9, "visits"), (5, 4, "uses"), (0, 1, "works with"),
+)  # fmt: skip
+EMBEDDING: dict[str, Any] = {
+    "enabled": True, "embedding": "auto", "base_url": "", "model": "", "dimensions": 0, "folder": "",
+    "word_vectors": "", "baseline": 0.0, "key_file": "", "hasKey": False, "places": {},
+    "embedder": {"wanted": "auto", "used": "bundled", "state": "ready", "reason": ""},
+    "fingerprint": "bundled:use-multilingual:512:9f3c1a7b", "dims": 512, "trouble": "",
+    "progress": {"done": 1180, "total": 1214, "failed": 2, "foreign": 0},
+}  # fmt: skip
+
+
 def furnish_ledger(kernel: Any) -> None:
     """A year of it."""
-    kernel.injected = [
-        injection(
-            1, "ta", "Which tomatoes did badly last year?",
-            line("fact_00000000000000000000000a9f3c1a7b", "Mei wants no Black Krim any more: they split in the rain."),
-            line("fact_00000000000000000000000b41d0c2ee", "The south bed is 2.4 m × 0.9 m and free from May.", band="working", why="graph", score=0.42, relevance=0.31, evidence="pointer", kind="fact", revision=2, now=3),
-            line("summary_000000000000000000000c77a90b1", "Talked about the clean-up in autumn.", band="working", why="latest", score=0.2, relevance=0.0, evidence="pointer", kind="turn"),
-            line("capsule_00000000000000000000000d0d0d0d0d", "Mei gardens on two beds, speaks Chinese and English, and hates waste.", band="background", why="active", score=0.0, relevance=0.0, evidence="", kind="profile", shortened=True),
-            line("fact_0000000000000000000000000eadbeef", "(deleted)", gone=True, band="background", why="active", kind="", now=0),
-            late=["cold"],
-        ),
-        injection(2, "tb", "今年番茄种什么？", line("fact_00000000000000000000000a9f3c1a7b", "Mei 不再种黑克里姆番茄。"), thread="th2", title="花园", mode="hit"),
-        injection(3, "tc", "continue", line("capsule_00000000000000000000000d0d0d0d0d", "Mei gardens on two beds.", band="background", why="capsule", kind="profile"), mode="snapshot", ms=2.0, below=0),
-    ]  # fmt: skip
-    names = [
-        ("Mei", "person"), ("Anna Petrova", "person"), ("Lisbon", "place"), ("Lisbon office", "organisation"), ("南边的苗床", "thing"),
-        ("Garden plan", "project"), ("Black Krim", "thing"), ("Autumn clean-up", "event"), ("李国松", "person"), ("Seed exchange", "organisation"),
-        ("Wall bed", "thing"), ("Cordon tomatoes", "thing"),
-    ]  # fmt: skip
+    kernel.injected = [_first(), *_others()]
     kernel.nodes = [
         {
             "id": f"entity_{n:032x}",
@@ -172,42 +181,69 @@ def furnish_ledger(kernel: Any) -> None:
             "distance": 0,
             "untrusted": False,
         }
-        for n, (name, type_) in enumerate(names)
+        for n, (name, type_) in enumerate(PEOPLE)
     ]
-    pairs = [
-        (0, 5, "plans"), (0, 1, "knows"), (1, 3, "works at"), (3, 2, "is in"), (0, 4, "owns"), (0, 6, "dislikes"), (5, 11, "contains"),
-        (11, 10, "grows in"), (0, 7, "took part in"), (8, 0, "朋友"), (9, 0, "has member"), (8, 9, "runs"), (1, 9, "visits"), (5, 4, "uses"),
-        (0, 1, "works with"),
-    ]  # fmt: skip
-    kernel.edges = [edge(n, kernel.nodes[a]["id"], kernel.nodes[b]["id"], word) for n, (a, b, word) in enumerate(pairs)]
-    kernel.edges.append({**edge(40, kernel.nodes[0]["id"], None, "lives since"), "value": "2019", "untrusted": True})
-    kernel.thresholds = [
-        threshold("core.memory.inject_min_score", 0.12, "notes that share no more than a few weak words with what was said", maximum=1),
-        threshold("core.memory.inject_max_chars", 1400, "notes that crowd the window and delay the first word", minimum=200, maximum=8000, source="stored", changes=[
-            {"was": 1400, "now": 1200, "reason": "The small model lost the thread with more.", "peer": "webui:owner", "at": AT},
-            {"was": 1000, "now": 1400, "reason": "Too little for two projects.", "peer": "cli:local", "at": AT - 86_400},
-        ]),
-        threshold("core.memory.extract_min_turn_chars", 60, "summaries of small talk", maximum=10_000),
-    ]  # fmt: skip
-    kernel.embedding = {
-        "enabled": True, "embedding": "auto", "base_url": "", "model": "", "dimensions": 0, "folder": "",
-        "word_vectors": "", "baseline": 0.0, "key_file": "", "hasKey": False, "places": {},
-        "embedder": {"wanted": "auto", "used": "bundled", "state": "ready", "reason": ""},
-        "fingerprint": "bundled:use-multilingual:512:9f3c1a7b", "dims": 512, "trouble": "",
-        "progress": {"done": 1180, "total": 1214, "failed": 2, "foreign": 0},
-    }  # fmt: skip
-    kernel.memory_checks = [
-        check("storage"), check("hashes", read=612),
-        check("duplicates", "warn", evidence="Read 214 facts: 2 say the same as another one.", fix="Run it with repair.", wrong=2, repairable=True, ids=["fact_1", "fact_2"]),
-        check("secrets", "fail", evidence="Read 214 records: 1 holds a secret.", fix="Forget it: `homed memory forget fact ID`.", wrong=1, ids=["fact_0a"]),
-        check("vectors", "error", evidence="The check itself failed (Timeout), so it says nothing about memory.", read=0),
-    ]  # fmt: skip
+    ids = [node["id"] for node in kernel.nodes]
+    kernel.edges = [edge(n, ids[a], ids[b], word) for n, (a, b, word) in enumerate(BETWEEN)]
+    kernel.edges[0]["record"] = MEI
+    kernel.edges.append({**edge(40, ids[0], None, "lives since"), "value": "2019", "untrusted": True})
+    kernel.thresholds = _thresholds()
+    kernel.memory_checks = _checks()
+    kernel.embedding = copy.deepcopy(EMBEDDING)
+
+
+def _first() -> dict[str, Any]:
+    far: dict[str, Any] = {"band": "background", "why": "active", "score": 0.0, "relevance": 0.0}
+    near: dict[str, Any] = {"band": "working", "evidence": "pointer"}
+    return injection(
+        1, "ta", "Which tomatoes did badly last year?",
+        line(MEI, "Mei wants no Black Krim any more: they split in the rain."),
+        line(BED, "The south bed is 2.4 m × 0.9 m.", **near, why="graph", score=0.42, revision=2, now=3, kind="fact"),
+        line(AUTUMN, "Talked about the clean-up in autumn.", **near, why="latest", score=0.2, kind="turn"),
+        line(PROFILE, "Mei gardens on two beds and hates waste.", **far, kind="profile", shortened=True, evidence=""),
+        line(GONE, "(deleted)", **far, gone=True, kind="", now=0, status=""),
+        late=["cold"],
+    )  # fmt: skip
+
+
+def _others() -> list[dict[str, Any]]:
+    beds = line(PROFILE, "Mei gardens on two beds.", band="background", why="capsule", kind="profile")
+    return [
+        injection(2, "tb", "今年番茄种什么？", line(MEI, "Mei 不再种黑克里姆番茄。"), thread="th2", title="花园"),
+        injection(3, "tc", "continue", beds, mode="snapshot", ms=2.0, below=0),
+    ]
+
+
+def _thresholds() -> list[dict[str, Any]]:
+    less = {"was": 1400, "now": 1200, "reason": "The small model lost the thread.", "peer": "webui:owner", "at": AT}
+    more = {"was": 1000, "now": 1400, "reason": "Too little for two projects.", "peer": "cli:local", "at": AT - 9e4}
+    weak = "notes that share no more than a few weak words with what was said"
+    crowd, talk = "notes that crowd the context and delay the first word", "summaries of small talk"
+    return [
+        threshold("core.memory.inject_min_score", 0.12, weak, maximum=1),
+        threshold("core.memory.inject_max_chars", 1200, crowd, minimum=200, source="stored", changes=[less, more]),
+        threshold("core.memory.extract_min_turn_chars", 60, talk, maximum=10_000),
+    ]
+
+
+def _checks() -> list[dict[str, Any]]:
+    twice = {"evidence": "Read 214 facts: 2 say the same as another one.", "fix": "Run it with --repair."}
+    secret = {"evidence": "Read 214 records: 1 holds a secret.", "fix": "Forget it: `homed memory forget fact ID`."}
+    failed = "The check itself failed (Timeout), so it says nothing about memory."
+    return [
+        check("storage"),
+        check("hashes", read=612),
+        check("duplicates", "warn", **twice, wrong=2, repairable=True, ids=["fact_1", "fact_2"]),
+        check("secrets", "fail", **secret, wrong=1, ids=["fact_0a"]),
+        check("vectors", "error", evidence=failed, read=0),
+    ]
 
 
 def edge(n: int, from_: str, to: str | None, relation: str) -> dict[str, Any]:
     """A fact between two."""
     return {
-        "record": f"fact_{n + 0xA00:032x}", "shown": f"{n + 0xA00:08x}", "from": from_, "to": to, "value": "", "relation": relation,
+        "record": f"fact_{n + 0xA00:032x}", "shown": f"{n + 0xA00:08x}", "from": from_, "to": to, "value": "",
+        "relation": relation,
         "text": "", "confidence": 0.8, "status": "active", "importance": 5, "untrusted": False, "valid_from": None,
         "valid_until": None,
     }  # fmt: skip

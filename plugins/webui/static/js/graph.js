@@ -9,7 +9,7 @@ import { follow } from "./memorylive.js";
 import "./parts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const NAMED = 0.55; // scale from which every name is shown; below it those of the best known alone
+const NAMED = 0.6; // scale from which every name is shown; below it those of the best known alone
 const WIDE = 26; // characters of a name on the picture
 
 const picture = $("#graph");
@@ -87,22 +87,30 @@ function render(found, keep) {
   for (const { from, to } of edges) for (const id of new Set([from, to])) degree.set(id, (degree.get(id) ?? 0) + 1);
   const values = found.edges.filter(({ to }) => !to);
   const nodes = found.nodes.map((node) => ({ ...node, degree: degree.get(node.id) ?? 0, values: values.filter(({ from }) => from === node.id) }));
+  $("#graph-empty").hidden = nodes.length > 0;
+  $("#graph-box").hidden = !nodes.length; // in sight before it is measured
   const known = new Set(nodes.map(({ id }) => id));
   const drawn = edges.filter(({ from, to }) => known.has(from) && known.has(to));
   const best = new Set([...nodes].sort((a, b) => b.degree - a.degree || (a.id < b.id ? -1 : 1)).slice(0, 8).map(({ id }) => id));
   for (const node of nodes) node.best = best.has(node.id) || node.id === found.center;
-  const at = layout(nodes, drawn, found.center);
+  const at = stretched(layout(nodes, drawn, found.center));
   const bent = bends(drawn);
   shown = { nodes, edges: drawn, at, center: found.center };
   inner.replaceChildren(...drawn.map((edge, index) => edgeOf(edge, index, at, bent[index])), ...nodes.map((node) => nodeOf(node, at.get(node.id))));
   const first = nodes.find(({ id }) => id === found.center) ?? [...nodes].sort((a, b) => b.degree - a.degree)[0];
   if (first) nodeAt(first.id).setAttribute("tabindex", "0");
   listed(nodes, drawn);
-  $("#graph-empty").hidden = nodes.length > 0;
-  $("#graph-box").hidden = !nodes.length;
   $("#graph-more").hidden = !found.more;
   if (keep) view.draw();
   else view.fit([...at.values()]);
+}
+
+// A picture taller than wide (a telephone) gets a graph that is, too: names lie side by side, so width is dear.
+function stretched(at) {
+  const tall = picture.clientWidth ? picture.clientHeight / picture.clientWidth : 1;
+  const by = Math.max(1, Math.min(1.7, tall * 1.25));
+  for (const one of at.values()) one.y *= by;
+  return at;
 }
 
 const nodeAt = (id) => $(`[data-node="${CSS.escape(id)}"]`, inner);
@@ -153,6 +161,17 @@ function openNode(id) {
   const facts = [...own, ...node.values].map((edge) => make("li", {}, relation(edge, names)));
   about(node.name, make("p", { class: "quiet", text: spoken(node) }),
     make("ul", { class: "events" }, ...facts), make("div", { class: "row" }, middle));
+  uncover(shown.at.get(id));
+}
+
+// What is told about does not lie beneath what tells of it.
+function uncover({ x, y }) {
+  const [box, over] = [picture, panel].map((one) => one.getBoundingClientRect());
+  const [at, up] = [x * view.scale + view.x + box.left, y * view.scale + view.y + box.top];
+  const edge = 30;
+  if (at > over.right + edge || up < over.top - edge) return;
+  if (box.width > over.width + 4 * edge) view.pan(over.right + edge - at + (box.right - over.right) / 3, 0);
+  else view.pan(0, over.top - 2 * edge - up);
 }
 
 function openEdge(key) {
