@@ -1,6 +1,6 @@
 """What remembering costs a turn: the step over the bare ranker, and the time it adds before the first streamed word.
 
-A window as long conversations have it, a cold layer and thousands of facts; each beside the plain thing of the same run.
+A window as of long conversations, a cold layer and thousands of facts; each beside the plain thing of the same run.
 """
 
 from __future__ import annotations
