@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -207,21 +208,24 @@ async def test_b3_loved_and_then_hated_one_holds_and_one_is_history(tmp_path: Pa
 async def test_b5_what_merely_mentions_the_same_retires_nothing_whatever_the_model_claims(tmp_path: Path) -> None:
     async with bench(tmp_path) as on:
 
-        def claimed(question: str) -> str:
-            shown = next((line[2:10] for line in question.splitlines() if "works at Siemens" in line), "none")
-            text = "Ana administers the GitHub organisation of Siemens."
-            quote = "Ana administers the GitHub organisation of Siemens"
-            return json.dumps({"l2": [fact(text, quote, subject="Ana", relation="administers",
-                                           object="GitHub organisation of Siemens", supersedes=shown)]})  # fmt: skip
+        def claim(known: str, value: str) -> Callable[[str], str]:
+            def claimed(question: str) -> str:
+                (shown,) = [line[2:10] for line in question.splitlines() if line.endswith(known)]
+                made = fact(f"Ana administers {value}.", f"Ana administers {value}", subject="Ana",
+                            relation="administers", object=value, supersedes=shown)  # fmt: skip
+                return json.dumps({"l2": [made]})
 
-        first = json.dumps(
-            {"l2": [fact("Ana works at Siemens.", "Ana works at Siemens", subject="Ana", relation="works_at",
-                         object="Siemens")]}
-        )  # fmt: skip
-        passed = with_model(on, Model(first, claimed))
+            return claimed
+
+        works = fact("Ana works at Siemens.", "Ana works at Siemens", subject="Ana", relation="works_at",
+                     object="Siemens")  # fmt: skip
+        group, wiki = "the GitHub organisation of Siemens", "the wiki of Siemens"
+        first = json.dumps({"l2": [works]})
+        passed = with_model(on, Model(first, claim(works["text"], group), claim(f"Ana administers {group}.", wiki)))
         await say(on, passed, "Ana works at Siemens and she is a very good friend of mine since school.")
-        await say(on, passed, "Ana administers the GitHub organisation of Siemens, which is quite a lot of work.")
-        assert await on.column("SELECT status FROM records WHERE record = 'fact'") == ["active", "active"]
+        await say(on, passed, f"Ana administers {group}, which is quite a lot of work for one alone.")
+        await say(on, passed, f"Ana administers {wiki}, and that is a lot of work for her as well, I think.")
+        assert await on.column("SELECT status FROM records WHERE record = 'fact'") == ["active"] * 3
 
 
 async def test_a_correction_that_names_what_it_corrects_takes_its_place(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC
 from pathlib import Path
@@ -14,7 +14,7 @@ from homed.clock import system_wall_clock
 from homed.events import MEMORY
 from homed.failpoints import NoFailpoints
 from homed.jobs.every import Jobs
-from homed.jobs.job import JobPorts, Run
+from homed.jobs.job import JobPorts, Run, TurnsPort
 from homed.jobs.making import ReaderPort, by_rules
 from homed.jobs.passing import PassPorts, passing
 from homed.jobs.storing import Extracted
@@ -45,8 +45,24 @@ class Stuck(Reader):
         raise AssertionError
 
 
+class Watched:
+    """The agent's turns, and when somebody waits for their end."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.waited = trio.Event()
+        self._turns = agent.conversations
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        return self._turns.counts
+
+    async def wait_idle(self) -> None:
+        self.waited.set()
+        await self._turns.wait_idle()
+
+
 @asynccontextmanager
-async def passes_of(agent: Agent, reader: ReaderPort) -> AsyncIterator[Jobs]:
+async def passes_of(agent: Agent, reader: ReaderPort, turns: TurnsPort | None = None) -> AsyncIterator[Jobs]:
     """The job at work for the length of the block, woken as in the daemon."""
     made = passing(
         PassPorts(
@@ -54,7 +70,7 @@ async def passes_of(agent: Agent, reader: ReaderPort) -> AsyncIterator[Jobs]:
             bus=agent.bus, failpoints=NoFailpoints(),
         )
     )  # fmt: skip
-    ports = JobPorts(store=agent.store, wall=system_wall_clock, zone=lambda: UTC, turns=agent.conversations)
+    ports = JobPorts(store=agent.store, wall=system_wall_clock, zone=lambda: UTC, turns=turns or agent.conversations)
     async with trio.open_nursery() as nursery:
         jobs = Jobs(ports, agent.bus, [made])
         await nursery.start(jobs.run)
@@ -106,12 +122,10 @@ async def test_it_gives_way_to_a_turn_that_runs(tmp_path: Path) -> None:
         receipt = await agent.conversations.inject(WHO, message("hello"))
         with trio.fail_after(20):
             await model.hanging.wait()
-            async with passes_of(agent, reader) as jobs:
+            turns = Watched(agent)
+            async with passes_of(agent, reader, turns) as jobs:
                 jobs.soon(passes.JOB, 0.0)
-                with agent.bus.subscribe(frozenset({MEMORY})) as news:
-                    async for notice in news:
-                        if notice.data.get("state") == "running":
-                            break
+                await turns.waited.wait()
                 await wait_all_tasks_blocked()
                 assert reader.scripts == []
                 await agent.conversations.stop(WHO, receipt.thread.id)

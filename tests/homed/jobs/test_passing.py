@@ -60,6 +60,7 @@ async def test_the_end_of_a_turn_owes_it_a_pass_which_makes_all_of_it_by_one_que
         assert await owed(on) == []
         assert (await passed.run()).seen == 0
         assert (len(model.asked), passed.next) == (1, None)
+        assert await on.column("SELECT job FROM job_calls") == ["pass"], "of whose hour it is"
 
 
 async def test_b9_what_was_really_written_is_told_with_its_ids(tmp_path: Path) -> None:
