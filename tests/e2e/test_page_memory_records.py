@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import Served, Visitor, at, ready
+from tests.kit.daemon import until
 from tests.plugins.webui.standin import OWNER, StandIn, furnished
 from tests.plugins.webui.standin_records import AT, cold, furnished_records, record, said, side
 
@@ -125,6 +126,22 @@ def test_hidden_shown_again_and_put_back_with_the_figures_right_everywhere(visit
     expect(page.locator(".chain")).to_have_count(0)
     expect(holds).to_have_text("7")
     assert served.kernel.known["fact_00000000aaaa0001"]["status"] == "active"
+
+
+def test_a_page_that_nobody_sees_holds_no_line_and_is_true_once_it_is_seen(visitor: Visitor, served: Served) -> None:
+    """A browser has six connections to a server: tabs in the background must not take them all."""
+    page = visitor.open("/memory")
+    until(lambda: served.kernel.hub.watchers == 1)
+    see = "hidden => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });"
+    see += " document.dispatchEvent(new Event('visibilitychange')); }"
+    page.evaluate(see, True)
+    until(lambda: served.kernel.hub.watchers == 0)
+    served.do(lambda: served.kernel.memory_hide(OWNER, ID))
+    until(lambda: served.kernel.known[ID]["status"] == "hidden")
+    expect(page.locator(".tile dd").first).to_have_text("6")
+    page.evaluate(see, False)
+    expect(page.locator(".tile dd").first).to_have_text("5")
+    until(lambda: served.kernel.hub.watchers == 1)
 
 
 def test_two_records_become_one_once_both_were_seen(visitor: Visitor, served: Served) -> None:

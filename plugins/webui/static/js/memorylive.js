@@ -25,5 +25,13 @@ export function follow({ again, onWork }) {
     onSync: () => { soon(); live.cursor = ""; live.open(); },
     onLogout: () => location.reload(),
   });
+  // A page that nobody sees lets go of its line: a browser has six to a server, and a person has more tabs than that.
+  const seen = () => {
+    if (document.hidden) return live.close();
+    live.open();
+    soon();
+  };
+  document.addEventListener("visibilitychange", seen);
+  if (document.hidden) live.close();
   return live;
 }
