@@ -48,7 +48,7 @@ from homed.jobs.searching import InChild
 from homed.jobs.seeing import SeeingPorts, seeing
 from homed.jobs.statements import StatementPorts, statements
 from homed.lifecycle import House
-from homed.memory import passes
+from homed.memory import bounds, passes
 from homed.memory.forgets import dropped_scopes
 from homed.providers.registry import Sources
 from homed.retrieval import fuse
@@ -210,6 +210,7 @@ async def open_engine(house: House, spend: SpendPort) -> AsyncIterator[Engine]:
         async with open_dense(dense_ports(house, embedder), house.facilities) as dense:
             keywords = Keywords()
             nursery.start_soon(keywords.keep)
+            nursery.start_soon(_keep_bounds, house)
             ranker = Ranker(
                 lambda: embedder.current, dense, partial(fusion_set, house.settings), keywords=keywords,
                 patience=lambda: house.settings.int(QUERY_TIMEOUT) / 1000,
@@ -218,6 +219,12 @@ async def open_engine(house: House, spend: SpendPort) -> AsyncIterator[Engine]:
             yield engine
             await engine.last_words()
         nursery.cancel_scope.cancel()
+
+
+async def _keep_bounds(house: House) -> None:
+    """What of memory there may be, where its transactions can see it, for as long as it runs."""
+    with house.settings.watch("core.memory.") as changes:
+        await bounds.follow(house.store, house.settings, changes)
 
 
 def fusion_set(settings: Settings) -> fuse.Fusion:

@@ -6,15 +6,15 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from homed.memory import bounds, tombstones
 from homed.memory import events as event_table
-from homed.memory import tombstones
 from homed.memory.blocked import secret_in
 from homed.memory.records import Event
 from homed.memory.stable import Record
 from homed.store.rows import Tx, dumps
 
 LONGEST = 1600
-"""Characters of one excerpt; of a longer quote its beginning is kept."""
+"""Characters of one excerpt where nothing else is set (``bounds``); of a longer quote its beginning is kept."""
 
 OK, MISMATCH, MISSING = "ok", "mismatch", "missing"
 
@@ -139,11 +139,12 @@ def add(tx: Tx, record: str, given: Sequence[tuple[Evidence, Event]], *, at: flo
     """
     known = {event for (event,) in tx.all("SELECT DISTINCT event FROM evidence WHERE record = ?", (record,))}
     new = {event.id for _, event in given} - known
+    longest = bounds.get(tx, bounds.EXCERPT, LONGEST)
     held: set[str] = set()
     for piece, event in given:
         if isinstance(piece, Span):
             held.add(event.id)
-            excerpt = event.text[piece.first : piece.last][:LONGEST]
+            excerpt = event.text[piece.first : piece.last][:longest]
             secret = bool(secret_in(excerpt))
             _insert(tx, record, Pointer(event.id) if secret else piece, "" if secret else excerpt, at)
     for piece, event in given:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 
 from homed.clock import new_id
 from homed.errors import Conflict, NotFound
+from homed.memory import bounds
 from homed.store.rows import Row, SqlValue, Tx, dumps, loads
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 """Sub-kinds of each kind of record."""
 
 CAPS: Mapping[str, int] = {"summary": 2000, "fact": 3000, "capsule": 300}
-"""Records of one scope; above, those of the least worth go."""
+"""Records of one scope where nothing else is set (``bounds``); above, those of the least worth go."""
 
 REVISIONS = 20
 """What a record said before is kept so often; the oldest goes."""
@@ -216,7 +217,7 @@ def evict(tx: Tx, scope: str, record: str, *, at: float, cap: int | None = None)
     What was cited within a week, and what people wrote and gave an importance of 9 or 10, goes only when there is
     nothing else.  What does not hold any more goes before what does.
     """
-    most = CAPS[record] if cap is None else cap
+    most = bounds.get(tx, record, CAPS[record]) if cap is None else cap
     count = int(tx.value("SELECT count(*) FROM records WHERE scope = ? AND record = ?", (scope, record)))
     if count <= most:
         return []

@@ -22,6 +22,7 @@ from homed.config.definitions import (
     INJECT_MIN_SCORE,
     QUERY_TIMEOUT,
     RRF_CONSTANT,
+    SOURCE_EXCERPT,
     Definition,
 )
 from homed.errors import ConfigError, StorageError
@@ -40,6 +41,7 @@ PREVENTS: Mapping[str, str] = {
     EXTRACT_MAX_TRANSCRIPT: "a background question that is too long for its model",
     EMBEDDING_BASELINE: "texts that have nothing to do with each other counting as near",
     QUERY_TIMEOUT: "a slow embedding endpoint delaying every answer",
+    SOURCE_EXCERPT: "a database that swells with copies of what was said",
     RRF_CONSTANT: "the first few of one channel deciding the whole ranking",
 }
 """Key → the failure that it prevents, as the end of "it prevents …"."""

@@ -113,3 +113,10 @@ CREATE TRIGGER injected_let_go AFTER DELETE ON injected
 BEGIN
     DELETE FROM injected_gone WHERE id = old.id AND NOT EXISTS (SELECT 1 FROM injected WHERE id = old.id);
 END;
+
+-- ---- bounds of memory (homed/memory/bounds.py): the settings' own, where every transaction can see them. ------------
+
+CREATE TABLE bounds (
+    name  TEXT PRIMARY KEY NOT NULL,                     -- excerpt (characters), summary, fact, capsule (of a scope)
+    value INTEGER NOT NULL CHECK (value >= 1)
+) STRICT, WITHOUT ROWID;

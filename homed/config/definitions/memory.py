@@ -37,6 +37,10 @@ EXTRACT_SOURCE = "core.memory.extract_source"
 EXTRACT_MIN_TURN = "core.memory.extract_min_turn_chars"
 EXTRACT_MAX_TRANSCRIPT = "core.memory.extract_max_transcript_chars"
 EXTRACT_MAX_TOKENS = "core.memory.extract_max_tokens"
+SOURCE_EXCERPT = "core.memory.source_excerpt_max_chars"
+MAX_SUMMARIES = "core.memory.max_summaries"
+MAX_FACTS = "core.memory.max_facts"
+MAX_CAPSULES = "core.memory.max_capsules"
 NIGHT_HOUR = "core.memory.night_hour"
 BACKUPS_KEPT = "core.memory.backups_kept"
 LEDGER_DAYS = "core.memory.ledger_days"
@@ -189,6 +193,24 @@ MEMORY: tuple[Definition, ...] = (
     Definition(
         EXTRACT_MAX_TOKENS, "int", 1400, "Tokens of a background answer at the most.",
         "Background answer size", _MEMORY, minimum=200, maximum=4096,
+    ),
+    Definition(
+        SOURCE_EXCERPT, "int", 1600, "Characters of one quote that is kept as evidence; more, and the database swells"
+        " with copies of what was said.",
+        "Size of quotes", _MEMORY, minimum=80, maximum=8000,
+    ),
+    Definition(
+        MAX_SUMMARIES, "int", 2000, "Summaries of one person or group, at the most; above, those of the least worth"
+        " go.",
+        "Summaries kept", _MEMORY, minimum=1, maximum=1_000_000,
+    ),
+    Definition(
+        MAX_FACTS, "int", 3000, "Facts of one person or group, at the most; above, those of the least worth go.",
+        "Facts kept", _MEMORY, minimum=1, maximum=1_000_000,
+    ),
+    Definition(
+        MAX_CAPSULES, "int", 300, "Capsules of one person or group, at the most; above, those of the least worth go.",
+        "Capsules kept", _MEMORY, minimum=1, maximum=1_000_000,
     ),
     Definition(
         NIGHT_HOUR, "int", 3, "The hour, by your clock, at half past which the database is looked after and a backup is"
