@@ -115,22 +115,29 @@ class Children:
             above.depth + 1 if above else 1, maker.input.peer, maker.who.role.value, maker.input.channel,
             maker.tainted_for(""), maker.no_memory, maker.input.can_ask, wish.rounds, may, self._ports.wall(),
         )  # fmt: skip
+        mine = _taking(maker, wish)
         self.roster.making[root] += 1
+        self.roster.taken |= mine
         try:
             child = await self._ports.store.write(lambda tx: table.add(tx, new))
         finally:
             self.roster.making[root] -= 1
+            self.roster.taken -= mine
         self.roster.threads[child.thread] = child
         self._ports.failpoints.reach("child.made")
         return child
 
     async def spawn(self, maker: Turn, wish: Wish, task: str) -> Child:
-        """Make one and give it its one task.  Raises as these do."""
+        """Make one and give it its one task.  Raises as these do; nothing is left of it then."""
         root = self._root(maker)
         child = await self.make(maker, wish)
         self.roster.making[root] += 1
         try:
             await self.give(maker, child, task)
+        except HomedError:
+            with trio.move_on_after(TELL_LIMIT, shield=True):
+                await self._destroyed(child)
+            raise
         finally:
             self.roster.making[root] -= 1
         return child
@@ -179,12 +186,13 @@ class Children:
             raise Unavailable(
                 f"{most} agents are there already.", hint="Wait for the end of one, or destroy a resident one."
             )
-        if wish.kind == RESIDENT and any(one.name == wish.name for one in self.roster.residents(maker.input.scope)):
+        there = {one.name for one in self.roster.residents(maker.input.scope)}
+        if wish.kind == RESIDENT and (wish.name in there or (maker.input.scope, wish.name) in self.roster.taken):
             raise Conflict(f"There is an agent named {wish.name} already.", hint="Choose another name.")
         for input_ in wish.inputs:
-            taken = next((one for one in self.roster.threads.values() if input_ in one.may.inputs), None)
-            if taken is not None:
-                raise Conflict(f"The input {input_} goes to the agent {taken.name} already.")
+            taken = next((one.name for one in self.roster.threads.values() if input_ in one.may.inputs), None)
+            if taken is not None or ("", input_) in self.roster.taken:
+                raise Conflict(f"The input {input_} goes to the agent {taken or 'that is being made'} already.")
 
     # -- turns -----------------------------------------------------------------------------------------------------
 
@@ -289,6 +297,12 @@ class Children:
             message, thread=child.thread, untrusted=message.untrusted or child.untrusted,
             no_memory=message.no_memory or child.no_memory,
         )  # fmt: skip
+
+
+def _taking(maker: Turn, wish: Wish) -> set[tuple[str, str]]:
+    """What nobody else may have while it is being made."""
+    name = {(maker.input.scope, wish.name)} if wish.kind == RESIDENT else set()
+    return name | {("", input_) for input_ in wish.inputs}
 
 
 def _within(wanted: frozenset[str] | None, above: frozenset[str] | None) -> frozenset[str] | None:

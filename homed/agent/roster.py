@@ -14,13 +14,15 @@ from homed.memory.records import Input
 
 class Roster:
     """``threads``: each by its conversation; ``tasks``: what is owed to those who gave it, by its id; ``making``: those
-    that are not counted otherwise yet, by the scope at the top."""
+    that are not counted otherwise yet, by the scope at the top; ``taken``: names of residents, by the scope they are
+    made in, and inputs (of no scope), that some that are being made will have."""
 
     def __init__(self, house: HousePort) -> None:
         self._house = house
         self.threads: dict[str, Child] = {}
         self.tasks: dict[str, ChildTask] = {}
         self.making: Counter[str] = Counter()
+        self.taken: set[tuple[str, str]] = set()
 
     def count(self, root: str) -> int:
         """Those at work or resident for the person of this scope."""

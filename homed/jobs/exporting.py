@@ -26,6 +26,7 @@ from homed.failpoints import Failpoints, NoFailpoints
 from homed.jobs import holo
 from homed.memory import portable
 from homed.memory.portable import TABLES, Carried
+from homed.memory.temporary import is_temporary
 from homed.store import problems
 from homed.store.backup import copy_file
 from homed.store.db import Store
@@ -72,7 +73,8 @@ class ExportPorts:
 async def export(
     ports: ExportPorts, target: Path, *, format: str = "jsonl", scopes: Collection[str] | None = None
 ) -> Exported:
-    """Write memory (of these scopes, or all) to the folder ``target``, where nothing may be.
+    """Write memory (of these scopes, or all) to the folder ``target``, where nothing may be.  What agents that agents
+    made remember stays here: it goes with them.
 
     Raises Conflict, StorageError; then, and when cancelled, nothing is there.
     """
@@ -83,7 +85,7 @@ async def export(
             await ports.store.copy_to(making / _COPY)
             ports.failpoints.reach("export.copied")
             write = _write_lines if format == "jsonl" else _write_holo
-            wanted = None if scopes is None else dumps(sorted(scopes))
+            wanted = None if scopes is None else frozenset(scopes)
             done = await trio.to_thread.run_sync(partial(write, ports, making, target, wanted))
             ports.failpoints.reach("export.written")
             await trio.to_thread.run_sync(_settle, making, target)
@@ -115,9 +117,20 @@ def _settle(making: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
-def _write_lines(ports: ExportPorts, making: Path, target: Path, scopes: str | None) -> Exported:
+def _wanted(tx: Tx, scopes: Collection[str] | None) -> str | None:
+    """The scopes as a list for SQL; None where all that is there may be carried."""
+    there = {str(s) for (s,) in tx.all("SELECT scope FROM threads UNION SELECT scope FROM events UNION"
+                                       " SELECT scope FROM entities UNION SELECT scope FROM records UNION"
+                                       " SELECT scope FROM merges UNION SELECT scope FROM tombstones")}  # fmt: skip
+    asked = there if scopes is None else set(scopes)
+    carried = {scope for scope in asked if not is_temporary(scope)}
+    return None if scopes is None and carried == there else dumps(sorted(carried))
+
+
+def _write_lines(ports: ExportPorts, making: Path, target: Path, given: Collection[str] | None) -> Exported:
     counts, sums, hashes = dict[str, int](), dict[str, str](), set[str]()
     with reading(making / _COPY) as tx:
+        scopes = _wanted(tx, given)
         for table in TABLES:
             counts[table.name], sums[table.file] = _write_table(tx, table, making, scopes, ports.redact)
         named = portable.BY_NAME["blocks"]
@@ -127,7 +140,7 @@ def _write_lines(ports: ExportPorts, making: Path, target: Path, scopes: str | N
     files, missing = _copy_files(ports.media, making, hashes)
     manifest = {
         "format": portable.FORMAT, "version": portable.VERSION, "homed": CORE, "made_at": ports.wall(),
-        "scopes": json.loads(scopes) if scopes else None, "counts": counts, "sums": sums, "files": files,
+        "scopes": None if given is None else sorted(given), "counts": counts, "sums": sums, "files": files,
         "key": hashlib.sha256(b"tombstones" + key).hexdigest()[:16] if key else "",
     }  # fmt: skip
     with _private(making / MANIFEST) as file:
@@ -172,9 +185,9 @@ def _copy_files(media: Path, making: Path, hashes: Collection[str]) -> tuple[int
     return done, len(hashes) - done
 
 
-def _write_holo(ports: ExportPorts, making: Path, target: Path, scopes: str | None) -> Exported:
+def _write_holo(ports: ExportPorts, making: Path, target: Path, given: Collection[str] | None) -> Exported:
     with reading(making / _COPY) as tx:
-        found = holo.dump(tx, scopes, ports.redact)
+        found = holo.dump(tx, _wanted(tx, given), ports.redact)
     counts = {}
     for name, text in found.items():
         with _private(making / name) as file:

@@ -18,6 +18,7 @@ from typing import Any
 from homed.errors import InvalidInput
 from homed.memory import portable
 from homed.memory.portable import TABLES, BadLine, Carried
+from homed.memory.temporary import is_temporary
 from homed.store.backup import digest
 from homed.store.rows import SqlValue
 from homed.store.staging import Refused, Staging
@@ -133,6 +134,8 @@ def _checked(table: Carried, line: bytes | None, folder: Path, redact: Callable[
             raise BadLine("an excerpt that is not its hash's")
     if table.name in ("threads", "events") and not named["scope"]:
         raise BadLine("no scope")
+    if is_temporary(str(named.get("scope", ""))):
+        raise BadLine("of an agent that is not here")
     return row
 
 

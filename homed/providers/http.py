@@ -52,7 +52,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class HttpPorts:
-    """What the driver needs from outside.  ``limits`` is asked at every request, so settings act at once."""
+    """What the driver needs from outside.  ``limits`` is asked at every request, so settings act at once.
+
+    ``slots``: shared with whoever else asks the same server for this source, as it was before it was changed.
+    """
 
     client: httpx2.AsyncClient
     key: Callable[[], str | None] = field(repr=False)
@@ -60,6 +63,7 @@ class HttpPorts:
     wall: WallClock = system_wall_clock
     jitter: Callable[[], float] = random.random
     policy: RetryPolicy = field(default_factory=RetryPolicy)
+    slots: trio.CapacityLimiter | None = None
 
 
 class HttpProvider:
@@ -69,7 +73,7 @@ class HttpProvider:
         self._source = source
         self._adapter = adapter
         self._ports = ports
-        self._slots = trio.Semaphore(source.max_concurrent)
+        self._slots = ports.slots or trio.CapacityLimiter(source.max_concurrent)
 
     def __repr__(self) -> str:
         return f"HttpProvider({self._source.name!r})"
@@ -99,7 +103,7 @@ class _Answer:
     """Iterates the parts of one answer, over as many tries as it takes.  Owns the open response and the slot."""
 
     def __init__(
-        self, source: Source, adapter: Adapter, ports: HttpPorts, request: ChatRequest, slots: trio.Semaphore
+        self, source: Source, adapter: Adapter, ports: HttpPorts, request: ChatRequest, slots: trio.CapacityLimiter
     ) -> None:
         self._source = source
         self._adapter = adapter
@@ -172,7 +176,7 @@ class _Exchange:
     """One HTTP request and its answer."""
 
     def __init__(
-        self, source: Source, adapter: Adapter, ports: HttpPorts, limits: Limits, slots: trio.Semaphore
+        self, source: Source, adapter: Adapter, ports: HttpPorts, limits: Limits, slots: trio.CapacityLimiter
     ) -> None:
         self._source = source
         self._adapter = adapter
@@ -197,7 +201,7 @@ class _Exchange:
 
     async def open(self, request: ChatRequest) -> None:
         """Take a slot, ask, and return when the answer begins well."""
-        await self._slots.acquire()
+        await self._slots.acquire_on_behalf_of(self)
         self._holds_slot = True
         outgoing = await self._build(request)  # once it is our turn: the key may have been changed meanwhile
         self._first_byte_by = trio.current_time() + self._limits.first_byte
@@ -251,7 +255,7 @@ class _Exchange:
                 self._decoder.close()
             if self._holds_slot:
                 self._holds_slot = False
-                self._slots.release()
+                self._slots.release_on_behalf_of(self)
 
     async def _close(self) -> None:
         if self._response is None:

@@ -92,7 +92,7 @@ async def open_sources(
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A provider and what it was made of; it is kept as long as that does not change, and its limiter with it."""
+    """A provider and what it was made of; it is kept as long as that does not change."""
 
     source: Source
     provider: Guarded
@@ -117,6 +117,7 @@ class Sources:
         self._secrets = secrets
         self._http = http
         self._made: dict[str, _Made] = {}
+        self._slots: dict[tuple[str, str, str], trio.CapacityLimiter] = {}
         self.tape: Callable[[], Tape | None] = lambda: None
         """Where what sources are asked and answer is written down for tests, if anybody wants that."""
         self.metered: Callable[[Provider], Provider] = lambda provider: provider
@@ -257,6 +258,7 @@ class Sources:
                 changes[LLM_CURRENT] = ""
             await self._settings.change(changes, keys={secret_name(name): None})
         self._made.pop(name, None)
+        self._slots = {key: slots for key, slots in self._slots.items() if key[0] != name or slots.borrowed_tokens}
 
     async def use(self, name: str) -> None:
         """Answer with this source from the next model call on; NotFound if there is none of that name."""
@@ -334,7 +336,13 @@ class Sources:
 
         tape = self.tape()
         http = self._http if tape is None else tape.client(source, key, self._http)
-        return HttpPorts(http, key, self._limits, policy=ONCE)
+        return HttpPorts(http, key, self._limits, policy=ONCE, slots=self._slots_of(source))
+
+    def _slots_of(self, source: Source) -> trio.CapacityLimiter:
+        """What is still answered of a source that was changed meanwhile counts, as long as the server is the same."""
+        slots = self._slots.setdefault((source.name, *place(source)), trio.CapacityLimiter(source.max_concurrent))
+        slots.total_tokens = source.max_concurrent
+        return slots
 
     def _limits(self) -> Limits:
         read = self._settings.float

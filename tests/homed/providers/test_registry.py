@@ -178,6 +178,27 @@ async def test_a_header_that_is_masked_goes_nowhere_but_where_it_was_given_for(
     assert sources.list()[0].options["headers"] == {"X-Key": "sk-secret", "X-Team": "blue"}
 
 
+async def test_a_source_that_is_changed_while_it_answers_is_not_asked_more_at_once_than_it_may(
+    sources: Sources, fake: FakeOpenAI
+) -> None:
+    """What is still answered counts, also with other options and a lower limit."""
+    first = Source("mine", fake.url, fake.model, max_concurrent=2)
+    await sources.add(first, fake.key)
+    for _ in range(3):
+        fake.misbehave(hang="before")
+    async with trio.open_nursery() as nursery:
+        for at_once in (2, 3):
+            await sources.add(replace(first, options={"stream": True}, max_concurrent=at_once))
+            for _ in range(2):
+                nursery.start_soon(ask, sources.provider("mine"))
+            with trio.fail_after(5):
+                while len(fake.requests) < at_once:
+                    await trio.sleep(0.005)
+            await trio.testing.wait_all_tasks_blocked(0.02)
+            assert len(fake.requests) == at_once
+        nursery.cancel_scope.cancel()
+
+
 async def test_two_that_change_a_source_at_once_bring_no_key_to_another_server(
     sources: Sources, settings: Settings, secrets: Secrets
 ) -> None:
