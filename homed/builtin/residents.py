@@ -15,6 +15,7 @@ from homed.builtin.ports import MemoryPorts
 from homed.errors import InvalidInput, NotFound
 from homed.memory import children as table
 from homed.memory import entities, events, facts, stable
+from homed.memory.capsules import NewCapsule, put_capsule
 from homed.memory.children import Child
 from homed.memory.records import Event, EventKind
 from homed.memory.stable import Record
@@ -137,8 +138,15 @@ def _memories(tx: Tx, child: Child) -> list[Record]:
 
 
 def _taken(tx: Tx, context: CallContext, grounds: Grounds, record: Record, at: float) -> dict[str, object]:
-    if record.record != "fact" or record.status != "active":
+    if record.record not in ("fact", "capsule") or record.status != "active":
         raise NotFound(f"{record.shown_id} is no memory that can be reclaimed.")
+    if record.record == "capsule":
+        ground = grounds.note(record.text)
+        whole = NewCapsule(
+            context.scope, record.kind, record.title, record.text, importance=record.importance, tags=record.tags,
+            untrusted=record.untrusted or ground.untrusted,
+        )  # fmt: skip
+        return told(tx, put_capsule(tx, whole, ground.evidence, at=at), untrusted=whole.untrusted)
     subject = entities.get(tx, record.subject) if record.subject else None
     about = entities.get(tx, record.object_entity) if record.object_entity else None
     ground = grounds.of(*filter(None, [subject.name if subject else "", record.object or record.text]))

@@ -126,6 +126,20 @@ async def test_f3_reclaim_promotes_only_chosen_memories(tmp_path: Path) -> None:
         assert left == [("figs", "owner")]
 
 
+async def test_a_capsule_that_it_wrote_can_be_reclaimed_too(tmp_path: Path) -> None:
+    note = {"record": "capsule", "title": "The move", "text": "The move is on Friday; the van is not booked yet."}
+    keep = calls(("memory_note", json.dumps(note)))
+    scripts = {MAIN: [*making("r")[:-1], *sending("r"), says("I see")], "r": [keep, says("kept")]}
+    async with agents(tmp_path, scripts) as (agent, cast):
+        await settled(agent)
+        (kept,) = (await run(agent, cast, resident("inspect", agent="r")))["memories"]
+        done = await run(agent, cast, resident("reclaim", agent="r", memories=[kept["id"]]))
+        assert [made["outcome"] for made in done["reclaimed"]] == ["new"]
+        rows = "SELECT record, title, origin, scope FROM records WHERE scope = 'owner'"
+        mine = await agent.store.read(lambda tx: tx.all(rows))
+        assert mine == [("capsule", "The move", "auto", "owner")]
+
+
 async def test_f3_destroy_in_the_middle_of_a_tool(tmp_path: Path) -> None:
     host, began, ended = FakeHost(), trio.Event(), trio.Event()
 
