@@ -59,11 +59,13 @@ class Held:
 
 @dataclass(slots=True)
 class Run:
-    """How it went: ``held`` at each sample, ``ends`` by (kind, state), ``seconds`` of the turns alone."""
+    """How it went: ``held`` at each sample, ``ends`` by (kind, state), ``seconds`` of the turns alone; ``doctor``: what a
+    deep look at the memory said in the end."""
 
     held: list[Held] = field(default_factory=list)
     ends: Counter[tuple[str, str]] = field(default_factory=Counter)
     seconds: float = 0.0
+    doctor: dict[str, Any] = field(default_factory=dict)
 
     def per_turn(self, what: str) -> float:
         """Growth for each turn of the second half."""
@@ -247,6 +249,7 @@ def soak(folder: Path, turns: int, *, samples: int = 4, minutes: float = 0.0) ->
             print(run.held[-1], f"{driver.done / run.seconds:.1f}/s", file=sys.stderr, flush=True)
             if minutes and time.monotonic() > until_:
                 break
+        run.doctor = home.ask("admin.memory_doctor", deep=True)
     return run
 
 
@@ -275,6 +278,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         run = soak(Path(folder), args.turns, samples=args.samples, minutes=args.minutes)
     print(table(run))
     print(f"{run.held[-1].turns / run.seconds:.1f} turns a second; {dict(run.ends)}")
+    print(f"memory: {run.doctor['read']} rows read in {run.doctor['ms']} ms, {run.doctor['counts']}")
     print({what: round(run.per_turn(what), 3) for what in ("tasks", "objects", "fds", "threads", "rss", "store")})
     return 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import trio
@@ -57,11 +57,6 @@ class Check(Protocol):
         """Whether ``mend`` does anything."""
         ...
 
-    @property
-    def things(self) -> str:
-        """What it mends, in a word or two."""
-        ...
-
     async def look(self, room: Room) -> Look:
         """Read, and say what is found.  Raises HomedError where it cannot be made.  Changes nothing."""
         ...
@@ -77,7 +72,6 @@ class Unmended:
 
     deep: bool = False
     repairable: bool = False
-    things: str = ""
 
     async def mend(self, room: Room, look: Look) -> int:
         """See ``Check``."""
@@ -106,7 +100,6 @@ class RowCheck:
     status: Status = Status.FAIL
     cure: Fix | None = None
     deep: bool = False
-    things: str = field(default="")
 
     @property
     def repairable(self) -> bool:

@@ -91,7 +91,7 @@ async def _one(check: Check, room: Room, repair: bool, mending: Callable[[], Non
         log.exception("the check %s could not be made", check.id)
         finding = _erred(check, type(error).__name__, "")
     if mends:
-        finding = replace(finding, mended=said(findings.MENDED, n=mends, what=check.things), mends=mends)
+        finding = replace(finding, mended=said(findings.MENDED, n=mends), mends=mends)
     return replace(finding, ms=_since(begun))
 
 

@@ -185,13 +185,13 @@ CHECKS: tuple[Check, ...] = (
             "evidence v LEFT JOIN events e ON e.id = v.event LEFT JOIN records r ON r.id = v.record", ("v.id",),
             "v.record", "e.id IS NULL OR r.id IS NULL", also=("v.excerpt", "r.id IS NOT NULL"),
         ),
-        cure=_set_aside, things="pieces of evidence without a message",
+        cure=_set_aside,
     ),
     RowCheck(
         id="evidence_private", name="Evidence and privacy", what=QUOTES, fault="rest on a private message",
         fix="Repair lets them go, as homed does when a message turns private.",
         rows=Rows("evidence v JOIN events e ON e.id = v.event", ("v.id",), "v.record", "e.no_memory = 1"),
-        cure=_let_go_private, things="pieces of evidence of private messages",
+        cure=_let_go_private,
     ),
     RowCheck(
         id="evidence_scope", name="Evidence and scopes", what=QUOTES,
@@ -201,20 +201,20 @@ CHECKS: tuple[Check, ...] = (
             "evidence v JOIN events e ON e.id = v.event JOIN records r ON r.id = v.record", ("v.id",), "v.record",
             f"e.scope <> r.scope AND r.status IN {_TOLD}",
         ),
-        cure=_quarantine, things="records that show another scope's words",
+        cure=_quarantine,
     ),
     RowCheck(
         id="evidence_span", name="Places of quotes", what=QUOTES, fault="name a place outside of their message",
-        fix=FROM_MESSAGE, rows=_quotes("span"), cure=_mend_quotes, things="places of quotes",
+        fix=FROM_MESSAGE, rows=_quotes("span"), cure=_mend_quotes,
     ),
     RowCheck(
         id="evidence_hash", name="Hashes of quotes", what=QUOTES, fault="have a hash that is not that of their quote",
-        fix=FROM_MESSAGE, rows=_quotes("hash"), cure=_mend_quotes, things="quotes and their hashes",
+        fix=FROM_MESSAGE, rows=_quotes("hash"), cure=_mend_quotes,
     ),
     RowCheck(
         id="evidence_text", name="Quotes and what was said", what=QUOTES,
         fault="have a quote that does not stand in their message", fix=FROM_MESSAGE, rows=_quotes("text"),
-        cure=_mend_quotes, things="quotes",
+        cure=_mend_quotes,
     ),
     RowCheck(
         id="without_evidence", name="Records without evidence", what="records", fault="rest on nothing",
@@ -224,7 +224,7 @@ CHECKS: tuple[Check, ...] = (
             f"r.origin = 'auto' AND r.status IN {_TOLD}"
             " AND NOT EXISTS (SELECT 1 FROM evidence v WHERE v.record = r.id)",
         ),
-        cure=_quarantine, things="records without evidence",
+        cure=_quarantine,
     ),
     Coverage(),
 )  # fmt: skip

@@ -33,7 +33,7 @@ WRONG = "Read {n} {what}: {count} {fault}."
 WRONG_SOME = "Read {n} of {all} {what}, the newest: {count} {fault}; a deep look reads all."
 ERRED = "The check itself failed ({why}), so it says nothing about memory."
 ERRED_FIX = "Run it again; if that does not help, the log says more, and `homed doctor --deep` looks at the database."
-MENDED = "Mended: {n} {what}."
+MENDED = "Mended: {n}."
 
 
 def said(template: str, **parts: object) -> str:

@@ -108,7 +108,7 @@ CHECKS: tuple[Check, ...] = (
             "entities e", ("e.seq",), "e.id", "NOT EXISTS (SELECT 1 FROM entity_names n WHERE n.entity = e.id)",
             also=("e.scope", "e.name"),
         ),
-        cure=_name, things="names of things",
+        cure=_name,
     ),
     RowCheck(
         id="names_of_nothing", name="Names without a thing", what="names", fault="mean something that is gone",
@@ -117,7 +117,7 @@ CHECKS: tuple[Check, ...] = (
             "entity_names n LEFT JOIN entities e ON e.id = n.entity", ("n.scope", "n.key"), "n.entity",
             "e.id IS NULL OR e.scope <> n.scope", start=("", ""),
         ),
-        cure=_unname, things="names of nothing",
+        cure=_unname,
     ),
     RowCheck(
         id="fact_links", name="What facts are about", what="facts about people and things",
@@ -130,7 +130,7 @@ CHECKS: tuple[Check, ...] = (
             " OR (r.object_entity IS NOT NULL AND (o.id IS NULL OR o.scope <> r.scope))",
             where="r.subject IS NOT NULL OR r.object_entity IS NOT NULL",
         ),
-        cure=_unlink, things="links of facts",
+        cure=_unlink,
     ),
     RowCheck(
         id="members", name="Members of capsules", what="members of capsules",
@@ -140,7 +140,7 @@ CHECKS: tuple[Check, ...] = (
             ("m.capsule", "m.record"), "m.capsule",
             "c.id IS NULL OR r.id IS NULL OR c.record <> 'capsule' OR c.scope <> r.scope", start=("", ""),
         ),
-        cure=_leave, things="members of capsules",
+        cure=_leave,
     ),
     Caps(),
     RowCheck(

@@ -25,7 +25,6 @@ class VectorFiles:
     name: str = "Indexes of vectors"
     deep: bool = False
     repairable: bool = True
-    things: str = "indexes of vectors"
 
     async def look(self, room: Room) -> Look:
         """See ``Check``."""

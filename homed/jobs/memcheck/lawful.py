@@ -195,7 +195,7 @@ CHECKS: tuple[Check, ...] = (
             _SOURCE, _KEY, _ID, also=("r.key", "r.text"), judge=lambda _, row: row[0] != dedupe.key(row[1]),
             weight="octet_length(r.text)",
         ),
-        cure=_set_keys, things="keys of statements",
+        cure=_set_keys,
     ),
     RowCheck(
         id="duplicates", name="Facts kept twice", what="facts that hold", fault="say what an older one says",
@@ -204,7 +204,7 @@ CHECKS: tuple[Check, ...] = (
             _SOURCE, _KEY, _ID, also=("r.id",), where="r.record = 'fact' AND r.status = 'active'",
             judge=lambda tx, row: _many_of(tx, row[0]) and bool(_twins(tx, row[0])),
         ),
-        cure=_combine, things="facts kept twice",
+        cure=_combine,
     ),
     RowCheck(
         id="two_values", name="One value at a time", what="facts that hold",
@@ -223,7 +223,7 @@ CHECKS: tuple[Check, ...] = (
             _SOURCE, _KEY, _ID, also=("r.id", "r.superseded_by"), where="r.superseded_by IS NOT NULL",
             judge=lambda tx, row: _loops(tx, row),
         ),
-        cure=_break_loops, things="histories that led nowhere",
+        cure=_break_loops,
     ),
     RowCheck(
         id="superseded_gone", name="What took a record's place", what="records with something newer",
@@ -233,7 +233,7 @@ CHECKS: tuple[Check, ...] = (
             "records r LEFT JOIN records n ON n.id = r.superseded_by", _KEY, _ID,
             "n.id IS NULL OR n.scope <> r.scope OR r.status = 'active'", where="r.superseded_by IS NOT NULL",
         ),
-        cure=_end_history, things="records whose newer one is gone",
+        cure=_end_history,
     ),
     RowCheck(
         id="superseded_hidden", name="Superseded by what is hidden", what="superseded records",
@@ -253,7 +253,7 @@ CHECKS: tuple[Check, ...] = (
             f"r.revision < 1 OR {_HISTORY.format('max(v.revision) >= r.revision')}"
             f" OR {_HISTORY.format('min(v.revision) < 1')} OR {_HISTORY.format('count(*)')} > {REVISIONS}",
         ),
-        cure=_number_on, things="histories",
+        cure=_number_on,
     ),
     RowCheck(
         id="revision_gaps", name="Whole histories", what="records with a history",
@@ -273,7 +273,7 @@ CHECKS: tuple[Check, ...] = (
             "revisions v", ("v.record", "v.revision"), "v.record",
             "NOT EXISTS (SELECT 1 FROM records r WHERE r.id = v.record)", start=("", 0),
         ),
-        cure=_drop_orphans, things="revisions of nothing",
+        cure=_drop_orphans,
     ),
     RowCheck(
         id="forgotten_again", name="What was forgotten", what="records that are told",
@@ -283,14 +283,14 @@ CHECKS: tuple[Check, ...] = (
             judge=_back_again, weight="octet_length(r.text)",
             where="r.status = 'active' AND r.origin <> 'manual'",
         ),
-        cure=_hide, things="records that had been forgotten",
+        cure=_hide,
     ),
     RowCheck(
         id="citations", name="How often records were cited", what=RECORDS,
         fault="count other citations than answers made of them", fix="Repair counts them anew.",
         # what was cited before citations were kept, or elsewhere before an import, has more than there are rows
         rows=Rows(_SOURCE, _KEY, _ID, f"r.cited < {_CITED} OR (r.cited > {_CITED} AND {_CITED} > 0)"),
-        cure=_recount, things="counts of citations",
+        cure=_recount,
     ),
     RowCheck(
         id="future", name="Times of records", what=RECORDS, fault="were made, changed or cited in the future",
@@ -299,7 +299,7 @@ CHECKS: tuple[Check, ...] = (
             _SOURCE, _KEY, _ID,
             f"max(r.created_at, r.updated_at, coalesce(r.cited_at, 0)) > {room.now + AHEAD:f}",
         ),
-        cure=_to_now, things="times of records",
+        cure=_to_now,
     ),
 )  # fmt: skip
 """In this order."""

@@ -62,7 +62,7 @@ CHECKS: tuple[Check, ...] = (
         rows=Rows(
             "injections j", ("j.seq",), "j.turn", "NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = j.turn)",
         ),
-        cure=_drop_injections, things="rows of turns that are gone",
+        cure=_drop_injections,
     ),
     RowCheck(
         id="injected_ids", name="Ids that turns were told", what="lines that turns were told",
@@ -73,7 +73,7 @@ CHECKS: tuple[Check, ...] = (
             f"NOT ({_THERE}) OR NOT EXISTS (SELECT 1 FROM injections j WHERE j.seq = i.injection)",
             start=(-(1 << 62), -(1 << 62)),
         ),
-        cure=_mark_gone, things="ids that are nowhere",
+        cure=_mark_gone,
     ),
     RowCheck(
         id="citation_links", name="Citations", what="citations", fault="are of a turn or of a record that is gone",
@@ -84,7 +84,7 @@ CHECKS: tuple[Check, ...] = (
             " OR NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = c.turn)",
             start=("", ""),
         ),
-        cure=_drop_citations, things="citations of what is gone",
+        cure=_drop_citations,
     ),
     RowCheck(
         id="ledger_turns", name="Turns of the ledger", what="rows of the ledger", fault="are of a turn that is gone",
@@ -94,7 +94,7 @@ CHECKS: tuple[Check, ...] = (
             "ledger l", ("l.seq",), "l.turn", "NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = l.turn)",
             where="l.turn <> '' AND NOT EXISTS (SELECT 1 FROM threads h WHERE h.id = l.thread AND h.scope = '')",
         ),
-        cure=_drop_ledger, things="rows of turns that are gone",
+        cure=_drop_ledger,
     ),
     RowCheck(
         id="accesses", name="What turns looked up", what="accesses of cold messages",
@@ -105,7 +105,7 @@ CHECKS: tuple[Check, ...] = (
             " OR NOT EXISTS (SELECT 1 FROM events e WHERE e.id = a.event)",
             start=("", ""),
         ),
-        cure=_drop_accesses, things="accesses of what is gone",
+        cure=_drop_accesses,
     ),
 )  # fmt: skip
 """In this order: citations before how often records were cited."""

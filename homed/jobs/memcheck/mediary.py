@@ -126,7 +126,7 @@ CHECKS: tuple[Check, ...] = (
         rows=Rows(
             "blocks b JOIN events e ON e.id = b.event", ("b.id",), "b.id", f"b.holder_layer <> {_HOLDER}", start=("",)
         ),
-        cure=_hold, things="holders of attachments",
+        cure=_hold,
     ),
     RowCheck(
         id="two_holders", name="One holder an attachment", what="attachments",
@@ -134,7 +134,7 @@ CHECKS: tuple[Check, ...] = (
         rows=Rows(
             "blocks b", ("b.id",), "b.id", "EXISTS (SELECT 1 FROM uploads u WHERE u.id = b.id)", start=("",)
         ),
-        cure=_one_holder, things="attachments with two holders",
+        cure=_one_holder,
     ),
     RowCheck(
         id="blocks_gone", name="Attachments and their messages", what="attachments",
@@ -153,13 +153,13 @@ CHECKS: tuple[Check, ...] = (
             "events e", ("e.seq",), "e.id",
             "(e.no_memory = 1 AND e.layer = 'cold') OR (e.source <> '' AND e.layer <> 'context')",
         ),
-        cure=_to_window, things="messages in a wrong layer",
+        cure=_to_window,
     ),
     RowCheck(
         id="units", name="Calls and their results", what="turns with tool calls",
         fault="have a call in one layer and its results in another", fix="Repair puts them together.",
         rows=Rows("turns t", ("t.rowid",), "t.id", also=("t.id",), where=_CALLS, judge=_apart, weight="1"),
-        cure=_together, things="turns that were torn apart",
+        cure=_together,
     ),
     FilesCheck(
         id="files_missing", name="Files of attachments", pick="missing", fault="are missing",

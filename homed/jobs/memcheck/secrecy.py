@@ -76,7 +76,6 @@ class _Place:
         """The check of it."""
         return RowCheck(
             id=self.id, name=self.name, what=self.what, fault=FAULT, fix=FIX, rows=self.rows, cure=self.cure,
-            things=f"{self.what} with a secret",
         )  # fmt: skip
 
     def rows(self, room: Room) -> Rows:
@@ -258,7 +257,6 @@ class SecretFiles:
     name: str = "Secrets in files"
     deep: bool = False
     repairable: bool = True
-    things: str = "lines of files"
 
     async def look(self, room: Room) -> Look:
         """See ``Check``."""

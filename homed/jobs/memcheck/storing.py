@@ -11,7 +11,6 @@ from pathlib import Path
 import trio
 
 from homed.errors import StorageError
-from homed.jobs.memcheck import findings
 from homed.jobs.memcheck.check import Check, Look, RowCheck, Unmended, judged, written
 from homed.jobs.memcheck.findings import Status, said
 from homed.jobs.memcheck.room import Room
@@ -27,6 +26,7 @@ TABLES = (
 )  # fmt: skip
 """Of memory."""
 
+WRITTEN = "Read {n} rows of all tables, and wrote one and a file: nothing wrong."
 REPAIR = "Stop homed and run `homed doctor --repair`."
 PROBE = ".memory-doctor"
 
@@ -55,7 +55,7 @@ class ReadAndWritten(Unmended):
         except OSError as error:
             fault = said("No file can be written in the data folder ({why}).", why=error.strerror or "OSError")
             return Look(Status.FAIL, fault, full, read, 1)
-        evidence = said(findings.PASSED, n=read, what="rows of the newest, and wrote one and a file")
+        evidence = said(WRITTEN, n=read)
         return Look(Status.PASS, evidence, read=read)
 
 
@@ -186,7 +186,6 @@ class Columns:
     name: str = "Columns of JSON"
     deep: bool = False
     repairable: bool = True
-    things: str = "columns that hold nothing a person said"
 
     async def look(self, room: Room) -> Look:
         """See ``Check``."""
@@ -275,7 +274,7 @@ class _Texts:
         )  # fmt: skip
         return RowCheck(
             id=self.id, name=self.name, what=self.what, fault="hold bytes that are no text", fix=_STAYS, rows=rows,
-            cure=self.mend, things=f"{self.what} that were no text",
+            cure=self.mend,
         )  # fmt: skip
 
     def mend(self, tx: Tx, rows: Sequence[Row], room: Room) -> int:

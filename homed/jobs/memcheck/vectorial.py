@@ -131,7 +131,6 @@ def _without(kind: str, source: str, key: str, where: str) -> RowCheck:
         id=f"{kind}_vectors", name=f"Vectors of {what}", what=what,
         fault="have no vector and are not on the list of what is to get one",
         fix="Repair puts them on the list; homed makes their vectors while it runs.", rows=rows, cure=enlist,
-        things=what,
     )  # fmt: skip
 
 
@@ -143,7 +142,6 @@ class Waiting:
     name: str = "What waits for its vector"
     deep: bool = False
     repairable: bool = True
-    things: str = "vectors that are tried again"
 
     async def look(self, room: Room) -> Look:
         """See ``Check``."""
@@ -205,7 +203,6 @@ class OldTexts:
     name: str = "Vectors and their texts"
     deep: bool = True
     repairable: bool = True
-    things: str = "vectors of other texts"
 
     async def look(self, room: Room) -> Look:
         """See ``Check``."""
@@ -245,16 +242,17 @@ CHECKS: tuple[Check, ...] = (
             "vectors v", ("v.id",), "v.kind || ' ' || v.item", f"{_SCOPE} IS NULL",
             also=("v.kind", "v.item", _SCOPE),
         ),
-        cure=_delete, things="vectors of nothing",
+        cure=_delete,
     ),
     RowCheck(
         id="vector_scopes", name="Whose vectors they are", what=VECTORS,
-        fault="are kept for another scope than what they are of", fix=f"{ANEW} In its own scope.",
+        fault="are kept for another scope than what they are of",
+        fix="Repair has it made anew in its own scope; until then it is found by its words.",
         rows=Rows(
             "vectors v", ("v.id",), "v.kind || ' ' || v.item", f"{_SCOPE} <> v.scope",
             also=("v.kind", "v.item", _SCOPE),
         ),
-        cure=_delete, things="vectors of another scope",
+        cure=_delete,
     ),
     RowCheck(
         id="vector_shapes", name="Sizes of vectors", what=VECTORS,
@@ -264,13 +262,13 @@ CHECKS: tuple[Check, ...] = (
             "s.id IS NULL", also=("v.data", "coalesce(s.dims, 0)", "v.kind", "v.item", _SCOPE), judge=_malformed,
             weight="octet_length(v.data)",
         ),
-        cure=_delete, things="vectors of no size",
+        cure=_delete,
     ),
     RowCheck(
         id="vector_spaces", name="Vectors of other embedders", what=VECTORS,
         fault="were made by another embedder than the one in use, and are compared with nothing",
         fix="Repair removes them and has missing ones made anew.", status=Status.WARN, rows=_of_other_spaces,
-        cure=_delete_foreign, things="vectors of another embedder",
+        cure=_delete_foreign,
     ),
     _without("event", "events", "seq", EVENTS),
     _without("record", "records", "seq", "1"),

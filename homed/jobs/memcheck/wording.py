@@ -83,7 +83,6 @@ class WordCheck:
     inner: RowCheck
     deep: bool = False
     repairable: bool = True
-    things: str = "texts put into the word indexes anew"
 
     @property
     def id(self) -> str:
@@ -149,7 +148,6 @@ class Probe:
     name: str = "Recall of records"
     deep: bool = False
     repairable: bool = True
-    things: str = "texts put into the word indexes anew"
 
     async def look(self, room: Room) -> Look:
         """See ``Check``."""

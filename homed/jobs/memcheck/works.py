@@ -76,7 +76,7 @@ CHECKS: tuple[Check, ...] = (
         id="runs", name="Runs of background work", what="runs", fault="never ended, or run for more than six hours",
         fix="Repair notes those as cut off that nothing works on any more; pause a job that hangs"
         " (`homed memory jobs pause NAME`) and look at the log.",
-        rows=_unended, cure=_cut, things="runs that never ended",
+        rows=_unended, cure=_cut,
     ),
     RowCheck(
         id="jobs_failing", name="Background work that fails", what="jobs", fault="failed three times in a row or more",
@@ -88,7 +88,7 @@ CHECKS: tuple[Check, ...] = (
         fault="are in quarantine: they failed too often and are left alone", status=Status.WARN,
         fix="Repair lets them be tried again; `homed memory jobs` tells them and why each failed.",
         rows=Rows("job_units u", ("u.job", "u.unit"), "u.unit", "u.held = 1", start=("", "")),
-        cure=_release, things="pieces of work that are tried again",
+        cure=_release,
     ),
     RowCheck(
         id="passes_gone", name="Turns that are owed a pass", what="turns that wait for their pass", fault="are gone",
@@ -96,7 +96,7 @@ CHECKS: tuple[Check, ...] = (
         rows=Rows(
             "passes p", ("p.turn",), "p.turn", "NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = p.turn)", start=("",)
         ),
-        cure=_settle, things="turns that are gone",
+        cure=_settle,
     ),
     RowCheck(
         id="passes_old", name="How long turns wait for their pass", what="turns that wait for their pass",
@@ -107,7 +107,7 @@ CHECKS: tuple[Check, ...] = (
         rows=lambda room: Rows(
             "passes p", ("p.turn",), "p.turn", f"p.told = 0 AND p.at < {room.now - WAITED:f}", start=("",)
         ),
-        cure=_due_now, things="turns that are tried again",
+        cure=_due_now,
     ),
     RowCheck(
         id="forgets", name="What is to be forgotten", what="wishes to forget",
