@@ -17,7 +17,7 @@ KINDS = ("auto", "bundled", "folder", "static", "endpoint", "tfidf", "off")
 
 EXAMPLES = """
   homed memory setup --embedding bundled
-  homed memory setup --base-url https://api.example.org/v1 --model text-embed --api-key -
+  homed memory setup --base-url https://api.example.org/v1 --model text-embed
   homed memory setup --embedding off"""
 
 ABOUT = """Memory finds by words, always. Vectors find what is meant by other words besides:

@@ -126,11 +126,12 @@ def moved(before: Mapping[str, object], after: Mapping[str, object], why: Becaus
     keys = [key for key in after if key in PREVENTS and after[key] != before[key]]
     reason = " ".join(redact(why.reason).split())
     if keys and not reason:
-        more = f" So do {', '.join(keys[1:])}." if keys[1:] else ""
+        first, failure, others = keys[0], PREVENTS[keys[0]], ", ".join(keys[1:])
+        said = f"{first} prevents {failure}: a change of it needs a reason."
         raise ConfigError(
-            f"{keys[0]} prevents {PREVENTS[keys[0]]}: a change of it needs a reason.{more}",
+            f"{first} prevents {failure}: a change of it needs a reason. So do {others}." if others else said,
             hint='Say why, which is kept: `homed config set KEY VALUE --reason "…"`; on the page there is a field.',
-            detail={"key": keys[0], "keys": keys, "needs": "reason", "prevents": PREVENTS[keys[0]]},
+            detail={"key": first, "keys": keys, "needs": "reason", "prevents": failure},
         )
     if keys and len(reason) > REASON:
         raise ConfigError(f"A reason may have {REASON} characters at most.", detail={"needs": "reason", "keys": keys})
