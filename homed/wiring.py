@@ -84,19 +84,10 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
         asking = _asking(house, sources, gate)
         tracker = _kept_beside(house, engine, sources, slow)
-        rules, media, uploads = Rules(store, wall), _media(house, files), _uploads(house, files)
+        rules, uploads = Rules(store, wall), _uploads(house, files)
         # both are there before a tool is called
         remembered = _remembered(house, engine, lambda: keeping.forgetting, lambda: memory_doctor)
-        conversations = Conversations(
-            AgentPorts(
-                store=store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
-                spend=asking.gate, chain=asking.chain, rules=rules, tokens=house.tokens, redactor=redactor, wall=wall,
-                failpoints=house.failpoints,
-                builtins=(*_tools(house, media, remembered, lambda: conversations), *changes_tools(tracker)),
-                media=media, ranker=engine.ranker, explicit=remembered.explicit, stored=engine.dense.wake,
-                erased=engine.forget_vectors, refresh=house.settings.refresh,
-            ), uploads,
-        )  # fmt: skip
+        conversations = _conversations(house, engine, sources, asking, rules, tracker, uploads, remembered)
         jobs = engine.jobs(conversations, uploads, sources, asking.completions)
         keeping = engine.keeping(conversations, uploads)
         for part in (jobs, keeping):
@@ -118,6 +109,24 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             house.facilities.up(*BEHIND_THE_DOOR)
             yield conversations
         slow.cancel_scope.cancel()
+
+
+def _conversations(
+    house: House, engine: Engine, sources: Sources, asking: _Asking, rules: Rules, tracker: TrackerOnDemand,
+    uploads: Uploads, remembered: MemoryPorts,
+) -> Conversations:  # fmt: skip
+    media = _media(house, MediaFiles(house.paths.media))
+    conversations = Conversations(
+        AgentPorts(
+            store=house.store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
+            spend=asking.gate, chain=asking.chain, rules=rules, tokens=house.tokens, redactor=house.redactor,
+            wall=house.wall, failpoints=house.failpoints,
+            builtins=(*_tools(house, media, remembered, lambda: conversations), *changes_tools(tracker)),
+            media=media, ranker=engine.ranker, explicit=remembered.explicit, stored=engine.dense.wake,
+            erased=engine.forget_vectors, refresh=house.settings.refresh,
+        ), uploads,
+    )  # fmt: skip
+    return conversations
 
 
 @dataclass(frozen=True, slots=True)

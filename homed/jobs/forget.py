@@ -260,10 +260,9 @@ class Forgetting:
         return []
 
     async def _fact(self, request: Request, gone: Gone) -> list[str]:
-        target, read = request.target, self._ports.store.read
-        await self._piece(request, gone, lambda tx: repeats.cut(tx, target))
-        # what repeats it first: by the record itself a start that goes on finds what is left of them
-        await self._records(request, gone, await read(lambda tx: [one.id for one in repeats.of_id(tx, target).whole]))
+        await self._piece(request, gone, partial(repeats.cut, record=(target := request.target)))
+        # before itself: by it a start that goes on finds what is left of them
+        await self._records(request, gone, await self._ports.store.read(lambda tx: repeats.of_id(tx, target).ids))
         await self._with_sources(request, gone, [target])
         return []
 

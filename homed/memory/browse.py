@@ -71,7 +71,7 @@ class Filters:
             if value:
                 also(f"{column} = ?", value)
         if self.person:
-            said = "SELECT v.record FROM evidence v JOIN events e ON e.id = v.event WHERE e.peer = ?"
+            said = "SELECT v.record FROM evidence v CROSS JOIN events e ON e.id = v.event WHERE e.peer = ?"
             also(f"(observed = ? OR id IN ({said}))", self.person, self.person)
         if self.entity:
             also("(subject = ? OR object_entity = ?)", self.entity, self.entity)

@@ -16,6 +16,8 @@ WEEK = 7 * 86_400.0
 NEWEST = 10
 """Revisions that are named, and runs of jobs."""
 
+LAYERS = ("context", "cold", "archived")
+
 _AMONG = "(SELECT value FROM json_each(?))"
 
 
@@ -50,22 +52,20 @@ def _coverage(tx: Tx, scopes: Collection[str]) -> dict[str, int]:
 
 def layers(tx: Tx, scopes: Collection[str]) -> dict[str, dict[str, int]]:
     """Events, their tokens and their files by layer.  Of the layer ``stable`` are files of archived events."""
-    listed = dumps(sorted(scopes))
-    found: dict[str, dict[str, int]] = {}
-    for layer, events, tokens in tx.all(
-        f"SELECT layer, count(*), sum(tokens) FROM events WHERE scope IN {_AMONG} GROUP BY layer", (listed,)
-    ):
-        found[layer] = {"events": events, "tokens": tokens, "files": 0, "bytes": 0}
+    found = {layer: {"events": 0, "tokens": 0, "files": 0, "bytes": 0} for layer in LAYERS}
+    for scope in scopes:  # one by one: they are counted in the order of the index then, ten times faster than sorted
+        for layer, events, tokens in tx.all(
+            "SELECT layer, count(*), sum(tokens) FROM events WHERE scope = ? GROUP BY layer", (scope,)
+        ):
+            _add(found[layer], "events", events)
+            _add(found[layer], "tokens", tokens)
     for holder, files, size in tx.all(
-        "SELECT b.holder_layer, count(*), sum(b.bytes) FROM blocks b JOIN events e ON e.id = b.event"
-        f" WHERE e.scope IN {_AMONG} GROUP BY b.holder_layer",
-        (listed,),
+        "SELECT b.holder_layer, count(*), sum(b.bytes) FROM blocks b CROSS JOIN events e ON e.id = b.event"
+        f" WHERE e.scope IN {_AMONG} GROUP BY b.holder_layer",  # from the few to the many
+        (dumps(sorted(scopes)),),
     ):
-        layer = "archived" if holder == "stable" else holder
-        found.setdefault(layer, {"events": 0, "tokens": 0})
-        found[layer] |= {"files": files, "bytes": size}
-    nothing = {"events": 0, "tokens": 0, "files": 0, "bytes": 0}
-    return {layer: found.get(layer, nothing) for layer in ("context", "cold", "archived")}
+        found["archived" if holder == "stable" else holder] |= {"files": files, "bytes": size}
+    return found
 
 
 def graph(tx: Tx, scopes: Collection[str]) -> dict[str, int]:
@@ -152,10 +152,11 @@ def vectors(tx: Tx, fingerprint: str) -> dict[str, object]:
     Of all scopes: an index is of all.
     """
     space = tx.value("SELECT id FROM vector_spaces WHERE fingerprint = ?", (fingerprint,))
-    have = tx.all(
-        "SELECT kind, count(*) FROM (SELECT DISTINCT kind, item FROM vectors WHERE space = ?"
-        " AND kind IN ('event', 'block', 'record', 'entity')) GROUP BY kind",
-        (-1 if space is None else space,),
+    number = -1 if space is None else space
+    have = tx.all(  # in the order of an index that has all of it: no vector is read
+        "SELECT kind, count(DISTINCT item) FROM vectors WHERE kind IN ('event', 'block', 'record', 'entity')"
+        " AND +space = ? GROUP BY kind",
+        (number,),
     )
     kinds = {kind: {"have": 0, "waiting": 0, "failed": 0} for kind in ("event", "record", "entity", "block")}
     for kind, count in have:
@@ -164,8 +165,9 @@ def vectors(tx: Tx, fingerprint: str) -> dict[str, object]:
         "SELECT kind, sum(failures < 5), sum(failures >= 5) FROM vector_todo GROUP BY kind"
     ):
         kinds[kind] |= {"waiting": waiting, "failed": failed}
-    foreign = tx.value("SELECT count(*) FROM vectors WHERE space <> ?", (-1 if space is None else space,))
-    return {"kinds": kinds, "foreign": int(foreign)}
+    spaces = tx.all("SELECT space, count(*) FROM vectors GROUP BY space")
+    foreign = sum(count for of, count in spaces if of != number)
+    return {"kinds": kinds, "foreign": foreign}
 
 
 def by_scope(tx: Tx) -> list[dict[str, object]]:

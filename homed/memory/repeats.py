@@ -29,6 +29,11 @@ class Repeats:
     whole: tuple[Record, ...] = ()
     parts: tuple[tuple[Record, str], ...] = ()
 
+    @property
+    def ids(self) -> list[str]:
+        """Of those that go as a whole."""
+        return [one.id for one in self.whole]
+
 
 def of(tx: Tx, record: Record) -> Repeats:
     """What repeats this one.
