@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import Served, Visitor, at, ready
-from tests.plugins.webui.standin import OWNER, StandIn
+from tests.plugins.webui.standin import OWNER, StandIn, Turn
+from tests.plugins.webui.standin_ledger import AUTUMN, BED, MEI, PROFILE, furnish_ledger
+from tests.plugins.webui.standin_records import furnished_records
 from tests.plugins.webui.standin_rich import CHINESE, rich, small
 
 pytestmark = [pytest.mark.chromium, pytest.mark.slow]
@@ -16,8 +19,27 @@ pytestmark = [pytest.mark.chromium, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    with Served(rich(StandIn(small))) as running:
+    kernel = rich(StandIn(script))
+    furnished_records(kernel)
+    furnish_ledger(kernel)
+    with Served(kernel) as running:
         yield running
+
+
+async def script(turn: Turn) -> None:
+    """Some turns of which something comes back or is kept; the others as ever."""
+    kernel, talk = turn.kernel, turn.talk
+    if turn.text.startswith("recall what"):
+        row = {**kernel.injected[0], "turn": turn.turn, "lines": [kernel.injected[0]["lines"][at] for at in (0, 3)]}
+        kernel.injected.append(row)
+        turn.recall([], [], 412, facts=[MEI, PROFILE], counts={"fact": 1, "capsule": 1})
+        await turn.say("Only these.")
+        return
+    await small(turn)
+    if "remember" in turn.text:
+        kept = {"summary": [AUTUMN], "fact": [BED]} if turn.text.startswith("remember that") else {}
+        talk.written.append({"turn": turn.turn, "state": "done", "records": kept})
+        kernel.post("memory", talk.id, turn.turn, what="written", state="done", made=2, records=kept)
 
 
 @pytest.fixture
@@ -57,13 +79,14 @@ def test_the_recall_line_opens_to_the_events_and_each_to_its_words(page: Page) -
     expect(rows.nth(1)).to_be_focused()
 
 
-def test_what_is_known_stands_in_line_with_its_id_and_day(page: Page) -> None:
+def test_what_an_earlier_release_told_stands_in_line_with_its_id_and_day(page: Page) -> None:
     at_, id_ = 1_700_000_000.0, "fact_00000000deadbeef"
     known = {"kind": "fact", "layer": "stable", "title": "", "excerpt": "Ida plays the cello.", "created_at": at_}
     told = {"cold": ["ev_1"], "facts": [id_], "hits": [], "known": {"scores": {id_: 0.4}}}
     said = known | {"kind": "user", "layer": "cold", "excerpt": "I heard her play."}
     answer = {"entries": [{"kind": "recall", "data": told}], "events": {id_: known, "ev_1": said}}
     page.route("**/explain", lambda route: route.fulfill(json=answer))
+    page.route("**/memory/injections?*", lambda route: route.fulfill(json={"injections": [], "next": None}))
     page.locator("details.recall summary").click()
     rows = page.locator(".recalled .event")
     expect(rows).to_have_count(2)
@@ -74,6 +97,42 @@ def test_what_is_known_stands_in_line_with_its_id_and_day(page: Page) -> None:
     assert one
     assert other
     assert abs(one["x"] - other["x"]) < 2, "they are one list"
+
+
+def test_the_recall_line_counts_by_layer_and_opens_to_question_words_and_evidence(visitor: Visitor) -> None:
+    page = visitor.open("/")
+    page.fill("#text", "recall what you know")
+    page.keyboard.press("Enter")
+    line = page.locator("details.recall")
+    expect(line.locator("summary")).to_have_text("[long-term recall] L1×0 L2×1 L3×1 · 412 chars")
+    line.locator("summary").press("Enter")
+    expect(line.locator(".asked q")).to_have_text("Which tomatoes did badly last year?")
+    lines = line.locator(".told-lines > li")
+    expect(lines.first).to_contain_text("Mei wants no Black Krim any more: they split in the rain.")
+    expect(lines.first).to_contain_text("L2 · preference")
+    lines.first.get_by_role("button", name="Evidence 9f3c1a7b").press("Enter")
+    expect(page.get_by_role("dialog").locator("mark").first).to_have_text("I live in Munich since May")
+    page.keyboard.press("Escape")
+    expect(lines.first.get_by_role("button", name="Evidence 9f3c1a7b")).to_be_focused()
+    expect(line.get_by_role("link", name="Why this answer")).to_have_attribute("href", re.compile("/turns/turn.*/why"))
+
+
+def test_what_was_written_is_said_when_it_is_and_after_a_reload(visitor: Visitor) -> None:
+    """B9: a model that only says that it remembers is told apart from one of whose turn something was kept."""
+    page = visitor.open("/")
+    page.fill("#text", "remember that I keep bees")
+    page.keyboard.press("Enter")
+    written = page.locator("section.turn").last.locator("details.written")
+    expect(written.locator("summary")).to_have_text("Remembered: 1 summary, 1 fact")
+    written.locator("summary").click()
+    expect(written).to_contain_text("梅喜欢在阳台上种番茄")
+    edit = written.locator("li").last.get_by_role("link", name="Edit")
+    expect(edit).to_have_attribute("href", "/memory/records/fact_00000000aaaa0002#edit")
+    page.reload()
+    expect(ready(page).locator("details.written summary")).to_have_text("Remembered: 1 summary, 1 fact")
+    page.fill("#text", "you will remember this, won't you?")
+    page.keyboard.press("Enter")
+    expect(page.locator("p.written")).to_have_text("Nothing was remembered of this.")
 
 
 def test_a_recall_that_comes_while_one_looks_stands_over_the_answer(visitor: Visitor) -> None:

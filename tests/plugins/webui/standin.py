@@ -91,9 +91,11 @@ class Turn:
             self._post("reasoning_delta", step=self.step, at=at, text=piece)
             await trio.sleep(pause)
 
-    def recall(self, shown: list[str], cold: list[str], chars: int, late: tuple[str, ...] = ()) -> None:
-        """What came back from memory."""
-        told = {"shown": shown, "cold": cold, "chars": chars, "kept": 12}
+    def recall(
+        self, shown: list[str], cold: list[str], chars: int, late: tuple[str, ...] = (), **known: Any
+    ) -> None:  # fmt: skip
+        """What came back from memory; ``known``: ``facts`` and their ``counts``."""
+        told = {"shown": shown, "cold": cold, "chars": chars, "kept": 12, **known}
         self.talk.recalls.append({"turn": self.turn, **told})
         self.kernel.why.setdefault(self.turn, []).append({"kind": "recall", "at": time.time(), "data": told})
         self._post("recall", input=self.input, late=list(late), **told)

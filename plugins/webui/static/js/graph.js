@@ -195,7 +195,7 @@ function leave() {
 // -- by mouse and by keys -----------------------------------------------------------------------------------------------
 
 picture.addEventListener("click", (event) => {
-  if (view.moved) return;
+  if (view.dragged()) return;
   const [node, edge] = [event.target.closest("[data-node]"), event.target.closest("[data-edge]")];
   if (node) openNode(node.dataset.node);
   else if (edge) openEdge(edge.dataset.edge);

@@ -41,6 +41,13 @@ export class PanZoom {
     this.fingers.set(event.pointerId, now);
   }
 
+  // Whether the click that comes now only ended a drag.
+  dragged() {
+    const { moved } = this;
+    this.moved = false;
+    return moved;
+  }
+
   pan(x, y) {
     this.x += x;
     this.y += y;

@@ -27,7 +27,7 @@ export async function fillRecall(details, turn) {
   try {
     const [{ injections: rows }, why] = await Promise.all([get(`/memory/injections?turn=${encodeURIComponent(turn)}`), explain(turn)]);
     const told = rows.at(-1); // of a turn that selected anew: what it was told first
-    const events = cameBack(why);
+    const events = cameBack(why, !told);
     const parts = [];
     if (told?.query) parts.push(make("p", { class: "asked" }, make("span", { class: "quiet", text: word("recall_asked") }), " ", make("q", { dir: "auto", text: told.query })));
     if (told) parts.push(make("ul", { class: "told-lines" }, ...told.lines.filter((one) => one.record !== "event").map(line)));

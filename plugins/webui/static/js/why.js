@@ -15,9 +15,10 @@ function rows(data, ids, why = "") {
 
 const size = ({ events = 0, tokens = 0 } = {}) => word("why_size", { events, tokens });
 
-// The messages that came back for a turn, in the order of their kinds; what is known beside them has lines of its own.
-export function cameBack({ entries, events }) {
-  const groups = list(entries).filter((one) => one.kind === "recall").flatMap((one) => kinds.recall(one.data ?? {}).groups.slice(0, 2));
+// The messages that came back for a turn, in the order of their kinds.  What is known has lines of its own in the ledger;
+// `all`: there are none of this turn (an earlier release told it), so it stands among them.
+export function cameBack({ entries, events }, all) {
+  const groups = list(entries).filter((one) => one.kind === "recall").flatMap((one) => kinds.recall(one.data ?? {}).groups.slice(0, all ? 3 : 2));
   const found = [...new Map(groups.flatMap(([, named]) => named).map((one) => [one.id, one])).values()];
   return found.map((one) => row(one, events ?? {}));
 }
