@@ -26,6 +26,7 @@ from plugins.webui.server import serve_until_cancelled
 from plugins.webui.web import create_app
 
 from .standin import OWNER, StandIn, furnished
+from .standin_ledger import furnish_ledger
 from .standin_records import furnished_records
 from .standin_v1 import Programs
 
@@ -83,6 +84,7 @@ def fuzzed_kernel() -> tuple[StandIn, str]:
     kernel.put("b.txt", "text/plain", b"text")
     kernel.remember("e1", "evidence")
     furnished_records(kernel)
+    furnish_ledger(kernel)
     return kernel, str(kernel.admin_keys_add(OWNER, "fuzz", SCOPES)["key"])
 
 

@@ -31,7 +31,7 @@ def injection(seq: int, turn: str, query: str, *lines: dict[str, Any], **more: A
     for one in lines:
         counts[one["record"]] = counts.get(one["record"], 0) + 1
     known = {
-        "injection": seq, "turn": turn, "thread": "th1", "title": "Garden plan", "at": AT + seq, "query": query,
+        "seq": seq, "turn": turn, "thread": "th1", "title": "Garden plan", "at": AT + seq, "query": query,
         "mode": "hit", "counts": counts, "chars": 412, "ms": 14.3, "late": [], "below": 3, "cut": 0,
         "channels": {"lexical": 4, "vector": 2}, "lines": list(lines),
     }  # fmt: skip
@@ -76,15 +76,15 @@ class Ledger:
     ) -> Any:
         found = [
             one
-            for one in sorted(self.injected, key=lambda one: -one["injection"])
-            if (not before or one["injection"] < before)
+            for one in sorted(self.injected, key=lambda one: -one["seq"])
+            if (not before or one["seq"] < before)
             and (not thread or one["thread"] == thread)
             and (not turn or one["turn"] == turn)
             and (not record or any(line_["id"].endswith(record) for line_ in one["lines"]))
         ]
         if record and not found:
             raise NotFound(f"There is no record {record}.")
-        return {"injections": found[:limit], "next": found[limit - 1]["injection"] if len(found) > limit else None}
+        return {"injections": found[:limit], "next": found[limit - 1]["seq"] if len(found) > limit else None}
 
     def memory_graph(self, peer: str, center: str = "", depth: int = 2, limit: int = 200) -> Any:
         middle = next((one for one in self.nodes if center in (one["id"], one["name"])), None)
@@ -101,7 +101,12 @@ class Ledger:
         return {"thresholds": self.thresholds}
 
     def admin_threshold_set(self, peer: str, key: str, value: Any, reason: str) -> Any:
-        one = next(one for one in self.thresholds if one["key"] == key)
+        one = next((one for one in self.thresholds if one["key"] == key), None)
+        if one is None:
+            raise InvalidInput(f"{key[:80]} is no threshold.")
+        value = one["default"] if value is None else value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InvalidInput(f"{key} is a number.")
         if not reason.strip():
             raise ConfigError("It needs a reason.", detail={"needs": "reason"})
         if not one["minimum"] <= value <= one["maximum"]:
@@ -109,7 +114,7 @@ class Ledger:
         change = {"was": one["value"], "now": value, "reason": reason, "peer": peer, "at": time.time()}
         one |= {"value": value, "source": "stored", "changes": [change, *one["changes"]]}
         self.post("memory", "", "", what="thresholds")  # type: ignore[attr-defined]
-        return {"key": key, **change}
+        return {**one, "applied": "now"}
 
     def admin_memory_doctor(self, peer: str, deep: bool = False, repair: bool = False) -> Any:
         for done, one in enumerate(self.memory_checks):

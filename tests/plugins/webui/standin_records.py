@@ -309,7 +309,7 @@ def furnished_records(kernel: Records) -> None:
     ]  # fmt: skip
     kernel.cited_in[id_] = [{"turn": "turn7", "thread": "th2", "title": "Where to eat", "at": AT + 3 * DAY}]
     kernel.told_in[id_] = [
-        {"injection": 4, "turn": "turn7", "thread": "th2", "title": "Where to eat", "at": AT + 3 * DAY, "mode": "hit",
+        {"seq": 4, "turn": "turn7", "thread": "th2", "title": "Where to eat", "at": AT + 3 * DAY, "mode": "hit",
          "band": "immediate", "why": "hit", "score": 0.81, "relevance": 0.7, "revision": 2, "evidence": "source",
          "place": 1},
     ]  # fmt: skip

@@ -43,13 +43,13 @@ class Settings:
         found = [self._view(one) for one in DEFINITIONS.values() if not one.hidden and one.key.startswith(prefix)]
         return {"settings": found}
 
-    def admin_config_set(self, peer: str, key: str, value: object) -> Any:
+    def admin_config_set(self, peer: str, key: str, value: object, reason: str = "") -> Any:
         return {"key": key, **self.admin_config_change(peer, {key: value})}
 
     def admin_config_unset(self, peer: str, key: str) -> Any:
         return {"key": key, **self.admin_config_change(peer, {key: None})}
 
-    def admin_config_change(self, peer: str, changes: dict[str, object]) -> Any:
+    def admin_config_change(self, peer: str, changes: dict[str, object], reason: str = "") -> Any:
         for key, value in changes.items():
             if key not in DEFINITIONS:
                 raise NotFound(f"There is no setting {key!r}.")
