@@ -51,10 +51,12 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Lent:
-    """The functions of one message; ``parallel``: the program takes several calls at once."""
+    """The functions of one message; ``parallel``: the program takes several calls at once; ``must``: one of these is to
+    be called."""
 
     functions: tuple[Function, ...] = ()
     parallel: bool = True
+    must: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +79,12 @@ class _Waiting:
 class Borrowed:
     """What was lent for one input, and the calls that wait.  ``told``: the turn's usage, as it was last told."""
 
-    def __init__(self, who: Identity, input_: str, functions: Mapping[str, Function], *, parallel: bool) -> None:
+    def __init__(self, who: Identity, input_: str, functions: Mapping[str, Function], lent: Lent) -> None:
         self._who = who
         self.input = input_
-        self.parallel = parallel
+        self.parallel = lent.parallel
+        self.must = frozenset(name for name, function in functions.items() if function.name in lent.must)
+        """Of these, by the names that the model knows, one is to be called before it answers; none once it has."""
         self.told: Mapping[str, object] = {}
         self.usage: Callable[[], Mapping[str, object]] = dict
         self._functions = functions

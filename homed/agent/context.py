@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from homed.agent import notes, ordering, prompt
@@ -226,6 +226,10 @@ class Context:
     def unparsed_note(self, error: str) -> str:
         """What the model is told when the server could not read its tool call."""
         return fill(self._texts.bad_tool_call, error=error[:500])
+
+    def must_note(self, names: Collection[str]) -> str:
+        """What the model is told when it must call one of these."""
+        return fill(self._texts.must_call, names=" or ".join(sorted(names)))
 
     def done_so_far(self, turn: Turn) -> str:
         """The turn's tool calls, counted by name and outcome."""

@@ -117,7 +117,7 @@ class Conversations:
             functions = named(message.lent.functions, self._loop.catalogue.entries().keys())
             receipt = await self._entry.message(who, message)
             if functions and not receipt.duplicate:
-                self._lending.lend(Borrowed(who, receipt.input.id, functions, parallel=message.lent.parallel))
+                self._lending.lend(Borrowed(who, receipt.input.id, functions, message.lent))
             if message.place is not None and not receipt.duplicate:
                 self._given_up(who, receipt.input.thread)
             self._take(receipt)

@@ -96,6 +96,7 @@ class Loop:
                 turn.panicked = True
                 known = HomedError("Something in homed itself went wrong.", hint="The log has the details.")
             turn.broke = known.code
+            turn.cause = {"kind": known.code}
             ending = failed_ending(turn, known.message, known.hint)
         if not turn.heard:  # it stands in the history all the same, but not what was to be checked first
             await self._journal.heard(turn, self._hearing.unchecked(turn))

@@ -172,7 +172,7 @@ class Model:
         elif isinstance(part, Progress):
             data = {"what": part.what, "done": part.done, "total": part.total}
             self._journal.post(turn, notices.PROGRESS, data)
-        elif turn.withheld:
+        elif turn.withheld or turn.muted:
             return
         elif isinstance(part, ReasoningDelta):
             thought.feed(part.text)

@@ -39,6 +39,7 @@ class Texts:
     spend_limit: str
     all_denied: str
     bad_tool_call: str
+    must_call: str
     overflow: str
     overflow_small: str
     language: str

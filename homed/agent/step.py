@@ -7,7 +7,7 @@ source: windows, pictures and tools differ.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import trio
 
@@ -31,6 +31,9 @@ from homed.providers.chain import Course
 from homed.providers.fallback import Again, Failed, GiveUp, Keep, MakeRoom, Next, TellModel
 from homed.spend.ports import OverLimit
 from homed.spend.records import Cost, Tokens
+
+MUST_TRIES = 3
+"""Times that a model is asked for a call that a program wants, before the turn fails."""
 
 GO_ON = "spend"
 """What the question is called whether a day may go on past its limit."""
@@ -85,11 +88,16 @@ class Step:
         fit.  Cancelled: the connection is closed, what came is paid, and the turn's ``live`` holds what was shown.
         """
         last = bool(note)  # what is noted below after a failure asks for the call again, so tools stay on offer
-        course = self._chain.course(first=turn.asks.source.name if turn.asks and turn.stood_in else "")
+        course, missed = self._chain.course(first=turn.asks.source.name if turn.asks and turn.stood_in else ""), 0
         while True:
+            must = frozenset() if last or turn.borrowed is None else turn.borrowed.must
+            turn.muted = bool(must)
             self._withhold(turn)
             await self._turn_to(turn, course.provider)
-            request = await self._guard.request(turn, course.provider, note, last=last)
+            said_to = note or (self._context.must_note(must) if must else "")
+            request = await self._guard.request(turn, course.provider, said_to, last=last)
+            if must:
+                request = replace(request, tools=tuple(tool for tool in request.tools if tool.name in must))
             self._journal.reach("turn.before_model")
             try:
                 said = await self._paid(turn, course.provider, request)
@@ -97,10 +105,23 @@ class Step:
                 note = await self._recover(turn, course, broken, note)
                 continue
             self._journal.reach("turn.after_model")
+            if must and not any(call.name in must for call in said.calls):
+                missed = self._missed(turn, must, missed)
+                continue
+            if turn.borrowed is not None:
+                turn.borrowed.must -= must
             self._chain.answered(course)
             source = course.provider.source
             said.source, said.model, said.instead_of = source.name, source.model, tuple(course.gone)
             return said
+
+    def _missed(self, turn: Turn, must: frozenset[str], times: int) -> int:
+        """What had to be called was not; raises Ended when that is enough."""
+        if times + 1 >= MUST_TRIES:
+            turn.cause = {"kind": "no_call"}
+            error = f"The model did not call {' or '.join(sorted(must))}, though it had to."
+            raise Ended(self._ports.failed(turn, error, "Ask again, or choose another model.", ""))
+        return times + 1
 
     def closing(self, turn: Turn) -> Closing | None:
         """Whether the next step is to be this turn's last, without tools, and why."""
@@ -163,6 +184,7 @@ class Step:
             # Why there was no yes; the question itself would only say the failure again.
             said = denial.removeprefix(reason).removesuffix(", so it was not run.").strip(" .")
         hint = f"{said}. {over.hint}" if said else over.hint
+        turn.cause = {"kind": "spend"}
         raise Ended(self._ports.failed(turn, over.message, hint, ""))
 
     async def _recover(self, turn: Turn, course: Course, broken: Broken, note: str) -> str:
@@ -199,11 +221,17 @@ class Step:
 
     def _final(self, turn: Turn, course: Course, broken: Broken) -> Exception:
         error = broken.error
+        turn.cause = _cause(error)
         if error.kind is error.kind.CONTEXT_FULL and not broken.said.text:
             return self._guard.too_often(course.provider)
         before = "".join(f" Before that: {why}" for _, why in course.gone)
         partial = "" if turn.withheld else self._redact(broken.said.text)
         return Ended(self._ports.failed(turn, self._redact(f"{error.message}{before}"), error.hint, partial))
+
+
+def _cause(error: ProviderError) -> dict[str, object]:
+    wait = {} if error.retry_after is None else {"retry_after": error.retry_after}
+    return {"kind": error.kind.value, "status": error.status, **wait}
 
 
 def _failed(turn: Turn, course: Course, error: ProviderError) -> Failed:

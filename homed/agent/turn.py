@@ -136,7 +136,8 @@ class Turn:
     records of what it was shown and told; ``links`` the tool calls that run in plugins now; ``inside``: how the calls
     within those that run side by side take turns.  ``place``: where it stands in its thread; ``met``: turns that ended
     while it stood still, of which its next model call is to be told; ``joined``: inputs that were put into it and end
-    with it.  ``panicked``: it ended by an error that nobody foresaw; ``broke``: the code of the error that it ended by.
+    with it.  ``panicked``: it ended by an error that nobody foresaw; ``broke``: the code of the error that it ended by,
+    ``cause``: what an outcome says of it.  ``muted``: what the model says now is shown only once it is whole.
     ``frame``: what binds it, if it is the turn of an agent that an agent made; ``borrowed``: functions that a
     program lends it.
 
@@ -187,6 +188,8 @@ class Turn:
     joined: list[Input] = field(default_factory=list)
     panicked: bool = False
     broke: str = ""
+    cause: Mapping[str, object] = field(default_factory=dict)
+    muted: bool = False
 
     def stop(self) -> bool:
         """End it now at a person's wish.  False when its outcome is already being stored."""
@@ -309,7 +312,8 @@ class Turn:
     def outcome(self, state: InputState, text: str = "", *, error: str = "", hint: str = "") -> Outcome:
         """An outcome with this turn's usage, and how long it took until now."""
         took = round((trio.current_time() - self.began) * 1000)
-        return Outcome(state, text, error, hint, self.spending.view(), took)
+        cause = self.cause if state is InputState.FAILED else {}
+        return Outcome(state, text, error, hint, self.spending.view(), took, cause)
 
 
 def usage_dict(usage: Usage) -> Mapping[str, int]:

@@ -76,7 +76,7 @@ def ending_view(outcome: Outcome) -> dict[str, object]:
 
 def outcome_view(outcome: Outcome, limit: int) -> dict[str, object]:
     """The same for whoever waited for it: with the answer, of which no more than ``limit`` bytes are shown."""
-    return {**ending_view(outcome), "text": fitted_text(outcome.text, limit)}
+    return {**ending_view(outcome), "text": fitted_text(outcome.text, limit), "cause": dict(outcome.cause)}
 
 
 def ended_view(input_: Input) -> dict[str, object]:

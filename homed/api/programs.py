@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from homed.agent.borrowed import MOST, Function, Lent, checked
 from homed.agent.conversations import Message
 from homed.api.method import MAX_NAME, JsonObject, PeerCall, PeerParams
-from homed.errors import Denied
+from homed.errors import Denied, InvalidInput
 from homed.memory.chains import ANSWER, Place
 
 MAX_RESULT = 1024 * 1024
@@ -51,6 +51,7 @@ class Lends(BaseModel):
 
     client_tools: list[ClientTool] = Field(default=[], max_length=MOST)
     client_parallel: bool = True
+    client_must: list[str] = Field(default=[], max_length=MOST)
     place: Placed | None = None
 
 
@@ -75,8 +76,11 @@ def with_functions(message: Message, lends: Lends, *, within: bool) -> Message:
         raise Denied("What is said with a call token lends no functions.", hint="Leave out client_tools and place.")
     functions = tuple(Function(tool.name, tool.description, tool.parameters) for tool in lends.client_tools)
     checked(functions)
+    must = frozenset(lends.client_must)
+    if unknown := sorted(must - {function.name for function in functions}):
+        raise InvalidInput(f"{unknown[0]} is to be called and is not lent.", detail={"param": "client_must"})
     place = None if lends.place is None else Place(**lends.place.model_dump())
-    return replace(message, lent=Lent(functions, lends.client_parallel), place=place)
+    return replace(message, lent=Lent(functions, lends.client_parallel, must), place=place)
 
 
 async def results(call: PeerCall[Results]) -> Mapping[str, object]:

@@ -132,7 +132,8 @@ class Outcome:
     """How an input ended; kept beside it and given to whoever asks with the same ``client_msg_id``.
 
     ``usage`` counts tokens, with what is known of their cost (``agent.spending``); ``ms`` is how long the run that
-    ended it took, in milliseconds; 0: unknown.
+    ended it took, in milliseconds; 0: unknown.  ``cause`` of one that failed: ``kind`` (a source's ``ErrorKind``, or
+    the code of another error), and of a source ``status`` and ``retry_after``, where it said so.
     """
 
     state: InputState
@@ -141,6 +142,7 @@ class Outcome:
     hint: str = ""
     usage: Mapping[str, object] = field(default_factory=dict)
     ms: int = 0
+    cause: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

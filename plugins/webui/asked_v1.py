@@ -87,6 +87,19 @@ class Tool(_Exact):
     function: Function
 
 
+class Named(_Exact):
+    """A function by its name."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
+
+
+class ToolChoice(_Exact):
+    """The function that must be called."""
+
+    type: Literal["function"]
+    function: Named
+
+
 class StreamOptions(_Exact):
     """How it is streamed."""
 
@@ -110,7 +123,7 @@ class ChatCompletion(_Exact):
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     tools: Annotated[list[Tool], Field(max_length=MAX_TOOLS)] | None = None
-    tool_choice: Literal["auto", "none"] | None = None
+    tool_choice: Literal["auto", "none", "required"] | ToolChoice | None = None
     parallel_tool_calls: bool | None = None
     n: Literal[1] | None = None
     response_format: PlainText | None = None

@@ -31,8 +31,6 @@ ACCEPT_SECONDS = 12.0
 """How long the kernel may take to accept something, whoever hangs up meanwhile: else nobody could stop it."""
 WAITING = 64
 """Pieces of a stream that wait for a slow reader."""
-FAILED = 503
-"""The status of an answer that never came: the message was accepted, and is not to be sent again by itself."""
 
 
 class Answering:
@@ -73,7 +71,10 @@ class Answering:
 
         ended = await run.follow(tell)
         if failed := _failure(ended):
-            return problem(FAILED, *failed)
+            response = problem(failed.status, failed.code, failed.message, failed.hint)
+            if failed.retry_after:
+                response.headers["Retry-After"] = str(failed.retry_after)
+            return response
         thoughts = "".join(part for kind, parts in told.items() if kind != CONTENT for part in parts)
         text = "".join(told.get(CONTENT, ()))
         return reply(form.whole(text, thoughts, ended.calls, shape.usage(ended.usage, run.told)))
@@ -90,6 +91,8 @@ class Answering:
         given: dict[str, object] = {"text": new.text, "place": new.place}
         given |= {"thread": thread} if thread else {}
         given |= {"client_tools": _tools(body), "client_parallel": body.parallel_tool_calls is not False}
+        if must := _must(body):
+            given["client_must"] = must
         if key := request.headers.get("Idempotency-Key", ""):
             given["client_msg_id"] = f"v1:{person.name}:{key}"[:200]
         sent = await self._send(person, new.files)
@@ -176,7 +179,8 @@ class Live(ResponseBody):
 
         ended = await self._run.follow(tell)
         if failed := _failure(ended):
-            await send(shape.event(shape.error(FAILED, failed[0], " ".join(filter(None, failed[1:])))))
+            said_ = " ".join(filter(None, (failed.message, failed.hint)))
+            await send(shape.event(shape.error(failed.status, failed.code, said_)))
             return
         for piece in form.calls(ended.calls):
             await send(piece)
@@ -194,13 +198,22 @@ def _tools(body: asked_v1.ChatCompletion) -> list[dict[str, object]]:
     ]
 
 
-def _failure(ended: Ended) -> tuple[str, str, str] | None:
-    """Code, message and hint of an answer that never came."""
-    state = ended.outcome.get("state")
-    if ended.calls or state in ("answered", "stopped"):
+def _must(body: asked_v1.ChatCompletion) -> list[str]:
+    """Functions one of which is to be called.  Raises for what is not offered."""
+    choice, names = body.tool_choice, [tool.function.name for tool in body.tools or ()]
+    if choice is None or choice in ("auto", "none"):
+        return []
+    wanted = names if isinstance(choice, str) else [choice.function.name]
+    if not wanted or not set(wanted) <= set(names):
+        raise wrong("tool_choice", "names no function of tools")
+    return wanted
+
+
+def _failure(ended: Ended) -> shape.Failure | None:
+    """Of an answer that never came."""
+    if ended.calls or ended.outcome.get("state") in ("answered", "stopped"):
         return None
-    error = str(ended.outcome.get("error") or "The message was not answered.")
-    return f"turn_{state}", error, str(ended.outcome.get("hint") or "")
+    return shape.failure(ended.outcome)
 
 
 def _head(response: Response, run: Run) -> Response:

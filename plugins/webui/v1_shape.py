@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,20 @@ SINCE = 1_767_225_600
 DONE = b"data: [DONE]\n\n"
 BEAT = b": keep-alive\n\n"
 
+MOST_WAIT = 86_400
+"""Seconds that a client is told to wait at the most."""
+
+_OF_CAUSE = {
+    "spend": (429, "insufficient_quota"), "context_full": (400, "context_length_exceeded"),
+    "overfull": (400, "context_length_exceeded"), "refused": (400, "content_policy_violation"),
+    "bad_request": (400, "upstream_bad_request"), "credential": (502, "upstream_credential"),
+    "no_call": (502, "no_call"),
+}  # fmt: skip
+_OF_UPSTREAM = {0: 503, 429: 429, 503: 503, 504: 504, 529: 503}
+"""Of a source that did not answer: it cannot be reached, or is overloaded, or too slow."""
+
 _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+_OWN = frozenset(code for _, code in _OF_CAUSE.values())
 _CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded"}
 
 Data = Mapping[str, object]
@@ -30,7 +44,34 @@ def model(id_: str = MODEL) -> dict[str, object]:
 def error(status: int, code: str, message: str, param: str = "") -> dict[str, object]:
     """An error; ``code`` is one of ours."""
     kind = "server_error" if status >= 500 else _TYPES.get(status, "invalid_request_error")
-    return {"error": {"message": message, "type": kind, "param": param or None, "code": _CODES.get(status, code)}}
+    code = code if code in _OWN else _CODES.get(status, code)
+    kind = code if code == "insufficient_quota" else kind
+    return {"error": {"message": message, "type": kind, "param": param or None, "code": code}}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A message that was accepted and not answered.  ``retry_after`` in whole seconds, 0: nobody knows."""
+
+    status: int
+    code: str
+    message: str
+    hint: str = ""
+    retry_after: int = 0
+
+
+def failure(outcome: Data) -> Failure:
+    """What came of it, by its cause: 429 for a limit, of the source's or of spend; 400 for what no source would take;
+    502 for a source that fails, 503 for one, or a homed, that cannot be asked now."""
+    cause = mapping(outcome.get("cause"))
+    kind, upstream = str(cause.get("kind") or ""), integer(cause.get("status"))
+    status, code = _OF_CAUSE.get(kind, (503, f"turn_{outcome.get('state')}"))
+    if kind == "transient":
+        status, code = _OF_UPSTREAM.get(upstream, 502), "upstream"
+    wait = cause.get("retry_after")
+    seconds = min(MOST_WAIT, math.ceil(wait)) if isinstance(wait, int | float) and 0 < wait < math.inf else 0
+    error = str(outcome.get("error") or "The message was not answered.")
+    return Failure(status, code, error, str(outcome.get("hint") or ""), seconds if status in (429, 503) else 0)
 
 
 def usage(now: Data, told: Data) -> dict[str, object]:

@@ -242,6 +242,19 @@ def test_a_function_that_has_the_name_of_a_tool_here_and_tools_that_are_not_to_b
     assert "get_weather" not in names
 
 
+def test_a_function_that_must_be_called_is(client: OpenAI, home: House) -> None:
+    """The model talks first: it is asked again, and nothing of that is told."""
+    call = {"calls": [{"name": "get_weather", "args": {"city": "Oslo"}}]}
+    home.fake.when("you must", {"say": "I would rather talk."}, call, {"say": "Cold."})
+    choice = {"type": "function", "function": {"name": "get_weather"}}
+    message = ask(client, [user("you must")], tools=[WEATHER], tool_choice=choice).choices[0].message
+    assert [one.function.name for one in message.tool_calls] == ["get_weather"]
+    assert not message.content
+    assert [one["function"]["name"] for one in home.fake.chats[-1].body["tools"]] == ["get_weather"]
+    done = ask(client, [user("you must"), message, result(message.tool_calls[0], "3 degrees")])
+    assert done.choices[0].message.content == "Cold."
+
+
 def offered(client: OpenAI, home: House) -> list[Any]:
     ask(client, [user("what is offered")])
     return list(home.fake.chats[-1].body["tools"])
@@ -271,7 +284,8 @@ def test_a_picture_becomes_an_attachment_and_is_not_sent_twice(client: OpenAI, h
         ({"n": 2}, "n"),
         ({"stop": ["x"]}, "stop"),
         ({"logprobs": True}, "logprobs"),
-        ({"tool_choice": "required"}, "tool_choice"),
+        ({"tool_choice": "required"}, "tool_choice"),  # without any
+        ({"tool_choice": {"type": "function", "function": {"name": "other"}}, "tools": [WEATHER]}, "tool_choice"),
         ({"response_format": {"type": "json_object"}}, "response_format.type"),
         ({"extra_body": {"nosuch": 1}}, "nosuch"),
         ({"messages": [user("  ")]}, "messages[0].content"),
@@ -311,10 +325,14 @@ def test_errors_have_the_shape_and_status_that_clients_know(client: OpenAI, home
         ask(client, [user("x" * (25 << 20))])
     assert large.value.status_code == 413
     home.fake.when("fall over", {"status": 400, "message": "no such thing"})
-    with pytest.raises(openai.InternalServerError) as failed:
+    with pytest.raises(openai.BadRequestError) as failed:
         ask(client, [user("fall over")])
-    assert failed.value.status_code == 503
+    assert failed.value.code == "upstream_bad_request"
     assert failed.value.response.headers["x-should-retry"] == "false"
+    home.fake.when("too often", {"status": 429, "message": "slow down", "headers": {"retry-after": "600"}})
+    with pytest.raises(openai.RateLimitError) as often:
+        ask(client, [user("too often")])
+    assert often.value.response.headers["retry-after"] == "600"
     with pytest.raises(openai.APIError, match="no such thing"):
         list(ask(client, [user("fall over, streamed")], stream=True))
 

@@ -94,7 +94,7 @@ async def test_calls_of_one_step_are_told_together_in_their_order_and_run_beside
 
 
 async def test_none_is_told_before_all_of_a_step_have_come_to_wait_or_have_ended() -> None:
-    lent = Borrowed(OWNER, "in_1", {"look": LOOK}, parallel=True)
+    lent = Borrowed(OWNER, "in_1", {"look": LOOK}, Lent((LOOK,)))
     told_of: list[Any] = []
 
     async def hear() -> None:
@@ -218,5 +218,5 @@ def test_a_name_that_is_taken_here_gets_another_one() -> None:
         named([LOOK], {"look", "client_look"})
     with pytest.raises(InvalidInput):
         named([LOOK, Function("client_look", "", {})], {"look"})
-    lent = Borrowed(OWNER, "in_1", named([LOOK], {"look"}), parallel=True)
+    lent = Borrowed(OWNER, "in_1", named([LOOK], {"look"}), Lent((LOOK,)))
     assert (lent.owns("client_look"), lent.owns("look")) == (True, False)

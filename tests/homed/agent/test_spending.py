@@ -155,6 +155,7 @@ async def test_a_no_ends_the_turn_before_anything_is_spent(tmp_path: Path) -> No
         assert done.state is InputState.FAILED
         assert "Today's limit is used up" in done.outcome.error
         assert "The person said no" in done.outcome.hint
+        assert done.outcome.cause == {"kind": "spend"}
         assert len(model.requests) == 1
 
 

@@ -40,7 +40,7 @@ class Programs(StandIn):
         self.news = trio.Event()
 
     def io_inject(self, peer: str, text: str, client_msg_id: str = "", *_: Any, **given: Any) -> Any:
-        for name in ("place", "client_tools", "client_parallel"):
+        for name in ("place", "client_tools", "client_parallel", "client_must"):
             given.pop(name, None)
         return super().io_inject(peer, text, client_msg_id or f"m{next(self.ids)}", **given)
 
