@@ -7,16 +7,19 @@ no word, and whoever is known for years has thousands of facts.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection
 
 from homed.memory import dedupe, stable
 from homed.memory.lawwords import FUNCTION_WORDS
 from homed.memory.newfact import NewFact
-from homed.memory.normal import bag, folded, is_run, jaccard, tokens
+from homed.memory.normal import UNSPACED, bag, folded, is_run, jaccard, pairs, tokens
 from homed.memory.relations import CONTRARY
 from homed.memory.stable import Record
 from homed.store.rows import SqlValue, Tx, dumps
+
+_WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])\w)+")
 
 _POOL = "scope = ? AND record = 'fact' AND reach = ? AND project = ? AND observer = ? AND observed = ?"
 
@@ -24,15 +27,16 @@ _POOL = "scope = ? AND record = 'fact' AND reach = ? AND project = ? AND observe
 def spoken_of(tx: Tx, scope: str, text: str, *, project: str = "", limit: int = 12) -> list[Record]:
     """Facts that hold now and that a text may speak of, nearest first: to show a model that may correct them.
 
-    A shared word weighs by how few of the facts have it.  Some 20 ms for a thousand facts.
+    A shared word weighs by how few of the facts have it.  Some 30 ms for a thousand facts: words are taken as they
+    stand, since it is a hint and no judgement.
     """
-    words = bag(text) - FUNCTION_WORDS
+    words = _roughly(text) - FUNCTION_WORDS
     rows = tx.all(
         "SELECT id, text FROM records WHERE scope = ? AND record = 'fact' AND status = 'active'"
         " AND (reach = 'user' OR project = ?)",
         (scope, project),
     )
-    shared = {id_: words & bag(said) for id_, said in rows}
+    shared = {id_: words & _roughly(said) for id_, said in rows}
     having = Counter(word for found in shared.values() for word in found)
     weight = {word: math.log(1 + len(rows) / count) for word, count in having.items()}
     ranked = sorted(
@@ -41,6 +45,17 @@ def spoken_of(tx: Tx, scope: str, text: str, *, project: str = "", limit: int = 
     order = {id_: place for place, (_, id_) in enumerate(ranked[:limit])}
     found = stable.select(tx, "id IN (SELECT value FROM json_each(?))", (dumps(list(order)),))
     return sorted(found, key=lambda record: order[record.id])
+
+
+def _roughly(text: str) -> set[str]:
+    """The words of a text, of scripts without blanks the pairs of characters."""
+    found: set[str] = set()
+    for word in _WORD.findall(text.casefold()):
+        if word.isascii() or not is_run(word):
+            found.add(word)
+        else:
+            found.update(pairs(word))
+    return found
 
 
 def near(
