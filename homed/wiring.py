@@ -87,7 +87,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         rules, uploads = Rules(store, wall), _uploads(house, files)
         # both are there before a tool is called
         remembered = _remembered(house, engine, lambda: keeping.forgetting, lambda: memory_doctor)
-        conversations = _conversations(house, engine, sources, asking, rules, tracker, uploads, remembered)
+        conversations = _conversations(house, engine, asking, rules, tracker, uploads, remembered)
         jobs = engine.jobs(conversations, uploads, sources, asking.completions)
         keeping = engine.keeping(conversations, uploads)
         for part in (jobs, keeping):
@@ -112,13 +112,13 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
 
 
 def _conversations(
-    house: House, engine: Engine, sources: Sources, asking: _Asking, rules: Rules, tracker: TrackerOnDemand,
-    uploads: Uploads, remembered: MemoryPorts,
+    house: House, engine: Engine, asking: _Asking, rules: Rules, tracker: TrackerOnDemand, uploads: Uploads,
+    remembered: MemoryPorts,
 ) -> Conversations:  # fmt: skip
     media = _media(house, MediaFiles(house.paths.media))
     conversations = Conversations(
         AgentPorts(
-            store=house.store, bus=house.bus, settings=house.settings, host=house.host, sources=sources,
+            store=house.store, bus=house.bus, settings=house.settings, host=house.host, sources=asking.sources,
             spend=asking.gate, chain=asking.chain, rules=rules, tokens=house.tokens, redactor=house.redactor,
             wall=house.wall, failpoints=house.failpoints,
             builtins=(*_tools(house, media, remembered, lambda: conversations), *changes_tools(tracker)),
@@ -133,6 +133,7 @@ def _conversations(
 class _Asking:
     """The one way to a model: the gate before the money, the sources in their order, and what goes through both."""
 
+    sources: Sources
     gate: Gate
     chain: Chain
     completions: Completions
@@ -145,7 +146,7 @@ def _asking(house: House, sources: Sources, gate: Gate) -> _Asking:
     chain = Chain(sources, troubles=sources.troubles, others=lambda: settings.bool(LLM_FALLBACK))
     completions = Completions(sources, house.redactor, spend=gate, chain=chain)
     usage = UsageOnDemand(gate, store, settings, lambda: [whence(one) for one in sources.list()])
-    return _Asking(gate, chain, completions, usage)
+    return _Asking(sources, gate, chain, completions, usage)
 
 
 def _media(house: House, files: MediaFiles) -> Media:
