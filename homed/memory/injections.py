@@ -87,11 +87,10 @@ def counts_of(lines: Sequence[Line]) -> dict[str, int]:
 
 def record(tx: Tx, told: Injection) -> bool:
     """Store what a turn was told; False where nothing is stored: there were no lines, its thread is being removed, or
-    the turn's last row says the very same (a turn that must make room selects once more)."""
+    a row of the turn tells the very same records (a turn that must make room, or was cut off, selects once more)."""
     if not told.lines or not tx.value("SELECT 1 FROM threads WHERE id = ? AND scope <> ''", (told.thread,)):
         return False
-    before = of_turn(tx, told.turn)
-    if before and before[-1].lines == told.lines[:MOST_LINES]:
+    if any(_told(before) == _told(told)[:MOST_LINES] for before in of_turn(tx, told.turn)):
         return False
     row = tx.one(
         "INSERT INTO injections (turn, scope, thread, at, mode, chars, ms, late, below, cut, channels)"
@@ -201,6 +200,10 @@ def older(tx: Tx, before: float, limit: int) -> list[int]:
 def drop(tx: Tx, seqs: Collection[int]) -> None:
     """Delete these rows with their lines."""
     tx.execute("DELETE FROM injections WHERE seq IN (SELECT value FROM json_each(?))", (dumps(sorted(seqs)),))
+
+
+def _told(one: Injection) -> list[tuple[str, int]]:
+    return [(line.id, line.revision) for line in one.lines]
 
 
 def _seq(before: int | None) -> int:

@@ -25,6 +25,8 @@ import trio
 
 from homed.builtin.tools import builtin_tools
 from homed.failpoints import Failpoints, NoFailpoints
+from homed.memory import facts
+from homed.memory.newfact import NewFact
 from homed.providers import pairing
 from homed.providers.base import (
     CallDelta,
@@ -35,6 +37,8 @@ from homed.providers.base import (
     ToolResult,
     User,
 )
+from homed.retrieval import index
+from homed.store.rows import Tx
 from tests.kit.builders import OWNER, FakeHost, FakeModel, FakeSettings, Setup, message, running_agent
 from tests.kit.failpoints import KillAt
 
@@ -127,6 +131,8 @@ async def run(order: Order) -> None:
     with trio.fail_after(LIMIT):
         async with running_agent(folder, setup) as agent:
             thread = ""
+            if order.memory:
+                await agent.store.write(_know)
             for text in order.messages:
                 given = message(text, client_msg_id=text, thread=thread)
                 receipt = await agent.conversations.inject(OWNER, given)
@@ -134,6 +140,15 @@ async def run(order: Order) -> None:
                 await agent.conversations.wait(OWNER, receipt.input.id)
                 thread = receipt.thread.id if order.memory else ""
             await agent.conversations.wait_idle()
+
+
+def _know(tx: Tx) -> None:
+    """Something that every turn is told, and something that one message is about; once, however often it is killed."""
+    if not tx.value("SELECT 1 FROM records"):
+        for text, kind, weight in (("Answers are short.", "convention", 9), ("The cello is old.", "fact", 5)):
+            given = NewFact("owner", text, kind=kind, importance=weight, origin="manual", extractor="manual")
+            facts.put(tx, given, at=1.0)
+        index.catch_up(tx)
 
 
 def serve(run: Callable[[Order], Awaitable[None]]) -> None:

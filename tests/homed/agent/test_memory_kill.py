@@ -52,7 +52,9 @@ def check(folder: Path) -> None:
     assert rows(folder, indexed) == rows(folder, remembered), "what is stored can be found, once"
     alone = "NOT EXISTS (SELECT 1 FROM events e WHERE e.turn = i.turn AND e.kind <> 'user')"
     assert rows(folder, f"SELECT i.turn FROM injections i WHERE {alone}") == [], "none without what its turn stored"
-    assert rows(folder, "SELECT turn FROM injections GROUP BY turn HAVING count(*) > 1") == [], "told once"
+    told = "SELECT group_concat(l.id || l.revision) AS told FROM injected l WHERE l.injection = i.seq"
+    twice = f"SELECT i.turn, ({told}) FROM injections i GROUP BY 1, 2 HAVING count(*) > 1"
+    assert rows(folder, twice) == [], "what a turn was told when it was taken up again is no second row"
 
 
 def test_the_conversation_without_a_kill_sinks_looks_up_and_confirms(tmp_path: Path, children: Zygote) -> None:
@@ -60,7 +62,8 @@ def test_the_conversation_without_a_kill_sinks_looks_up_and_confirms(tmp_path: P
     check(tmp_path)
     kinds = {kind for (kind,) in rows(tmp_path, "SELECT DISTINCT kind FROM ledger")}
     assert kinds >= {"select", "recall", "peek", "sink", "confirm"}
-    assert rows(tmp_path, "SELECT count(*) FROM injections") != [(0,)]
+    told = "SELECT count(*) FROM injected l JOIN records r ON r.id = l.id WHERE r.text LIKE ?"
+    assert all(rows(tmp_path, told.replace("?", f"'{text}%'")) != [(0,)] for text in ("Answers", "The cello"))
 
 
 @pytest.mark.kill

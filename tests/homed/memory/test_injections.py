@@ -47,6 +47,7 @@ def test_nothing_told_is_no_row_and_the_same_again_is_no_second_one(tx: Tx, thre
     assert injections.record(tx, told(given, COLD))
     assert not injections.record(tx, told(given, COLD, at=6.0))
     assert injections.record(tx, told(given, FACT, at=7.0))
+    assert not injections.record(tx, told(given, replace(FACT, score=0.7, chars=20), at=8.0)), "the very same record"
     assert [one.at for one in injections.of_turn(tx, "t1")] == [5.0, 7.0]
     assert injections.of_turns(tx, ["t1", "t9"])["t1"].at == 7.0
 
