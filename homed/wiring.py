@@ -84,10 +84,10 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         slow.start_soon(bring_up, sources, house.settings, house.facilities)
         asking = _asking(house, sources, gate)
         tracker = _kept_beside(house, engine, sources, slow)
-        rules, uploads = Rules(store, wall), _uploads(house, files)
+        uploads = _uploads(house, files)
         # both are there before a tool is called
         remembered = _remembered(house, engine, lambda: keeping.forgetting, lambda: memory_doctor)
-        conversations = _conversations(house, engine, asking, rules, tracker, uploads, remembered)
+        conversations = _conversations(house, engine, asking, tracker, uploads, remembered)
         jobs = engine.jobs(conversations, uploads, sources, asking.completions)
         keeping = engine.keeping(conversations, uploads)
         for part in (jobs, keeping):
@@ -101,7 +101,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
             keys=house.keys, packages=_packages(house), calling=conversations.calling, tracker=tracker,
             remembering=Remembering(store, redactor, engine.ranker, partial(zone_of, house.settings)),
             cold=ColdQuery(store, wall, house.failpoints, engine.ranker),
-            completions=asking.completions, people=People(store), rules=rules, jobs=jobs, keeping=keeping,
+            completions=asking.completions, people=People(store), rules=Rules(store, wall), jobs=jobs, keeping=keeping,
             publisher=Publisher(house.bus, redactor), usage=asking.usage,
             console=ConsoleOnDemand(partial(_console, house, engine, gate)),
         )  # fmt: skip
@@ -112,15 +112,14 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
 
 
 def _conversations(
-    house: House, engine: Engine, asking: _Asking, rules: Rules, tracker: TrackerOnDemand, uploads: Uploads,
-    remembered: MemoryPorts,
+    house: House, engine: Engine, asking: _Asking, tracker: TrackerOnDemand, uploads: Uploads, remembered: MemoryPorts,
 ) -> Conversations:  # fmt: skip
     media = _media(house, MediaFiles(house.paths.media))
     conversations = Conversations(
         AgentPorts(
             store=house.store, bus=house.bus, settings=house.settings, host=house.host, sources=asking.sources,
-            spend=asking.gate, chain=asking.chain, rules=rules, tokens=house.tokens, redactor=house.redactor,
-            wall=house.wall, failpoints=house.failpoints,
+            spend=asking.gate, chain=asking.chain, rules=Rules(house.store, house.wall), tokens=house.tokens,
+            redactor=house.redactor, wall=house.wall, failpoints=house.failpoints,
             builtins=(*_tools(house, media, remembered, lambda: conversations), *changes_tools(tracker)),
             media=media, ranker=engine.ranker, explicit=remembered.explicit, stored=engine.dense.wake,
             erased=engine.forget_vectors, refresh=house.settings.refresh,
