@@ -54,7 +54,7 @@ async def _examine(paths: Paths, holder: int | None, deep: bool) -> list[Check]:
             memory = MemoryDoctor(
                 DoctorPorts(
                     store=store, paths=paths, redactor=redactor, definitions=settings.definitions,
-                    running=holder is not None,
+                    running=holder is not None, looking=True,
                 )
             )  # fmt: skip
             patient = Patient(

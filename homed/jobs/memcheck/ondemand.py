@@ -44,6 +44,7 @@ class DoctorPorts:
     definitions: Callable[[], Iterable[Definition]]
     running: bool = False
     local: bool = True
+    looking: bool = False
     vectors: Vectors | None = None
     busy: Callable[[], Collection[str]] = tuple
     scrub: ScrubbingStore | None = None
@@ -81,7 +82,7 @@ class MemoryDoctor:
         ports = self._ports
         room = Room(
             store=Gentle(ports.store), paths=ports.paths, now=ports.wall(), redactor=ports.redactor, deep=deep,
-            running=ports.running, local=ports.local, vectors=ports.vectors,
+            running=ports.running, local=ports.local, looking=ports.looking, vectors=ports.vectors,
             definitions=ports.definitions, busy=ports.busy, scrub=ports.scrub, failpoints=ports.failpoints,
         )  # fmt: skip
         told = _Told(ports.bus, progress)

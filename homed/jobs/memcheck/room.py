@@ -90,8 +90,8 @@ def _no_definitions() -> Sequence[Definition]:
 class Room:
     """``deep``: read everything, and open the originals.  ``now``: UTC seconds.  ``redactor``: knows the keys that are
     set here.  ``vectors``: None on a stopped folder.  ``running``: a daemon works on the folder meanwhile; ``local``:
-    readers keep nobody from storing.  ``busy``: the jobs that run now.  ``scrub``: the store, where what
-    is free in its file can be overwritten.
+    readers keep nobody from storing; ``looking``: the store takes nothing.  ``busy``: the jobs that run now.
+    ``scrub``: the store, where what is free in its file can be overwritten.
     """
 
     store: Storage
@@ -101,6 +101,7 @@ class Room:
     deep: bool = False
     running: bool = False
     local: bool = True
+    looking: bool = False
     vectors: Vectors | None = None
     definitions: Callable[[], Iterable[Definition]] = _no_definitions
     busy: Callable[[], Collection[str]] = tuple

@@ -43,10 +43,10 @@ class ReadAndWritten(Unmended):
         read = await room.store.read(_rows)
         full = "Free some space on the disk, and see to it that this user may write to the data folder."
         try:
-            await room.store.write(_write)
+            if not room.looking:
+                await room.store.write(_write)
         except ReadOnly:
-            if room.running:
-                return Look(Status.FAIL, "Memory is read-only: nothing is stored.", REPAIR, read, 1)
+            return Look(Status.FAIL, "Memory is read-only: nothing is stored.", REPAIR, read, 1)
         except StorageError as error:
             fault = said("Nothing can be stored ({why}).", why=str(error.detail.get("reason", error.code)))
             return Look(Status.FAIL, fault, error.hint or full, read, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import apsw
@@ -57,6 +58,21 @@ def test_all_well_is_0_and_something_bad_is_1_with_what_to_do(paths: Paths, caps
     assert "→ Stop homed and run `homed doctor --repair`." in out
     assert homed(paths, "--json") == 1
     assert states(capsys.readouterr().out)["database"] == "bad"
+
+
+def test_memory_has_its_line(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
+    homed(paths)
+    out = capsys.readouterr().out
+    assert re.search(r"warn  memory +\d of \d\d checks: Read 20 turns that wait for their pass: 20 wait", out), (
+        "of 1970"
+    )
+    connection = apsw.Connection(str(paths.db))
+    connection.execute("UPDATE word_counts SET documents = documents + 1")
+    connection.close()
+    assert homed(paths) == 1
+    out = capsys.readouterr().out
+    assert "BAD   memory" in out
+    assert "`homed memory doctor --repair` mends what is safe" in out
 
 
 def test_a_warning_is_no_failure(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:

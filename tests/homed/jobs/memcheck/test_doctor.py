@@ -146,7 +146,7 @@ async def test_it_changes_nothing_but_for_a_repair(folder: Path) -> None:
         return {name: data for name, data in found.items() if data and not name.endswith("-shm")}
 
     before = state()
-    looked = room(LookingStore(folder / "homed.db"), folder, vectors=None, running=False)
+    looked = room(LookingStore(folder / "homed.db"), folder, vectors=None, running=False, looking=True)
     report = await doctor.examine(looked, CHECKS)
     assert {found.id for found in report.wrong()} >= {"record_keys", "event_counts", "record_vectors"}
     assert {found.status for found in report.findings} <= {Status.PASS, Status.WARN, Status.FAIL}
@@ -174,7 +174,7 @@ async def test_storage_that_takes_nothing_fails(folder: Path) -> None:
         looked = room(store(folder / "homed.db"), folder)
         found = (await doctor.examine(looked, [BY_ID["storage"]])).findings[0]
         assert (found.status, word in found.evidence, bool(found.fix)) == (Status.FAIL, True, True)
-    gone = room(LookingStore(folder / "homed.db"), folder, running=False, paths=Paths(folder / "none"))
+    gone = room(LookingStore(folder / "homed.db"), folder, looking=True, paths=Paths(folder / "none"))
     found = (await doctor.examine(gone, [BY_ID["storage"]])).findings[0]
     assert (found.status, "No file can be written" in found.evidence) == (Status.FAIL, True)
 
@@ -241,6 +241,7 @@ async def test_a_job_that_runs_is_no_run_that_never_ended(folder: Path) -> None:
     harm(folder, f"INSERT INTO job_runs (job, started_at, state) VALUES ('distil', {NOW - 60}, 'running')")
     assert (await one(folder, "runs", busy=lambda: ["distil"])).status is Status.PASS
     assert (await one(folder, "runs", busy=lambda: ["prune"])).status is Status.FAIL
+    assert (await one(folder, "runs", looking=True)).status is Status.PASS, "nobody knows what an unreachable one does"
     long = await one(folder, "runs", busy=lambda: ["distil"], now=NOW + 7 * 3600)
     assert (long.status, long.wrong) == (Status.FAIL, 1)
 
