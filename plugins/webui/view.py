@@ -148,6 +148,8 @@ class ThreadView:
                 return [Op("notice", {"message": self._fragments.sentence(string(data, "message"))})]
             case "progress" if not notice.thread:
                 return [Op("working", working(data))]
+            case "memory" if data.get("what") == "doctor":
+                return [Op("working", working(data))]
             case "memory":
                 # ids stay where they are: that something changed is enough to look again
                 told = Op("memory", {"what": string(data, "what"), "job": string(data, "job")})

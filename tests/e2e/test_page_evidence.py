@@ -26,7 +26,8 @@ pytestmark = [pytest.mark.chromium, pytest.mark.slow]
 TOLD = "My sister Clara keeps eleven goats on her farm near Thun, and the oldest of the goats is called Zita."
 QUOTE = "My sister Clara keeps eleven goats on her farm near Thun"
 ASKED = "How many goats does Clara keep on the farm?"
-FACT = {"text": "Clara keeps eleven goats near Thun.", "kind": "fact", "confidence": 0.9, "quote": QUOTE}
+SAYS = "Clara keeps eleven goats near Thun."
+FACT = {"text": SAYS, "kind": "fact", "confidence": 0.9, "quote": QUOTE}
 LIE = {"text": "Clara owns a castle.", "kind": "fact", "quote": "Clara has a castle"}
 SUMMARY = {"request": "Tell of Clara's goats.", "outcome": "Noted.", "importance": 5}
 SCRIPT = {
@@ -85,7 +86,7 @@ def test_what_one_conversation_told_another_one_uses_and_each_step_can_be_checke
     expect(line.locator("summary")).to_have_text(re.compile(r"\[long-term recall\] L1×\d L2×1 L3×0.* · \d+ chars"))
     line.locator("summary").press("Enter")
     expect(line.locator(".asked q")).to_have_text(ASKED)
-    told = line.locator(".told-lines > li", has_text=FACT["text"])
+    told = line.locator(".told-lines > li", has_text=SAYS)
     expect(told).to_contain_text("source")
     told.locator("[data-open-record]").press("Enter")
     piece = page.get_by_role("dialog").locator(".pieces > li")
@@ -111,7 +112,7 @@ def test_what_one_conversation_told_another_one_uses_and_each_step_can_be_checke
     expect(row).to_have_count(1)
     expect(row.locator("summary")).to_contain_text(ASKED)
     row.locator("summary").click()
-    expect(row).to_contain_text(FACT["text"])
+    expect(row).to_contain_text(SAYS)
     row.get_by_role("link", name="Why this answer").click()
     expect(page.get_by_role("heading", name="What it was told from memory")).to_be_visible()
     expect(page.locator(".window-bar rect")).not_to_have_count(0)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import trio
 from playwright.sync_api import Browser, expect
 
 from tests.e2e.conftest import Served, Visitor, at, ready
@@ -135,11 +136,11 @@ def test_the_health_check_tells_how_far_it_is_mends_and_is_there_after_a_reload(
     visitor: Visitor, served: Served
 ) -> None:
     page = visitor.open("/memory/health")
-    page.evaluate(
-        "new MutationObserver(() => { window.seen = document.querySelector('#progress p').textContent || window.seen })"
-        ".observe(document.querySelector('#progress'), { childList: true, subtree: true, characterData: true })"
-    )
+    go = served.kernel.held["admin.memory_doctor"] = trio.Event()
     page.get_by_role("button", name="Check deeply").click()
+    expect(page.locator("#progress")).to_contain_text("4 of 5: vectors")
+    assert page.locator("#progress progress").evaluate("one => one.value") == 0.8
+    served.do(go.set)
     checks = page.locator("#checks > li")
     expect(checks).to_have_count(5)
     expect(page.locator("#verdict")).to_have_text("3 of 5 checks found something.")

@@ -178,6 +178,8 @@ class StandIn(Files, Memory, Keys, Packages, Settings, Usage, Kept, Ledger, Reco
         self.nursery: trio.Nursery | None = None
         self.waiting: list[dict[str, Any]] = []
         self.fail: dict[str, HomedError] = {}
+        self.held: dict[str, trio.Event] = {}
+        """Methods that answer once these are set."""
         self.storage: dict[str, Any] = {"state": "ok", "reason": "", "kept": ""}
 
     async def call(self, method: str, params: Mapping[str, object]) -> Any:
@@ -186,7 +188,10 @@ class StandIn(Files, Memory, Keys, Packages, Settings, Usage, Kept, Ledger, Reco
         self.calls.append((method, given))
         if method in self.fail:
             raise self.fail[method]
-        return getattr(self, method.replace(".", "_"))(**given)
+        answer = getattr(self, method.replace(".", "_"))(**given)
+        if method in self.held:
+            await self.held[method].wait()
+        return answer
 
     def post(self, type_: str, thread: str, turn: str, **data: object) -> None:
         self.seq += 1

@@ -118,8 +118,8 @@ class Ledger:
 
     def admin_memory_doctor(self, peer: str, deep: bool = False, repair: bool = False) -> Any:
         for done, one in enumerate(self.memory_checks):
-            told = {"what": "memory_doctor", "kind": one["id"], "done": done, "total": len(self.memory_checks)}
-            self.post("progress", "", "", **told)  # type: ignore[attr-defined]
+            told = {"what": "doctor", "phase": "looking", "kind": one["id"], "done": done}
+            self.post("memory", "", "", **told, total=len(self.memory_checks))  # type: ignore[attr-defined]
             if repair and one["repairable"] and one["wrong"]:
                 one |= {
                     "mended": f"Mended: {one['wrong']} of them.",

@@ -16,6 +16,11 @@ def test_that_memory_changed_names_no_ids_to_a_page_of_another_conversation() ->
 def test_work_of_the_daemon_itself_is_told_as_how_far_it_is() -> None:
     told = Said(1, "progress", "", "", {"what": "vectors", "done": 3, "total": 9})
     assert view().feed(told) == [Op("working", {"what": "vectors", "kind": "", "done": 3, "total": 9})]
+    look = {"what": "doctor", "phase": "looking", "kind": "hashes", "done": 3, "total": 9}
+    told = Said(1, "memory", "", "", look)
+    assert view().feed(told) == [Op("working", {"what": "doctor", "kind": "hashes", "done": 3, "total": 9})], (
+        "no figure changes by it"
+    )
 
 
 def test_what_was_written_of_a_turn_stands_below_its_end() -> None:

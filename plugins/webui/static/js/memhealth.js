@@ -90,9 +90,10 @@ for (const button of buttons) button.addEventListener("click", () => (button.dat
 
 follow({
   onWork({ what, kind, done, total }) {
-    if (!running || !what.startsWith("memory_doctor")) return;
+    if (!running || what !== "doctor") return;
     if (total) $("progress", progress).value = done / total;
-    $("p", progress).textContent = word("memhealth_at", { done, total, name: wordOr(`memhealth_check_${kind}`, kind) });
+    const known = last?.checks.find((one) => one.id === kind); // its name, if it was told before
+    $("p", progress).textContent = word("memhealth_at", { done, total, name: known?.name ?? kind });
   },
 });
 const before = kept();
