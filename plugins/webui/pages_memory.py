@@ -52,7 +52,8 @@ class MemoryPages:
         try:
             found = await self._site.call("memory.records", **wanted(asked), limit=LISTED)
         except InvalidInput as error:
-            wrong = self._site.lang().kernel.text(error.message)
+            words = self._site.lang()
+            wrong = words("records.no_day") if error.message == NO_DAY else words.kernel.text(error.message)
         older = urlencode({**asked, "before": found["next"]}) if found["next"] else ""
         return await self._render(
             "records.html", "memory", part="records", asked={**dict.fromkeys(ASKED, ""), **asked}, older=older,
@@ -92,6 +93,7 @@ class MemoryPages:
 
 
 NOTHING: Mapping[str, Any] = {"records": [], "next": "", "of": 0}
+NO_DAY = "That is no day."
 ASKED = ("query", "sort", *recordview.FILTERS)
 USES = ("citations", "injections")
 
@@ -113,7 +115,7 @@ def day(text: str) -> datetime:
         found = datetime.combine(date.fromisoformat(text), datetime.min.time()).astimezone()
         found.timestamp()
     except (ValueError, OverflowError):
-        raise InvalidInput("That is no day.") from None
+        raise InvalidInput(NO_DAY) from None
     return found
 
 
