@@ -21,12 +21,17 @@ from homed.jobs.memcheck.rows import LOWEST, Found, Judge, Rows
 from homed.memory.blocked import cleaned
 from homed.memory.evidence import digest, locate
 from homed.memory.normal import key, normal
+from homed.redact import open_key_block
 from homed.retrieval import index, record_words
 from homed.store.rows import Row, Tx, dumps, loads
 
 FAULT = "hold something that looks like a secret"
 FIX = "Repair takes it out of there and of all that was made of it. Change the key: it was readable."
 
+KEY_LINES = 200
+"""Lines that a private key may have whose end nobody finds."""
+
+_KEY_END = re.compile(rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY")
 MARK = re.compile(r"(\[secret:[a-z_]+\])")
 
 
@@ -295,9 +300,9 @@ def _look(room: Room) -> Found:
     found = Found()
     for path in _files(room.paths.data):
         size = path.stat().st_size if path.exists() else 0
-        for _, line in _lines(path, 0 if room.deep else max(0, size - QUICK)):
+        for _, line, new in _cleaned(room, path, 0 if room.deep else max(0, size - QUICK)):
             found.read += 1
-            if _blanked(room, line) != line:
+            if new != line:
                 found.wrong += 1
                 found.ids.append(str(path.relative_to(room.paths.data)))
     found.all = found.read
@@ -310,8 +315,8 @@ def _overwrite(room: Room, path: Path) -> int:
     count = 0
     fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        for at, line in _lines(path, 0):
-            if (new := _blanked(room, line)) != line:
+        for at, line, new in _cleaned(room, path, 0):
+            if new != line:
                 os.pwrite(fd, new, at)
                 count += 1
         os.fsync(fd)
@@ -320,9 +325,28 @@ def _overwrite(room: Room, path: Path) -> int:
     return count
 
 
+def _cleaned(room: Room, path: Path, start: int) -> Iterator[tuple[int, bytes, bytes]]:
+    """Each line with its place and as it should be; of a private key all lines go, not its first alone."""
+    inside = 0
+    for at, line in _lines(path, start):
+        new = _blanked(room, line)
+        if open_key_block(line.decode("utf-8", "replace")) >= 0:
+            inside = KEY_LINES
+        elif inside:
+            inside = 0 if _KEY_END.search(line) else inside - 1
+            new = _blank(line)
+        yield at, line, new
+
+
+def _blank(line: bytes) -> bytes:
+    end = line[len(line.rstrip(b"\r\n")) :]
+    return b" " * (len(line) - len(end)) + end
+
+
 def _blanked(room: Room, line: bytes) -> bytes:
     """The line as long as before, with a marker or blanks in the place of each secret."""
-    text = line.decode("utf-8", "surrogateescape")
+    body = line.rstrip(b"\r\n")
+    text, end = body.decode("utf-8", "surrogateescape"), line[len(body) :]
     if room.redactor.redact(text) == text:
         return line
     for fill in (_marker, " ".__mul__, "'".__mul__):
@@ -332,9 +356,9 @@ def _blanked(room: Room, line: bytes) -> bytes:
                 break
             new = _filled(new, clean, fill)
         made = new.encode("utf-8", "surrogateescape")
-        if room.redactor.redact(new) == new and len(made) == len(line):
-            return made
-    return b" " * (len(line) - 1) + line[-1:]
+        if room.redactor.redact(new) == new and len(made) == len(body):
+            return made + end
+    return _blank(line)
 
 
 def _marker(size: int) -> str:
