@@ -57,6 +57,18 @@ def test_a_setting_is_changed_with_a_yes_and_not_without(home: House) -> None:
     assert home.daemon.run("config", "get", "core.agent.max_tool_turns").out.strip() == "7"
 
 
+def test_a_threshold_is_not_changed_without_a_reason_by_a_tool_either(home: House) -> None:
+    key = "core.memory.inject_min_score"
+    refused = asked(home, "config_set", {"key": key, "value": 0.3}, "allow")
+    assert "needs a reason" in refused["text"]
+    refused = asked(home, "config_batch_set", {"changes": {key: 0.3, "core.agent.max_tool_turns": 4}}, "allow")
+    assert "needs a reason" in refused["text"]
+    done = asked(home, "config_set", {"key": key, "value": 0.3, "reason": "noise came along"}, "allow")
+    assert json.loads(done["text"])["changed"][key] == {"was": 0.12, "is": 0.3}
+    (one,) = [row for row in home.ask("memory.thresholds")["thresholds"] if row["key"] == key]
+    assert [change["reason"] for change in one["changes"]] == ["noise came along"]
+
+
 def test_of_several_none_is_changed_if_one_does_not_fit(home: House) -> None:
     args = {"changes": {"core.agent.max_tool_turns": 8, "core.agent.tool_timeout": 0}}
     refused = asked(home, "config_batch_set", args, "allow")
@@ -78,6 +90,7 @@ def test_a_password_is_neither_set_nor_shown(home: House) -> None:
 def test_it_is_found_listed_and_counted(home: House) -> None:
     found = json.loads(read(home, "config_list_keys", search="backups night")["text"])["settings"]
     assert [one["key"] for one in found] == ["core.memory.backups_kept"]
+    assert "prevents" in json.loads(read(home, "config_get", key="core.memory.inject_min_score")["text"])
     changed = json.loads(read(home, "config_dump", prefix="core.agent")["text"])["values"]
     assert changed["core.agent.max_tool_turns"] == 7
     assert "plugins" in json.loads(read(home, "config_list_plugins")["text"])

@@ -123,7 +123,7 @@ def test_events_sink_while_people_talk_and_come_back_by_the_tool(home: House) ->
     """A16: with a small window; the tool finds, the answer brings back, after a kill -9 it is still so."""
     home.daemon.run("config", "set", "core.agent.max_context_size", "4")
     home.daemon.run("config", "set", "core.agent.protected_events", "1")
-    home.daemon.run("config", "set", "core.memory.inject_min_score", "1")
+    home.daemon.run("config", "set", "core.memory.inject_min_score", "1", "--reason", "only what is looked for")
     home.chat(FACTS[1])
     for n in range(8):
         home.chat(f"Something else, number {n}.")
