@@ -67,3 +67,32 @@ def test_what_is_known_is_told_with_its_words_and_without_a_conversation() -> No
 
 def test_a_turn_without_a_record_says_so() -> None:
     assert "There is no record" in account({"turn": "t", "thread": "h", "at": 0, "entries": [], "events": {}})[-1]
+
+
+def test_what_was_told_is_listed_by_band_with_scores_marks_and_what_had_no_room() -> None:
+    line = {
+        "id": "fact_1", "record": "fact", "revision": 2, "band": "immediate", "why": "hit", "score": 0.81,
+        "relevance": 0.62, "evidence": "source", "chars": 70, "shortened": True,
+    }  # fmt: skip
+    gone = line | {"id": "capsule_2", "record": "capsule", "band": "background", "why": "active", "evidence": ""}
+    said = line | {"id": "ev_4", "record": "event", "band": "working", "why": "cold", "evidence": "", "revision": 0}
+    told = {
+        "at": 1.0, "mode": "hit", "counts": {"fact": 1, "capsule": 1, "event": 1}, "chars": 512, "ms": 12.3,
+        "late": [], "below": 3, "cut": 2, "channels": {"words": 1, "vectors": 1}, "lines": [line, said, gone],
+    }  # fmt: skip
+    fact = EVENT | {"kind": "fact", "layer": "stable", "title": "", "thread": "", "excerpt": "Ida plays the cello."}
+    recall = {"gate": 0.12, "known": {"below": 3, "sunk": {"fact_9": 0.07}}}
+    answer = ANSWER | {
+        "entries": [{"kind": "recall", "at": 1.0, "data": recall}], "injections": [told],
+        "events": ANSWER["events"] | {"fact_1": fact},
+    }  # fmt: skip
+    text = "\n".join(account(answer))
+    for words in (
+        "Told before the message (found by the message): fact × 1, capsule × 1, event × 1; 512 characters, found in",
+        "12 ms.", "  IMMEDIATE:\n    0.81  fact_1", "fact, stable: Ida plays the cello.",
+        "the message is about it, source, revision 2, relevance 0.62, shortened", "  WORKING:\n    0.81  ev_4",
+        "said, and out of view, relevance", "  BACKGROUND:\n    0.81  capsule_2  (not there any more)",
+        "of the Active Window, no evidence", "No room for: 2.", "Found by: words 1, vectors 1.",
+        "of what is known, the closest of 3:\n    0.07  fact_9",
+    ):  # fmt: skip
+        assert words in text, words
