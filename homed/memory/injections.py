@@ -141,18 +141,15 @@ def of_scopes(
     tx: Tx, scopes: Collection[str], *, thread: str = "", limit: int = PAGE, before: int | None = None
 ) -> list[Injection]:
     """What turns of these scopes (of one ``thread``) were told, newest first; ``before`` as of ``of_record``."""
-    listed = dumps(sorted(scopes))
     if thread:
         return _read(
             tx,
             "thread = ? AND +scope IN (SELECT value FROM json_each(?)) AND seq < ? ORDER BY seq DESC LIMIT ?",
-            (thread, listed, _seq(before), limit),
+            (thread, dumps(sorted(scopes)), _seq(before), limit),
         )
-    return _read(
-        tx,
-        "scope IN (SELECT value FROM json_each(?)) AND seq < ? ORDER BY seq DESC LIMIT ?",
-        (listed, _seq(before), limit),
-    )
+    newest = "SELECT seq FROM injections WHERE scope = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+    found = [seq for scope in scopes for (seq,) in tx.all(newest, (scope, _seq(before), limit))]
+    return by_seq(tx, sorted(found)[-limit:])  # from each scope's own: among all, every row would be sorted
 
 
 def by_seq(tx: Tx, seqs: Collection[int]) -> list[Injection]:
