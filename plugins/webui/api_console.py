@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from quart import Response
 
@@ -46,11 +47,19 @@ class ConsoleApi:
 
     async def embedding_probe(self, body: asked.EmbeddingPlace) -> Response:
         """Try an endpoint."""
-        return reply(await self._site.call("admin.embedding_probe", **body.model_dump(exclude_none=True)))
+        found = await self._site.call("admin.embedding_probe", **body.model_dump(exclude_none=True))
+        return reply({**found, **self._told(found, "error", "hint")})
 
     async def memory_doctor(self, body: asked.MemoryDoctor) -> Response:
         """Check memory."""
-        return reply(await self._site.call("admin.memory_doctor", deep=body.deep, repair=body.repair))
+        found = await self._site.call("admin.memory_doctor", deep=body.deep, repair=body.repair)
+        checks = [{**one, **self._told(one, "name", "evidence", "fix", "mended")} for one in found["checks"]]
+        return reply({**found, "checks": checks})
+
+    def _told(self, found: Mapping[str, Any], *names: str) -> dict[str, str]:
+        """Sentences of the kernel's in the page's language."""
+        said = self._site.lang().kernel.text
+        return {name: said(str(found.get(name) or "")) for name in names}
 
 
 def wanted_of(query: asked.InjectionsQuery | asked.GraphQuery) -> dict[str, object]:
