@@ -13,7 +13,7 @@ from homed.errors import StorageError
 from homed.jobs.memcheck.check import Check, Look, RowCheck, judged, written
 from homed.jobs.memcheck.findings import Status
 from homed.jobs.memcheck.room import Room
-from homed.jobs.memcheck.rows import Found, Judge, Rows
+from homed.jobs.memcheck.rows import BYTES, Found, Judge, Rows
 from homed.memory.stable import select
 from homed.retrieval import index, stable
 from homed.retrieval.asking import Question
@@ -31,10 +31,19 @@ SAMPLE = 2_000
 """Messages that a deep look takes apart, the newest: it costs a millisecond each, and the index's own counts and
 SQLite's check of it speak for the others."""
 
+QUICK = 400
+"""The same of a quick look, of records too."""
+
+DEAR = BYTES // 20
+"""Bytes that a text counts at the least, so that no more than twenty are looked for in one read."""
+
 ANEW = "Repair makes the word indexes anew, from what is stored; until that is done less is found."
 
 INDEXED = "e.no_memory = 0 AND e.kind <> 'note' AND e.seq <= m.mark AND e.seq > m.backlog"
 _EVENTS = "events e CROSS JOIN word_marks m"
+
+
+_MakeRows = Callable[[Room], Rows]
 
 
 def _lacks(tx: Tx, table: str, seq: int, terms: list[str]) -> bool:
@@ -113,15 +122,19 @@ def _give_up(tx: Tx) -> int:
     return int(tx.value("SELECT (SELECT count(*) FROM events) + (SELECT count(*) FROM records)"))
 
 
-def _rows(make: Callable[[], Judge], source: str, also: tuple[str, ...], where: str) -> Callable[[Room], Rows]:
-    """Each walk takes words apart with a judge of its own, which remembers stems."""
+def _rows(make: Callable[[], Judge], source: str, also: tuple[str, ...], where: str, most: int = 0) -> _MakeRows:
+    """Each walk takes words apart with a judge of its own, which remembers stems.  ``most``: the newest alone."""
     key = also[0]
     name = key.partition(".")[0]
 
     def of(room: Room) -> Rows:
-        del room
-        weight = f"octet_length({name}.text)"
-        return Rows(source, (key,), f"{name}.id", also=also, where=where, judge=make(), weight=weight)
+        newest = most if room.deep else QUICK
+        table = source.split()[0]
+        last = f"coalesce((SELECT seq FROM {table} ORDER BY seq DESC LIMIT 1 OFFSET {newest}), 0)" if newest else "0"
+        return Rows(
+            source, (key,), f"{name}.id", also=also, where=f"{where} AND {key} > {last}", judge=make(),
+            weight=f"octet_length({name}.text) + {DEAR}",
+        )  # fmt: skip
 
     return of
 
@@ -263,8 +276,7 @@ CHECKS: tuple[Check, ...] = (
             fix=ANEW,
             rows=_rows(
                 _event_words, _EVENTS, _OF_EVENTS,
-                f"{INDEXED} AND NOT EXISTS (SELECT 1 FROM word_drops d WHERE d.seq = e.seq)"
-                f" AND e.seq > coalesce((SELECT seq FROM events ORDER BY seq DESC LIMIT 1 OFFSET {SAMPLE}), 0)",
+                f"{INDEXED} AND NOT EXISTS (SELECT 1 FROM word_drops d WHERE d.seq = e.seq)", SAMPLE,
             ),
         )
     ),
