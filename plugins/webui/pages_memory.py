@@ -1,6 +1,7 @@
 """The pages of the memory console that show records: what there is, where it comes from, and what can be done to it.
 
 Every page extends ``memory_frame.html`` and is rendered with ``part``, the entry of the console's menu it stands under.
+What they are made of is brought in when one is first looked at: most starts never show one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from quart import Blueprint, Response, request
 
 from homed.errors import Conflict, InvalidInput, NotFound
 
-from . import overview, recordview
 from .context import Site
 from .words import Words
 
@@ -41,12 +41,16 @@ class MemoryPages:
 
     async def overview(self) -> Response:
         """What there is."""
+        from . import overview
+
         found = await self._site.call("memory.stats")
         figures = overview.shown(found, datetime.now().astimezone().date())
         return await self._render("memory.html", "memory", part="overview", why=why_of(self._site.lang()), **figures)
 
     async def records(self) -> Response:
         """A page of them, as the address asks for it; what it cannot ask for is said, and nothing is shown instead."""
+        from . import recordview
+
         asked = recordview.asked(request.args)
         wrong, found = "", NOTHING
         try:
@@ -55,14 +59,17 @@ class MemoryPages:
             words = self._site.lang()
             wrong = words("records.no_day") if error.message == NO_DAY else words.kernel.text(error.message)
         older = urlencode({**asked, "before": found["next"]}) if found["next"] else ""
+        shown = {**dict.fromkeys(("query", "sort", *recordview.FILTERS), ""), **asked}
         return await self._render(
-            "records.html", "memory", part="records", asked={**dict.fromkeys(ASKED, ""), **asked}, older=older,
+            "records.html", "memory", part="records", asked=shown, older=older,
             wrong=wrong, records_found=found["records"], found_of=found["of"], kinds=recordview.KINDS,
             narrowed=len(asked.keys() & set(recordview.FILTERS) - {"record"}) + ("sort" in asked),
         )  # fmt: skip
 
     async def record(self, record: str) -> Response:
         """One, whole.  Eight digits that several ids end with are answered with those."""
+        from . import recordview
+
         try:
             found = await self._site.call("memory.record", id=record, history=True)
         except (NotFound, Conflict) as error:
@@ -79,6 +86,8 @@ class MemoryPages:
 
     async def cold(self) -> Response:
         """What left the window, the newest first, or what is about something."""
+        from . import recordview
+
         query, before = request.args.get("query", "").strip()[:200], request.args.get("before", "")[:18]
         found = await self._site.call("memory.cold", query=query, before=before or None, limit=LISTED)
         events = [{"score": None, **one, "link": recordview.thread_link(one)} for one in found["events"]]
@@ -94,7 +103,6 @@ class MemoryPages:
 
 NOTHING: Mapping[str, Any] = {"records": [], "next": "", "of": 0}
 NO_DAY = "That is no day."
-ASKED = ("query", "sort", *recordview.FILTERS)
 USES = ("citations", "injections")
 
 
