@@ -249,7 +249,7 @@ def soak(folder: Path, turns: int, *, samples: int = 4, minutes: float = 0.0) ->
             print(run.held[-1], f"{driver.done / run.seconds:.1f}/s", file=sys.stderr, flush=True)
             if minutes and time.monotonic() > until_:
                 break
-        run.doctor = home.ask("admin.memory_doctor", deep=True)
+        run.doctor = home.ask("admin.memory_doctor", deep=True, timeout=900)
     return run
 
 
