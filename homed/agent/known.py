@@ -140,13 +140,14 @@ def _about(tx: Tx, ranker: Ranker, about: About) -> Known:
     reached = graph.recall(tx, scope=about.scope, names=named) if named else graph.Reached()
     asked = _records(tx, about.scope, near)
     asked.sort(key=lambda one: -near[one.id].score)
-    found = {record.id: record for record in (*asked, *reached.facts) if not _names(record) & about.without}
+    led, met_ = _onward(reached, frozenset(named))
+    found = {record.id: record for record in (*asked, *led) if not _names(record) & about.without}
     held = [record for record in found.values() if about.within(record)]
     facts = [_hit(one, near[one.id]) if one.id in near else Fact(one, "", why="graph") for one in held[: 2 * most]]
     told = [fact.record.id for fact in bands.capped(facts, about.limits)]
     turns = _summaries(tx, ranker, about, told)
     facts = sorted((*facts, *turns), key=lambda fact: -fact.score)  # stable: what a name led to stays as it came
-    names = tuple(entity.name for entity in reached.vouched if entity.id not in about.without)
+    names = tuple(entity.name for entity in reached.vouched if entity.id in met_ - about.without)
     below = [hit for hit in hits if hit.relevance < about.gate]
     sunk = {hit.id: hit.relevance for hit in below[:SUNK]}
     return Known(tuple(facts), (), names, len(held) + len(turns), len(below), sunk)
@@ -208,6 +209,27 @@ def _latest(tx: Tx, about: About) -> tuple[Fact, ...]:
     )
     chosen = (*held[: about.limits.summaries], *filter(about.within, wholes))
     return tuple(Fact(record, "", why="latest") for record in chosen)
+
+
+PROPER = ("person", "place", "organisation", "project")
+"""What has a name of its own: what is said of others with it is told where it is named.  A thing is a word."""
+
+
+def _onward(reached: graph.Reached, named: frozenset[str]) -> tuple[list[Record], frozenset[str]]:
+    """The facts that the names lead to, and whom: what is said of them, and of what that leads to.
+
+    Never back by way of what they are said of: whoever asks how tea is made need not be told all about everybody who
+    drinks it.
+    """
+    proper = {entity.id for entity in reached.entities if entity.type in PROPER} & named
+    kept, met_ = [], set(named)
+    for fact in reached.facts:  # of the nearest first
+        if fact.subject in met_:
+            kept.append(fact)
+            met_ |= {fact.object_entity} if fact.object_entity else set()
+        elif fact.object_entity in proper:
+            kept.append(fact)
+    return kept, frozenset(met_)
 
 
 def _tells(found: Known) -> bool:

@@ -88,26 +88,6 @@ async def records(agent: Agent) -> list[Record]:
     return await agent.store.read(lambda tx: stable.select(tx, "1 ORDER BY seq"))
 
 
-async def test_a_name_leads_to_what_is_known_of_it_and_of_what_is_near(tmp_path: Path) -> None:
-    async with running_agent(tmp_path) as agent:
-        said = [
-            fact("Ida's teacher is Mr Olsen.", "Ida", "teacher", "Olsen", subject_type="person", object_type="person"),
-            fact("Olsen lives in Bergen.", "Olsen", "home", "Bergen", object_type="place"),
-        ]
-        await know(agent, *said)
-        await agent.ask("Please remind me to call Ida.")
-        text = snapshot(agent)
-        assert "teacher is Mr Olsen" in text
-        assert "lives in Bergen" in text, "two steps away"
-
-
-async def test_chinese_names_are_met_without_blanks(tmp_path: Path) -> None:
-    async with running_agent(tmp_path) as agent:
-        await know(agent, fact("小雨对花生过敏。", "小雨", "过敏", "花生", subject_type="person"))
-        await agent.ask("请提醒我明天给小雨打电话")
-        assert "小雨对花生过敏" in snapshot(agent)
-
-
 async def test_only_an_index_is_told_however_much_is_known(tmp_path: Path) -> None:
     async with running_agent(tmp_path) as agent:
         await know(agent, *(fact(f"Ida saw film number {n}.", "Ida", "saw", f"film {n}") for n in range(40)))
