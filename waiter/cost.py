@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal, InvalidOperation
 
+from .words import Words
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
@@ -23,10 +25,10 @@ class Cost:
             found[currency] = found.get(currency, Decimal(0)) + amount
         return Cost(tuple(sorted(found.items())), self.unpriced or other.unpriced)
 
-    def said(self) -> str:
-        """In a few characters: ``0.0042 USD + ?``; empty where nobody is paid."""
+    def said(self, words: Words) -> str:
+        """In a few characters: ``0.0042 USD + unknown``; empty where nobody is paid."""
         parts = [f"{_short(amount)} {currency}" for currency, amount in self.money]
-        return " + ".join([*parts, *(["?"] if self.unpriced else [])])
+        return " + ".join([*parts, *([words("cost.part" if parts else "cost.unknown")] if self.unpriced else [])])
 
 
 NOTHING = Cost()

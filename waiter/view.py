@@ -218,15 +218,19 @@ class Painter:
         return [head, *wrap([("class:dim", self._plain(thought.text))], cells, first=bar, rest=bar)]
 
     def _recall(self, recall: Recall, cells: int, *, opened: bool, chosen: bool) -> list[Cells]:
-        counts = {"recall.other": len(recall.shown), "recall.cold": len(recall.cold), "recall.facts": len(recall.facts)}
-        parts = [self.words(key, n=count) for key, count in counts.items() if count]
-        if not parts:
+        counts = {"recall.other": len(recall.shown), "recall.cold": len(recall.cold), "recall.chars": recall.chars}
+        summaries, facts, capsules = recall.counts
+        layers = [f"L1×{summaries} L2×{facts} L3×{capsules}"] if recall.facts else []
+        if not (recall.facts or recall.shown or recall.cold):
             return []
-        said = f"[recall] {self.words('recall.joint').join(parts)}"
+        parts = [*layers, *(self.words(key, n=count) for key, count in counts.items() if count)]
+        said = f"{self.words('recall.label')} {' · '.join(parts)}"
         head = wrap([("class:chosen" if chosen else "class:recall", said)], cells)
         if not opened:
             return head
-        detail = recall.detail or "\n".join([*recall.shown, *recall.cold, *recall.facts])
+        known = () if recall.told else recall.facts
+        detail = recall.detail or "\n".join([*recall.shown, *recall.cold, *known])
+        detail = "\n".join(filter(None, [recall.told, detail]))
         bar: Cells = (("class:md.bar", "  │ "),)
         return [*head, *wrap([("class:dim", self._plain(detail))], cells, first=bar, rest=bar)]
 
@@ -359,7 +363,7 @@ def status(state: State, cells: int, words: Words) -> Cells:
     shown: dict[str, str] = {}
     for key, text, least in (
         ("doing", doing, 4), ("link", link, 6), ("model", model, 8), ("title", title, 8), ("tokens", tokens, 99),
-        ("cost", state.cost.said(), 99),
+        ("cost", state.cost.said(words), 99),
     ):  # fmt: skip
         left = room - (3 if shown else 0)
         if text and (width(text) <= left or left >= least):

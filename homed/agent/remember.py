@@ -8,10 +8,11 @@ from datetime import tzinfo
 
 from homed.agent import notes, reading
 from homed.agent.asking import asked
-from homed.agent.daylines import LINE_BYTES, bounds
+from homed.agent.daylines import LINE_BYTES, bounds, day_of
 from homed.agent.daylines import line as line_of
 from homed.agent.fitting import fitted_text, size
 from homed.agent.ports import RedactorPort
+from homed.clock import WallClock, system_wall_clock
 from homed.config.zone import system_zone
 from homed.identity.roles import Identity, visible_scopes
 from homed.memory import events as table
@@ -47,9 +48,11 @@ class Remembering:
         redactor: RedactorPort,
         ranker: Ranker | None = None,
         zone: Callable[[], tzinfo] = system_zone,
+        wall: WallClock = system_wall_clock,
     ) -> None:
         """``zone``: the person's, in which days are counted."""
         self._zone = zone
+        self._wall = wall
         self._store = store
         self._redactor = redactor
         self._ranker = ranker or words_only()
@@ -87,11 +90,14 @@ class Remembering:
         }  # fmt: skip
 
     async def day(self, who: Identity, day: str, *, after: int, limit: int) -> Remembered:
-        """What was said on a day (the person's zone), as lines of JSON in the order of time; as ``textlog.read``.
+        """What was said on a day (the person's zone), as lines of JSON in the order of time; as ``textlog.read``;
+        "" is today.
 
         ``after``: the ``next`` of the page before.  Raises InvalidInput for what is no date.
         """
-        since, until = bounds(day, self._zone())
+        zone = self._zone()
+        day = day or day_of(self._wall(), zone)
+        since, until = bounds(day, zone)
         scopes = visible_scopes(who)
         found, beyond = await self._store.read(lambda tx: _of_day(tx, scopes, (since, until, after, limit)))
         lines: list[str] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import httpx2
 import trio
@@ -23,6 +24,8 @@ LARGEST = 8 * 1024 * 1024
 """Bytes of a list that are read."""
 
 MOST = 2_000
+PAGES = 20
+LONGEST_TOKEN = 2048
 """Models of a list that are told; OpenRouter has some 500."""
 
 LIMIT = 30.0
@@ -72,12 +75,38 @@ def where(source: Source, key: str) -> tuple[str, dict[str, str]]:
 
 
 async def fetch(client: httpx2.AsyncClient, source: Source, key: str, limits: Limits) -> list[Available]:
-    """Ask for the list.  Raises ProviderError.  Cancelled: the connection is closed."""
-    seen = Where.of(source, key)
+    """Ask for the list, page by page.  Raises ProviderError.  Cancelled: the connection is closed."""
     url, headers = where(source, key)
+    found: dict[str, Available] = {}
+    after, until = "", trio.current_time() + LIMIT
+    for _ in range(PAGES):
+        raw = await _page(client, Where.of(source, key), _after(url, after), headers, limits, until)
+        found |= {one.id: one for one in read(Where.of(source, key), raw)}
+        if (after := following(raw)) == "" or len(found) >= MOST:
+            break
+    return [found[name] for name in sorted(found)][:MOST]
+
+
+def following(raw: bytes) -> str:
+    """What the next page is asked for with: Gemini's ``nextPageToken``, Anthropic's ``last_id``; "" where none is."""
+    body = json.loads(raw)
+    if not isinstance(body, Mapping):
+        return ""
+    token = body.get("nextPageToken") or (body.get("last_id") if body.get("has_more") is True else "")
+    return token if isinstance(token, str) and len(token) <= LONGEST_TOKEN else ""
+
+
+def _after(url: str, token: str) -> str:
+    name = "pageToken" if "pageSize=" in url else "after_id"
+    return f"{url}{'&' if '?' in url else '?'}{name}={quote(token, safe='')}" if token else url
+
+
+async def _page(
+    client: httpx2.AsyncClient, seen: Where, url: str, headers: Mapping[str, str], limits: Limits, until: float
+) -> bytes:
     timeout = httpx2.Timeout(connect=limits.connect, write=limits.first_byte, read=None, pool=None)
     try:
-        with trio.fail_after(LIMIT):
+        with trio.fail_at(until):
             async with client.stream("GET", url, headers=headers, timeout=timeout) as response:
                 raw = bytearray()
                 async for chunk in response.aiter_bytes():
@@ -92,7 +121,7 @@ async def fetch(client: httpx2.AsyncClient, source: Source, key: str, limits: Li
         raise failures.unreachable(seen, str(error) or type(error).__name__) from None
     if not response.is_success:
         raise _refused(seen, response.status_code, bytes(raw))
-    return read(seen, bytes(raw))
+    return bytes(raw)
 
 
 def _refused(seen: Where, status: int, raw: bytes) -> ProviderError:

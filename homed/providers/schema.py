@@ -6,6 +6,7 @@ becomes ``nullable``; what has no counterpart is left out: arguments are checked
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 KEPT = frozenset(
@@ -95,7 +96,7 @@ def _of_type(out: Schema, kind: str, whole: Schema, defined: Mapping[str, object
     if allowed and kind == "string":
         out["enum"] = [str(one) for one in allowed if isinstance(one, str) and one]
     elif allowed:  # only texts can be listed
-        told = f"One of: {', '.join(map(str, allowed))}."
+        told = f"One of: {', '.join(one if isinstance(one, str) else json.dumps(one) for one in allowed)}."
         out["description"] = f"{out.get('description', '')} {told}".strip()
     if kind == "object":
         properties = {key: _clean(value, defined, depth + 1) for key, value in _table(whole.get("properties")).items()}

@@ -140,14 +140,17 @@ def test_a_result_of_a_megabyte_is_cut_and_says_so() -> None:
 
 def test_recall_lines_count_and_open_to_the_ids() -> None:
     recall = Recall("r:1", "t", ("e1", "e2"), ("e3",))
-    assert talk(recall) == ["[recall] 2 from other conversations, 1 from cold memory"]
-    assert talk(replace(recall, cold=())) == ["[recall] 2 from other conversations"]
-    assert talk(replace(recall, shown=())) == ["[recall] 1 from cold memory"]
+    assert talk(recall) == ["[long-term recall] 2 from other conversations · 1 from cold memory"]
+    assert talk(replace(recall, cold=())) == ["[long-term recall] 2 from other conversations"]
+    assert talk(replace(recall, shown=())) == ["[long-term recall] 1 from cold memory"]
     assert talk(replace(recall, shown=(), cold=())) == []
-    assert talk(replace(recall, cold=(), facts=("f1",))) == [
-        "[recall] 2 from other conversations, 1 from lasting memory"
-    ]
+    known = replace(recall, cold=(), facts=("fact_1", "fact_2"), counts=(0, 2, 0), chars=412)
+    assert talk(known) == ["[long-term recall] L1×0 L2×2 L3×0 · 2 from other conversations · 412 chars"]
     assert talk(recall, state=State(Line(""), opened=frozenset({"r:1"})))[1:] == ["  │ e1", "  │ e2", "  │ e3"]
+    opened = replace(known, shown=(), told="> goats?\nL2 [source] Eleven goats. (id:9f3c1a7b)")
+    assert talk(opened, state=State(Line(""), opened=frozenset({"r:1"})))[1:] == [
+        "  │ > goats?", "  │ L2 [source] Eleven goats. (id:9f3c1a7b)",
+    ]  # fmt: skip
 
 
 def test_what_an_approval_is_about_stands_there_whole_and_as_json() -> None:
@@ -216,7 +219,7 @@ def test_what_the_conversation_cost_stands_beside_its_tokens_and_goes_first_wher
     cost = cost_of({"cost": {"USD": "0.0042"}, "unpriced": 7})
     state = State(Line("", "up"), title="Garden", model=Model("deepseek-chat"), tokens=(1500, 20), cost=cost)
     line = flat([status(state, 100, Words())])[0]
-    assert "1.5k read, 20 written · 0.0042 USD + ? · deepseek-chat" in line
+    assert "1.5k read, 20 written · 0.0042 USD + unknown · deepseek-chat" in line
     narrow = flat([status(state, 64, Words())])[0]
     assert "USD" not in narrow
     assert "1.5k read" in narrow

@@ -94,6 +94,7 @@ local function keys_of(value)
   return keys
 end
 
+local endless -- whether a number may be written that is beyond all: as it came, for whoever reads it to refuse
 local encode_value
 local function encode_table(value, out, depth)
   if depth > DEPTH then
@@ -136,7 +137,10 @@ function encode_value(value, out, depth)
   elseif math_type(value) == "integer" then
     out[#out + 1] = format("%d", value)
   elseif kind == "number" then
-    if value ~= value or value == huge or value == -huge then
+    if endless and (value == huge or value == -huge) then
+      out[#out + 1] = value == huge and "1e999" or "-1e999"
+      return
+    elseif value ~= value or value == huge or value == -huge then
       error("JSON: " .. tostring(value) .. " is no number there", 0)
     end
     local short = format("%.15g", value)
@@ -298,6 +302,17 @@ local function decode_object(text, at, depth)
   end
 end
 
+local function decode_number(text, at)
+  local digits = match(text, "^-?%d+", at)
+  if not digits or find(digits, "^-?0%d") then
+    bad(at, "no value")
+  end
+  local stop = at + #digits
+  stop = stop + #(match(text, "^%.%d+", stop) or "")
+  stop = stop + #(match(text, "^[eE][+-]?%d+", stop) or "")
+  return tonumber(sub(text, at, stop - 1)), stop
+end
+
 function decode_value(text, at, depth)
   if depth > DEPTH then
     bad(at, "more than " .. DEPTH .. " levels")
@@ -317,20 +332,16 @@ function decode_value(text, at, depth)
   elseif sub(text, at, at + 4) == "false" then
     return false, at + 5
   end
-  local digits = match(text, "^-?%d+%.?%d*[eE]?[+-]?%d*", at)
-  local number = digits and tonumber(digits)
-  if not number then
-    bad(at, "no value")
-  end
-  return number, at + #digits
+  return decode_number(text, at)
 end
 
 -- What scripts have -------------------------------------------------------------------------------------------------
 
 local json = { null = NULL }
 
-function json.encode(value)
+function json.encode(value, as_it_came)
   local out = {}
+  endless = as_it_came == true
   encode_value(value, out, 1)
   return concat(out)
 end

@@ -197,17 +197,17 @@ function KINDS.chunks(stream, events)
   for i = 1, #events do
     add(parts, env.transform_stream_chunk(events[i][2], state, events[i][1]), "transform_stream_chunk")
   end
-  return encode(parts)
+  return encode(parts, true)
 end
 
 function KINDS.finish(stream)
   add(task.parts, env.transform_stream_chunk(nil, state_of(stream), ""), "transform_stream_chunk")
-  return encode(task.parts)
+  return encode(task.parts, true)
 end
 
 function KINDS.whole(stream, body)
   add(task.parts, env.transform_response(body, state_of(stream)), "transform_response")
-  return encode(task.parts)
+  return encode(task.parts, true)
 end
 
 function KINDS.models(body)
@@ -242,7 +242,7 @@ local function failed(t, what)
   local kind = type(what) == "table" and rawget(what, "kind") or nil
   text = type(text) == "number" and tostring(text) or text
   text = t.over or (type(text) == "string" and text) or "an error that is a " .. type(what) .. ", not a text"
-  local ok, parts = pcall(encode, t.parts)
+  local ok, parts = pcall(encode, t.parts, true)
   if type(kind) == "string" and not t.over then -- meant to be raised: where does not matter
     return "fail", text, kind, trace, ok and parts or "[]"
   end

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -144,6 +145,15 @@ async def test_a_day_goes_page_by_page_and_is_whole(tmp_path: Path) -> None:
             after, more = page["next"], page["more"]
         assert paged == seqs
         assert (await day(agent, GUEST))["lines"] == []
+
+
+async def test_today_is_where_the_person_lives(tmp_path: Path) -> None:
+    """D8: not where the server stands."""
+    late = datetime(2026, 3, 8, 23, 30, tzinfo=UTC).timestamp()
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("ok")))) as agent:
+        for zone, today in (("America/New_York", "2026-03-08"), ("Asia/Shanghai", "2026-03-09")):
+            looking = Remembering(agent.store, Redactor(), zone=lambda z=zone: ZoneInfo(z), wall=lambda: late)  # type: ignore[misc]
+            assert (await looking.day(OWNER, "", after=0, limit=5)).answer["day"] == today
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])

@@ -12,7 +12,7 @@ from homed.net import open_http
 from homed.providers.base import ErrorKind, ProviderError, Source
 from homed.providers.failures import Where
 from homed.providers.http import Limits
-from homed.providers.listing import Available, fetch, read, where
+from homed.providers.listing import Available, fetch, following, read, where
 from homed.providers.presets import PRESETS
 from tests.homed.providers.test_registry import Secrets, Settings
 from tests.kit.fake_server import open_fake
@@ -105,6 +105,20 @@ async def test_asks_the_server_of_every_wire(wire: str) -> None:
                 await fetch(client, source, "wrong-key-0123", Limits())
             assert caught.value.kind is ErrorKind.CREDENTIAL
             assert "wrong-key" not in caught.value.message
+
+
+@pytest.mark.parametrize("wire", ["gemini", "anthropic"])
+async def test_a_list_of_several_pages_is_read_to_its_end(wire: str) -> None:
+    async with open_fake(wire) as fake, open_http() as client:
+        fake.insist(models=tuple(f"fake-{n}" for n in range(5)), page=2)
+        found = await fetch(client, Source("s", fake.url, "any", wire), fake.key, Limits())
+        assert [one.id for one in found] == [f"fake-{n}" for n in range(5)]
+        assert len(fake.requests) == 3
+
+
+@pytest.mark.parametrize("body", [b"[]", b'{"nextPageToken": 5}', b'{"last_id": "x"}', b'{"has_more": true}'])
+def test_what_names_no_next_page_is_the_last_one(body: bytes) -> None:
+    assert following(body) == ""
 
 
 async def test_a_server_without_a_list_or_none_at_all() -> None:

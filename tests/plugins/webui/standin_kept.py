@@ -97,5 +97,5 @@ class Kept:
         self.changes = [one for one in self.changes if one["id"] != set]
         return {"entries": 4}
 
-    def textlog_read(self, peer: str, day: str, after: int = 0, limit: int = 200) -> Any:
-        return {"day": day, "lines": [json.dumps(one) for one in self.said], "more": False, "next": after}
+    def textlog_read(self, peer: str, day: str = "", after: int = 0, limit: int = 200) -> Any:
+        return {"day": day or "2026-01-31", "lines": [json.dumps(one) for one in self.said], "more": False, "next": after}

@@ -68,6 +68,19 @@ def test_every_answer_is_read_the_same(pair: tuple[str, InProcess], data: st.Dat
     assert script_outcome(script, name, pieces, lambda: f"call_minted{next(ids)}") == theirs
 
 
+@pytest.mark.parametrize("number", [b"1e999", b"-1e999", b"1e-999", b"00"])
+@pytest.mark.parametrize("name", ["gemini", "ollama"])
+def test_a_number_beyond_all_is_no_argument_and_breaks_no_answer(name: str, number: bytes) -> None:
+    """The wires whose arguments are objects: what cannot be an argument is told the model, as of a native adapter."""
+    wire, script, adapter = wire_named(name), bundled(name), native(name)
+    assert isinstance(adapter, Native)
+    reply = Reply(say="so", calls=(Call("look", {"a": 123456789}, "call_a"),))
+    exchange = Exchange(reply, {"model": "m", "stream": True}, 1, Prompt(20, 5), wire.contract(), query={"alt": "sse"})
+    pieces = [frame.replace(b"123456789", number) for frame in wire.frames(exchange)]
+    theirs = outcome(adapter.pure.decoder(), pieces)
+    assert script_outcome(script, name, pieces, lambda: "call_a") == theirs
+
+
 @st.composite
 def bodies(draw: st.DrawFn, wire: Any, reply: Reply) -> bytes:
     """An answer as that wire writes it, whole or streamed, and what may go wrong with it on the way."""

@@ -85,7 +85,7 @@ schemas = st.recursive(
     st.fixed_dictionaries(
         {"type": st.sampled_from(["string", "integer", "boolean", "object", ["string", "null"], "null"])},
         optional={
-            "enum": st.lists(texts | st.integers(0, 9), max_size=3), "const": texts,
+            "enum": st.lists(texts | st.integers(0, 9) | st.none() | st.booleans(), max_size=3), "const": texts,
             "description": texts, "format": st.sampled_from(["date-time", "uri", "int32"]),
             "minimum": st.integers(0, 3),
             "$ref": st.sampled_from(["#/$defs/a", "#/$defs/none"]), "default": st.none() | texts,
