@@ -76,7 +76,7 @@ form.addEventListener("keydown", (event) => { if (event.key === "Escape") leave(
 
 // -- one with another
 
-const line = (one, input) => make("label", { class: "candidate" }, input, make("span", { text: one.text, dir: "auto" }), make("small", { text: [`id:${one.shown}`, when(one.created_at)].join(" · ") }));
+const line = (one, input) => make("label", { class: "candidate" }, input, make("span", { text: one.text, dir: "auto" }), make("small", { text: [`id:${one.shown}`, when(one.created_at), one.untrusted ? `⚠ ${word("record_untrusted")}` : ""].filter(Boolean).join(" · ") }));
 
 async function combine() {
   const find = make("input", { type: "search", "aria-label": word("record_combine_find"), placeholder: word("record_combine_find"), maxlength: 200, autocomplete: "off" });
