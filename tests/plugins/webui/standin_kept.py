@@ -98,4 +98,9 @@ class Kept:
         return {"entries": 4}
 
     def textlog_read(self, peer: str, day: str = "", after: int = 0, limit: int = 200) -> Any:
-        return {"day": day or "2026-01-31", "lines": [json.dumps(one) for one in self.said], "more": False, "next": after}
+        return {
+            "day": day or "2026-01-31",
+            "lines": [json.dumps(one) for one in self.said],
+            "more": False,
+            "next": after,
+        }
