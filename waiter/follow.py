@@ -287,7 +287,7 @@ def _known(follow: Following, made: list[Item]) -> tuple[Item, ...]:
 
 def _kept(item: Item, before: Item | None, follow: Following) -> Item:
     if isinstance(item, Recall) and isinstance(before, Recall):
-        return replace(item, detail=before.detail)
+        return replace(item, detail=before.detail, told=before.told)
     if isinstance(item, Tool) and isinstance(before, Tool) and item.ms < 0:
         return replace(item, ms=before.ms)
     hushed = isinstance(item, Answer) and item.turn in follow.hushed and isinstance(before, Answer)

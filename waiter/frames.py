@@ -12,6 +12,7 @@ from .progress import yes_of
 from .terminal import as_json
 
 Data = Mapping[str, Any]
+RECORDS = ("summary", "fact", "capsule")
 
 
 def tool(turn: str, data: Data, step: int) -> Tool:
@@ -37,7 +38,18 @@ def asked(turn: str, data: Data) -> Asked:
 def recall(turn: str, data: Data) -> Recall:
     """What was brought into a turn."""
     shown, cold, facts = (tuple(str(id_) for id_ in data.get(key) or ()) for key in ("shown", "cold", "facts"))
-    return Recall(f"r:{turn}", turn, shown, cold, number(data, "kept"), number(data, "chars"), facts=facts)
+    return Recall(
+        f"r:{turn}", turn, shown, cold, number(data, "kept"), number(data, "chars"), facts=facts,
+        counts=_counts(mapping(data.get("counts")), facts),
+    )  # fmt: skip
+
+
+def _counts(told: Data, ids: tuple[str, ...]) -> tuple[int, int, int]:
+    """How many records of each kind: as homed says, or by what their ids begin with."""
+    summary, fact, capsule = (
+        number(told, kind) if told else sum(id_.startswith(f"{kind}_") for id_ in ids) for kind in RECORDS
+    )
+    return summary, fact, capsule
 
 
 def end(turn: str, data: Data) -> End:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from . import follow, orders
 from .messages import Pressed
 from .model import FOLDED, Asked, Item, Names, Recall, State
-from .orders import Step, ask, told
+from .orders import Step, ask, opened, told
 from .words import Words
 
 METHODS = {"model": "admin.models_list", "plugin": "admin.plugins", "setting": "admin.config_list"}
@@ -62,7 +62,7 @@ def _opened(state: State, key: str) -> Step:
     state = replace(state, opened=state.opened ^ {key})
     item = follow.find(state.follow.items, key)
     if isinstance(item, Recall) and not item.detail and key in state.opened:
-        return ask(state, "explain", "memory.explain", {"turn": item.turn}, arg=key)
+        return opened(state, item)
     return state, ()
 
 

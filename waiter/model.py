@@ -63,9 +63,11 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What was brought into a turn: ids of events of other conversations and of cold memory, and of facts.
+    """What was brought into a turn: ids of events of other conversations and of cold memory, and of records.
 
-    ``detail`` is what `memory.explain` said of them, a line each, once it was asked.
+    ``counts``: how many summaries, facts and capsules these are.  ``detail`` is what `memory.explain` said of the
+    events, a line each, once it was asked, ``told`` what `memory.injections` said of the records: the question, the
+    words as they were told, and the ids.
     """
 
     key: str
@@ -76,6 +78,8 @@ class Recall:
     chars: int = 0
     detail: str = ""
     facts: tuple[str, ...] = ()
+    counts: tuple[int, int, int] = (0, 0, 0)
+    told: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from .cost import NOTHING
 from .follow import last_turn
 from .frames import Data
 from .messages import Call, Dial, Effect, Export, Leave, Tag, Upload
-from .model import Following, Note, Place, Row, State
+from .model import Following, Note, Place, Recall, Row, State
 from .words import Words
 
 Step = tuple[State, tuple[Effect, ...]]
@@ -36,6 +36,15 @@ def told(state: State, said: str, kind: str = "note", *effects: Effect) -> Step:
 def ask(state: State, name: str, method: str, params: Data | None = None, *, arg: str = "") -> Step:
     """Call homed; the answer comes back under ``name``."""
     return state, (Call(Tag(name, arg, state.conversation), method, params or {}),)
+
+
+def opened(state: State, recall: Recall) -> Step:
+    """Ask what a recall line opens to: the events, and what was told of the records."""
+    state, effects = ask(state, "explain", "memory.explain", {"turn": recall.turn}, arg=recall.key)
+    if not recall.facts:
+        return state, effects
+    state, more = ask(state, "told", "memory.injections", {"turn": recall.turn, "limit": 1}, arg=recall.key)
+    return state, (*effects, *more)
 
 
 def switched(state: State, thread: str, title: str = "") -> State:

@@ -15,6 +15,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "mark": MARKS, "mode": ("hit", "background", "snapshot"),
     "stands": ("superseded", "archived", "hidden", "quarantined"),
 }  # fmt: skip
+LAYERS: Mapping[str, str] = {"summary": "L1", "fact": "L2", "capsule": "L3"}
 LISTED = 20
 SHORT = 100
 """Characters of a text in a list."""
@@ -188,6 +189,22 @@ def _injections(_: str, result: Data, words: Words) -> list[str]:
             mark = _named(words, "mark", text(line, "evidence") or "none")
             lines.append(f"  {_score(line)}  {text(line, 'shown')}  [{mark}] {_short(text(line, 'text'))}".rstrip())
     return lines
+
+
+def told_lines(result: Data, words: Words) -> list[str]:
+    """What a turn was told of records: the question, the lines as they were told, each with its id, and how one is
+    opened; nothing where nothing is written down."""
+    found = mappings(result.get("injections"))
+    if not found:
+        return []
+    made = [f"> {_short(text(found[0], 'query'))}"] if found[0].get("query") else []
+    for line in mappings(found[0].get("lines")):
+        if text(line, "record") == "event":
+            continue
+        mark = _named(words, "mark", text(line, "evidence") or "none")
+        layer = LAYERS.get(text(line, "record"), "")
+        made.append(f"{layer} [{mark}] {_short(text(line, 'text'))} (id:{text(line, 'shown')})".strip())
+    return [*made, words("recall.open")]
 
 
 def _doctor(_: str, result: Data, words: Words) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from . import answers, follow, keyed, orders, table
+from . import answers, follow, keyed, orders, remembered, table
 from .cost import NOTHING, cost_of
 from .frames import Data, mapping, mappings, number, text
 from .messages import (
@@ -136,7 +136,7 @@ def _explain_late(state: State, turn: str) -> Step:
     key = f"r:{turn}"
     item = follow.find(state.follow.items, key)
     if isinstance(item, Recall) and not item.detail and key in state.opened:
-        return orders.ask(state, "explain", "memory.explain", {"turn": turn}, arg=key)
+        return orders.opened(state, item)
     return state, ()
 
 
@@ -265,6 +265,8 @@ def _replied(state: State, tag: Tag, result: Data, words: Words) -> Step:
             return state, ()
         case "explain":
             return _explained(state, tag, result), ()
+        case "told":
+            return _told_of(state, tag, result, words), ()
         case "names":
             return _named(state, tag.arg, result), ()
     return answers.replied(state, tag, result, words)
@@ -324,8 +326,18 @@ def _explained(state: State, tag: Tag, result: Data) -> State:
     item = follow.find(state.follow.items, tag.arg)
     if not isinstance(item, Recall) or not mapping(result.get("events")):  # its turn runs still
         return state
-    lines = answers.detail_lines(mapping(result.get("events")), [*item.shown, *item.cold, *item.facts])
+    known = [] if item.told else item.facts  # what was told of them says more
+    lines = answers.detail_lines(mapping(result.get("events")), [*item.shown, *item.cold, *known])
     items = follow.put(state.follow.items, replace(item, detail="\n".join(lines)))
+    return replace(state, follow=replace(state.follow, items=items))
+
+
+def _told_of(state: State, tag: Tag, result: Data, words: Words) -> State:
+    item = follow.find(state.follow.items, tag.arg)
+    lines = remembered.told_lines(result, words)
+    if not isinstance(item, Recall) or not lines:  # its turn runs still
+        return state
+    items = follow.put(state.follow.items, replace(item, told="\n".join(lines)))
     return replace(state, follow=replace(state.follow, items=items))
 
 
@@ -350,7 +362,7 @@ def _refused(state: State, message: Refused, words: Words) -> Step:
         state, effects = _send(state)
         state, _ = told(state, "\n\n".join([_with_hint(message), *said]), "error")
         return state, effects
-    if tag.name in ("chat", "status", "first", "threads", "names") or lost:
+    if tag.name in ("chat", "status", "first", "threads", "names", "told") or lost:
         return state, ()
     if tag.name == "history":
         if tag.conversation != state.conversation:

@@ -194,7 +194,7 @@ def test_recall_is_told_and_explained(daemon: Daemon, model: FakeOpenAI) -> None
         ask(shown, "/new")
         shown.expect("new conversation")
         ask(shown, "What colour has the zanzibar teapot?")
-        shown.expect("[recall]", "from other conversations")
+        shown.expect("[long-term recall]", "from other conversations")
         shown.keys("C-o")
         shown.expect("  │ ", "zanzibar blue")
         ask(shown, "/memory")

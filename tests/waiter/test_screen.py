@@ -156,9 +156,26 @@ def test_recall_opens_to_what_was_recalled(show: Show, far_side: Talking, homed:
     ask(shown)
     far_side.said()
     far_side.tell("recall", input="in1", shown=["ev1"], cold=["ev2"], kept=3, chars=20, late=[])
-    shown.expect("[recall] 1 from other conversations, 1 from cold memory")
+    shown.expect("[long-term recall] 1 from other conversations · 1 from cold memory · 20 chars")
     shown.keys("C-o")
     shown.expect("ev1", "Tea", "I like green tea.", "ev2")
+
+
+def test_recalled_records_open_to_the_question_the_words_and_the_ids(
+    show: Show, far_side: Talking, homed: FakeHomed
+) -> None:
+    line = {"id": "fact_000000009f3c1a7b", "shown": "9f3c1a7b", "record": "fact", "evidence": "source"}
+    row = {"query": "How many goats?", "lines": [{**line, "text": "Clara keeps eleven goats."}]}
+    homed.answers["memory.explain"] = lambda _caller, _params: {"events": {}}
+    homed.answers["memory.injections"] = lambda _caller, params: {"injections": [row] if params["turn"] else []}
+    shown = show()
+    ask(shown)
+    far_side.said()
+    known = {"facts": ["fact_000000009f3c1a7b"], "counts": {"fact": 1}}
+    far_side.tell("recall", input="in1", shown=[], cold=[], kept=3, chars=80, late=[], **known)
+    shown.expect("[long-term recall] L1×0 L2×1 L3×0 · 80 chars")
+    shown.keys("C-o")
+    shown.expect("> How many goats?", "L2 [source] Clara keeps eleven goats. (id:9f3c1a7b)", "/memory open ID")
 
 
 @pytest.mark.parametrize(
