@@ -21,6 +21,14 @@ class Forget(PeerParams):
     wide: bool = False
 
 
+class Find(PeerParams):
+    """``admin.memory_find``: where a text stands, what was said in a time, or both."""
+
+    text: str = Field(default="", max_length=PATH)
+    since: float | None = Field(default=None, ge=0, lt=1e12)
+    until: float | None = Field(default=None, ge=0, lt=1e12)
+
+
 class Export(PeerParams):
     """``admin.memory_export``"""
 
@@ -69,6 +77,12 @@ async def forget(call: PeerCall[Forget]) -> Mapping[str, object]:
     """Forget it and prove it."""
     params = call.params
     return (await call.ports.keeping.forget(params.kind, params.target, wide=params.wide)).wire()
+
+
+async def find(call: PeerCall[Find]) -> Mapping[str, object]:
+    """The ids of what holds a text, or was said in a time."""
+    params = call.params
+    return (await call.ports.keeping.find(params.text, params.since, params.until)).wire()
 
 
 async def export(call: PeerCall[Export]) -> Mapping[str, object]:
@@ -124,6 +138,7 @@ def _previewed(found: Preview) -> dict[str, object]:
 
 METHODS: dict[str, Method] = {
     "admin.memory_preview": administrative(Forget, preview),
+    "admin.memory_find": administrative(Find, find, in_person=True),
     "admin.memory_forget": administrative(Forget, forget, in_person=True),
     "admin.memory_export": administrative(Export, export, in_person=True),
     "admin.memory_import": administrative(Import, import_, in_person=True),

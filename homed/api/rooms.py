@@ -29,6 +29,7 @@ from homed.spend.records import Cost, Purpose, Tokens
 from homed.store.backup import BackupInfo
 
 if TYPE_CHECKING:  # loaded when something is tracked
+    from homed.memory.holding import Held
     from homed.tracker.records import Wanted
     from homed.tracker.tracker import Asked
     from homed.wire.tracked import Change
@@ -181,6 +182,10 @@ class KeepingPort(Protocol):
 
     async def forget(self, kind: str, target: str, *, wide: bool) -> Proof:
         """Forget it, and prove it."""
+        ...
+
+    async def find(self, text: str, since: float | None, until: float | None) -> Held:
+        """What holds a text, or was said in a time."""
         ...
 
     async def export(self, path: str, format: str, scopes: Collection[str] | None) -> Exported:

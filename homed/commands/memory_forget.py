@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from homed.commands.actions import Actions
-from homed.commands.output import as_json, clean, when
+from homed.commands.output import as_json, clean, day, when
 from homed.commands.reach import ask_or_open
-from homed.errors import InvalidInput
+from homed.errors import InvalidInput, NotFound
 
 KINDS = ("event", "fact", "entity", "peer", "thread")
 
-EXAMPLES = "\n  homed memory forget event 5e6f7a8b --wide\n  homed memory forget entity Anna"
+EXAMPLES = (
+    "\n  homed memory forget event 5e6f7a8b --wide\n  homed memory forget entity Anna"
+    '\n  homed memory forget --text "Flower Street 7"\n  homed memory forget --since 2026-01-31 --until 2026-02-01'
+)
 
 _WORDS = {
     "threads": "conversations", "events": "messages and results", "inputs": "inputs", "files": "attachments",
@@ -36,7 +39,9 @@ def add(actions: Actions) -> None:
     """Add the action to those of `homed memory`."""
     forget = actions.add("forget", _forget, "forget something wherever it stands, and prove it", "1a2b3c4d")
     forget.epilog = f"{forget.epilog}{EXAMPLES}"
-    forget.add_argument("kind", metavar="KIND", help=f"{', '.join(KINDS)}; left out, the ID is that of a record")
+    forget.add_argument(
+        "kind", metavar="KIND", nargs="?", default="", help=f"{', '.join(KINDS)}; left out, the ID is that of a record"
+    )
     forget.add_argument(
         "target",
         metavar="ID",
@@ -45,6 +50,9 @@ def add(actions: Actions) -> None:
         help="its id, or the last eight digits (the page and `homed context explain last` show them); of an"
         " entity also its name",
     )
+    forget.add_argument("--text", metavar="TEXT", default="", help="everything that holds this text")
+    forget.add_argument("--since", metavar="DAY", default="", help="everything said on or after it: 2026-01-31")
+    forget.add_argument("--until", metavar="DAY", default="", help="everything said before it")
     forget.add_argument(
         "--wide", action="store_true", help="of an event the whole turn; of a fact or an entity its messages too"
     )
@@ -52,6 +60,14 @@ def add(actions: Actions) -> None:
 
 
 def _forget(args: argparse.Namespace) -> int:
+    if args.text or args.since or args.until:
+        if args.kind:
+            print("homed memory forget: give an ID, or a text or a time.", file=sys.stderr)
+            return 2
+        return _everything(args)
+    if not args.kind:
+        print("homed memory forget: what is to be forgotten? See `homed memory forget --help`.", file=sys.stderr)
+        return 2
     if not args.target:  # an id alone is that of a record, as lists and notes show it
         args.kind, args.target = "fact", args.kind
     if args.kind not in KINDS:
@@ -60,11 +76,7 @@ def _forget(args: argparse.Namespace) -> int:
     params = {"kind": args.kind, "target": args.target, "wide": args.wide}
     if not args.yes:
         found = ask_or_open(args, "admin.memory_preview", **params)
-        if not sys.stdin.isatty():
-            raise InvalidInput("Nobody is at a terminal to be asked.", hint="Say --yes.")
-        print("\n".join(foreseen(found)), file=sys.stderr)
-        if input("Forget it for good? [y/N] ").strip().lower() not in ("y", "yes", "是", "д", "да"):
-            print("Nothing was forgotten.", file=sys.stderr)
+        if not _sure(foreseen(found)):
             return 1
         params["target"] = found["target"]
     proof = ask_or_open(args, "admin.memory_forget", **params)
@@ -73,6 +85,61 @@ def _forget(args: argparse.Namespace) -> int:
     else:
         print("\n".join(account(proof)))
     return 0 if proof["clean"] else 1
+
+
+def _sure(lines: list[str]) -> bool:
+    """Whether the person at the terminal wants what these lines say."""
+    if not sys.stdin.isatty():
+        raise InvalidInput("Nobody is at a terminal to be asked.", hint="Say --yes.")
+    print("\n".join(lines), file=sys.stderr)
+    if input("Forget it for good? [y/N] ").strip().lower() in ("y", "yes", "是", "д", "да"):
+        return True
+    print("Nothing was forgotten.", file=sys.stderr)
+    return False
+
+
+def _everything(args: argparse.Namespace) -> int:
+    """What holds a text, or was said in a time, one after the other, until nothing more is found."""
+    given = {"text": args.text, "since": day(args.since), "until": day(args.until)}
+    wanted = {key: value for key, value in given.items() if value}
+    found = ask_or_open(args, "admin.memory_find", **wanted)
+    if not args.yes and not _sure(_found(found)):
+        return 1
+    proofs: list[dict[str, Any]] = []
+    tried: set[str] = set()
+    while todo := [one for one in _each(found) if one[1] not in tried]:
+        for kind, id_ in todo:
+            tried.add(id_)
+            try:
+                proofs.append(ask_or_open(args, "admin.memory_forget", kind=kind, target=id_, wide=args.wide))
+            except NotFound:
+                continue  # it went with one before
+            if sys.stderr.isatty():
+                print(f"\r{len(proofs)} forgotten", end="", file=sys.stderr, flush=True)
+        found = ask_or_open(args, "admin.memory_find", **wanted)
+    left = _each(found)
+    clean_ = not left and (not proofs or proofs[-1]["clean"])
+    if args.json:
+        as_json({"clean": clean_, "left": [id_ for _, id_ in left], "proofs": proofs})
+        return 0 if clean_ else 1
+    print(f"\n{len(proofs)} were forgotten, with what rested on them alone." if proofs else "There was nothing.")
+    if proofs:
+        print("\n".join(_verdict(proofs[-1])))
+    return 0 if clean_ else 1
+
+
+def _each(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Messages first: records that rest on them alone go with them."""
+    kinds = (("event", "events"), ("fact", "records"), ("entity", "entities"))
+    return [(kind, id_) for kind, name in kinds for id_ in found[name]]
+
+
+def _found(found: Mapping[str, Any]) -> list[str]:
+    counts = {name: len(found[name]) for name in ("events", "records", "entities")}
+    lines = ["This goes for good, with what rests on it alone:", *(_counted(counts) or ["  nothing"])]
+    if found["first"]:
+        lines.append(f"  said from {when(found['first'])} to {when(found['last'])}")
+    return [*lines, "  and there is more of it"] if found["more"] else lines
 
 
 def foreseen(found: Mapping[str, Any]) -> list[str]:

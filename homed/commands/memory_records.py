@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from homed.commands.actions import Actions
-from homed.commands.output import as_json, clean, table, when
+from homed.commands.output import as_json, clean, day, table, when
 from homed.commands.reach import ask_or_open
-from homed.errors import InvalidInput
 
 KINDS = ("summary", "fact", "capsule")
 MANY = {"summary": "summaries", "fact": "facts", "capsule": "capsules"}
@@ -126,8 +124,8 @@ NOTHING = "Memory has no record of “{query}”. That does not say that it is n
 
 def _list(args: argparse.Namespace) -> int:
     given = {
-        "record": args.record, "untrusted": True if args.untrusted else None, "since": _day(args.since),
-        "until": _day(args.until),
+        "record": args.record, "untrusted": True if args.untrusted else None, "since": day(args.since),
+        "until": day(args.until),
     }  # fmt: skip
     found = ask_or_open(
         args, "memory.records", limit=args.limit, evidence=args.evidence, kind=args.kind, status=args.status,
@@ -282,13 +280,3 @@ def _size(count: float) -> str:
 
 def _since(at: float | None) -> str:
     return f", the oldest of {when(at)}" if at else ""
-
-
-def _day(given: str) -> float | None:
-    """The beginning of a day, in UTC seconds."""
-    if not given:
-        return None
-    try:
-        return datetime.fromisoformat(given).astimezone().timestamp()
-    except ValueError:
-        raise InvalidInput(f"{given} is no day.", hint="Give one as 2026-01-31.") from None

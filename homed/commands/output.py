@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from homed.errors import HomedError
+from homed.errors import HomedError, InvalidInput
 
 
 def complain(error: HomedError) -> None:
@@ -47,3 +47,13 @@ def when(at: float | None) -> str:
     if not at:
         return ""
     return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def day(given: str) -> float | None:
+    """The beginning of a day by its date, in UTC seconds; None for none.  Raises ``InvalidInput``."""
+    if not given:
+        return None
+    try:
+        return datetime.fromisoformat(given).astimezone().timestamp()
+    except ValueError:
+        raise InvalidInput(f"{clean(given)} is no day.", hint="Give one as 2026-01-31.") from None

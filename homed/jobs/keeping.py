@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -23,6 +24,9 @@ from homed.memory.forgets import KINDS, Preview
 from homed.store.backup import BackupInfo, backup, backup_as, backups
 from homed.store.db import Store
 from homed.store.files import MediaFiles
+
+if TYPE_CHECKING:  # loaded when it is used
+    from homed.memory.holding import Held
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +69,14 @@ class Keeping:
     async def forget(self, kind: str, target: str, *, wide: bool) -> Proof:
         """See ``Forgetting.forget``."""
         return await self.forgetting.forget(_kind(kind), target, wide=wide)
+
+    async def find(self, text: str, since: float | None, until: float | None) -> Held:
+        """What holds a text, or was said in a time.  Raises InvalidInput where neither is given."""
+        from homed.memory.holding import find  # seldom
+
+        if len(text.strip()) < 2 and since is None and until is None:
+            raise InvalidInput("Give a text of two characters or more, or a time.")
+        return await self.store.read(lambda tx: find(tx, text.strip(), since, until))
 
     async def export(self, path: str, format: str, scopes: Collection[str] | None) -> Exported:
         """Write memory to a folder that is not there yet."""

@@ -196,9 +196,9 @@ async def note_unasked(view: Callable[[str], SettingView], store: Storage, wall:
 
     Raises nothing: a database that takes nothing any more keeps homed from nothing.  Cancelled, the next start does it.
     """
-    views = [view(key) for key in PREVENTS]
+    shown = [view(key) for key in PREVENTS]
     try:
-        if found := unnoted(views, await store.read(last)):
+        if found := unnoted(shown, await store.read(last)):
             now = wall()
             await store.write(lambda tx: note(tx, found, now))
     except StorageError as error:

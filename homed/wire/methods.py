@@ -181,6 +181,7 @@ TO_KERNEL: dict[str, str] = {
     "admin.rules_list": ADMIN,
     "admin.rules_remove": ADMIN,
     "admin.memory_preview": ADMIN,
+    "admin.memory_find": ADMIN,
     "admin.memory_forget": ADMIN,
     "admin.memory_export": ADMIN,
     "admin.memory_import": ADMIN,

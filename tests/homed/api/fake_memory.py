@@ -16,6 +16,7 @@ from homed.jobs.importing import Imported
 from homed.jobs.merging import Done, Proposed
 from homed.jobs.proof import Copy, Proof
 from homed.memory.forgets import Preview
+from homed.memory.holding import Held
 from homed.store.backup import BackupInfo
 
 
@@ -94,6 +95,9 @@ class FakeKeeping:
     async def forget(self, kind: str, target: str, *, wide: bool) -> Proof:
         copies = [Copy("backups/homed-20260101-033000", 9.0)]
         return Proof(id="forget_1", kind=kind, removed={"events": 1}, sentences=2, files=5, copies=copies)
+
+    async def find(self, text: str, since: float | None, until: float | None) -> Held:
+        return Held(events=("ev_1",), records=("fact_1",))
 
     async def export(self, path: str, format: str, scopes: Collection[str] | None) -> Exported:
         return Exported(Path(path), format, {"events": 4})

@@ -241,6 +241,7 @@ ENOUGH: dict[str, dict[str, object]] = {
     "admin.tracker_rollback": {"set": "chg_1"},
     "admin.tracker_forget": {"set": "chg_1"},
     "admin.rules_remove": {"rule": "rule_1"},
+    "admin.memory_find": {"text": "bees"},
     "admin.memory_preview": {"kind": "event", "target": "ev_1"},
     "admin.memory_forget": {"kind": "event", "target": "ev_1"},
     "admin.memory_export": {"path": "/tmp/out"},

@@ -153,6 +153,24 @@ def test_a_note_is_written_corrected_hidden_brought_back_and_forgotten(run: Run)
     assert (code, "It stands in no file" in out) == (0, True)
 
 
+def test_everything_that_holds_a_text_or_was_said_in_a_time_is_forgotten(run: Run) -> None:
+    for text in ("Zoltan keeps a parrot.", "The parrot of ZOLTAN is green.", "鹦鹉是绿色的。"):
+        run("note", text)
+    code, _, err = run("forget", "--text", "zoltan")
+    assert (code, "--yes" in err) == (1, True)
+    code, out, _ = run("forget", "--text", "zoltan", "--yes", "--json")
+    done = json.loads(out)
+    assert (code, done["clean"], done["left"]) == (0, True, [])
+    assert [proof["removed"]["records"] for proof in done["proofs"]] == [1, 1]
+    assert run("search", "Zoltan")[1].startswith("Memory has no record")
+    assert any("鹦鹉" in one["text"] for one in listed(run))
+    assert run("forget", "--text", "zoltan", "--yes")[1] == "There was nothing.\n"
+    assert run("forget", "--since", "2099-01-01", "--yes")[1] == "There was nothing.\n"
+    for words in (["forget"], ["forget", "1a2b3c4d", "--text", "x"]):
+        assert run(*words)[0] == 2
+    assert run("forget", "--text", "x", "--yes")[0] == 1
+
+
 def test_a_secret_is_refused_by_the_name_of_its_pattern(run: Run) -> None:
     code, out, err = run("note", "the password: hunter2hunter2")
     assert (code, out) == (1, "")
