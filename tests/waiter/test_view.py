@@ -140,15 +140,19 @@ def test_a_result_of_a_megabyte_is_cut_and_says_so() -> None:
 
 def test_recall_lines_count_and_open_to_the_ids() -> None:
     recall = Recall("r:1", "t", ("e1", "e2"), ("e3",))
-    assert talk(recall) == ["[long-term recall] 2 from other conversations · 1 from cold memory"]
+    assert talk(recall, cells=90) == ["[long-term recall] 2 from other conversations · 1 from cold memory"]
     assert talk(replace(recall, cold=())) == ["[long-term recall] 2 from other conversations"]
     assert talk(replace(recall, shown=())) == ["[long-term recall] 1 from cold memory"]
     assert talk(replace(recall, shown=(), cold=())) == []
     known = replace(recall, cold=(), facts=("fact_1", "fact_2"), counts=(0, 2, 0), chars=412)
-    assert talk(known) == ["[long-term recall] L1×0 L2×2 L3×0 · 2 from other conversations · 412 chars"]
-    assert talk(recall, state=State(Line(""), opened=frozenset({"r:1"})))[1:] == ["  │ e1", "  │ e2", "  │ e3"]
+    assert talk(known, cells=90) == ["[long-term recall] L1×0 L2×2 L3×0 · 2 from other conversations · 412 chars"]
+    assert talk(recall, cells=90, state=State(Line(""), opened=frozenset({"r:1"})))[1:] == [
+        "  │ e1",
+        "  │ e2",
+        "  │ e3",
+    ]
     opened = replace(known, shown=(), told="> goats?\nL2 [source] Eleven goats. (id:9f3c1a7b)")
-    assert talk(opened, state=State(Line(""), opened=frozenset({"r:1"})))[1:] == [
+    assert talk(opened, cells=90, state=State(Line(""), opened=frozenset({"r:1"})))[1:] == [
         "  │ > goats?", "  │ L2 [source] Eleven goats. (id:9f3c1a7b)",
     ]  # fmt: skip
 
