@@ -191,16 +191,6 @@ class EventAnswer(Answer):
     of: int
 
 
-class Explained(Answer):
-    """The ledger's entries of a turn, and the events that they name."""
-
-    turn: str
-    thread: str
-    at: float
-    entries: list[dict[str, Any]]
-    events: dict[str, dict[str, Any]]
-
-
 class Model(Answer):
     """Which model answers."""
 

@@ -9,6 +9,16 @@ from pydantic import Field
 from .answered import Answer
 
 
+class Explained(Answer):
+    """The ledger's entries of a turn, and the events that they name."""
+
+    turn: str
+    thread: str
+    at: float
+    entries: list[dict[str, Any]]
+    events: dict[str, dict[str, Any]]
+
+
 class RecordCounts(Answer):
     """How many records there are; ``record``, ``kind``, ``reach`` and ``evidence`` count those that hold."""
 
