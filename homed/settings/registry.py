@@ -218,10 +218,7 @@ class Settings(Typed):
 
     async def thresholds(self) -> list[ThresholdView]:
         """Each threshold: its value, the failure it prevents, and how it came to be what it is."""
-        known = await self._store.read(thresholds.changes)
-        return [
-            ThresholdView(self.view(key), prevents, known.get(key, ())) for key, prevents in thresholds.PREVENTS.items()
-        ]
+        return thresholds.views(self.view, await self._store.read(thresholds.changes))
 
     def follow_file(self, key: str, path: Path) -> None:
         """Have the text of a file decide a key, where there is one; it is looked at with each `refresh`."""

@@ -191,6 +191,11 @@ def _change(key: str, was: str, now: str, reason: str, peer: str, at: float) -> 
     return Change(key, loads(was), loads(now), reason, peer, at)
 
 
+def views(view: Callable[[str], SettingView], known: Mapping[str, tuple[Change, ...]]) -> list[ThresholdView]:
+    """Each of them; ``known``: its changes."""
+    return [ThresholdView(view(key), prevents, known.get(key, ())) for key, prevents in PREVENTS.items()]
+
+
 async def note_unasked(view: Callable[[str], SettingView], store: Storage, wall: WallClock) -> None:
     """Note which thresholds were moved while nobody could be asked why; once at a start, by whoever may write.
 
@@ -205,13 +210,13 @@ async def note_unasked(view: Callable[[str], SettingView], store: Storage, wall:
         _log.warning("what moved the thresholds is not noted: %s", error.message)
 
 
-def unnoted(views: Iterable[SettingView], known: Mapping[str, Change]) -> list[Change]:
+def unnoted(shown: Iterable[SettingView], known: Mapping[str, Change]) -> list[Change]:
     """Thresholds that are not what was last noted of them: something moved them of which no change is known.
 
-    ``views``: of each threshold; one without a change is known by its default.
+    ``shown``: of each threshold; one without a change is known by its default.
     """
     found: list[Change] = []
-    for view in views:
+    for view in shown:
         before = known.get(view.key)
         was = view.definition.default if before is None else before.now
         if view.value != was:
