@@ -43,7 +43,7 @@ def opened(state: State, recall: Recall) -> Step:
     state, effects = ask(state, "explain", "memory.explain", {"turn": recall.turn}, arg=recall.key)
     if not recall.facts:
         return state, effects
-    state, more = ask(state, "told", "memory.injections", {"turn": recall.turn, "limit": 1}, arg=recall.key)
+    state, more = ask(state, "told", "memory.injections", {"turn": recall.turn}, arg=recall.key)
     return state, (*effects, *more)
 
 

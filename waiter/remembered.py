@@ -194,7 +194,7 @@ def _injections(_: str, result: Data, words: Words) -> list[str]:
 def told_lines(result: Data, words: Words) -> list[str]:
     """What a turn was told of records: the question, the lines as they were told, each with its id, and how one is
     opened; nothing where nothing is written down."""
-    found = mappings(result.get("injections"))
+    found = mappings(result.get("injections"))[-1:]  # of a turn that had to select anew: what it answered from
     if not found:
         return []
     made = [f"> {_short(text(found[0], 'query'))}"] if found[0].get("query") else []
@@ -203,7 +203,7 @@ def told_lines(result: Data, words: Words) -> list[str]:
             continue
         mark = _named(words, "mark", text(line, "evidence") or "none")
         layer = LAYERS.get(text(line, "record"), "")
-        made.append(f"{layer} [{mark}] {_short(text(line, 'text'))} (id:{text(line, 'shown')})".strip())
+        made.append(f"{layer} [{mark}] {' '.join(text(line, 'text').split())} (id:{text(line, 'shown')})".strip())
     return [*made, words("recall.open")]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from homed.memory.injections import Injection
+from homed.memory.injections import Injection, Line
 from homed.memory.opened import Opened, Said
 from homed.memory.stable import Record, Revision
 
@@ -12,7 +13,7 @@ Redact = Callable[[str], str]
 """Takes secrets out: what is stored is redacted already, but maybe by an earlier release, which knew fewer kinds."""
 
 QUESTION = 200
-"""Characters of a question in the ledger."""
+"""Characters of a question in the ledger, and of a line in a list of it."""
 
 DELETED, HIDDEN = "(deleted)", "(hidden)"
 """What stands where a line of the ledger had the words of something that is not there any more, or not shown."""
@@ -92,13 +93,25 @@ def opened(found: Opened, names: Mapping[str, str], speakers: Mapping[str, str],
     }
 
 
-def injection(
-    one: Injection, title: str, question: str, known: Mapping[str, Record], gone: frozenset[str], redact: Redact
-) -> dict[str, object]:
-    """A row of the ledger.  ``known``: its records as they stand now; ``gone``: ids that are nowhere any more."""
+@dataclass(frozen=True, slots=True)
+class Then:
+    """What a row of the ledger names: its ``title``, its ``question``; ``known``: its records as they stand now;
+    ``words``: what those said at the revision that was told, where they say something else by now; ``gone``: ids that
+    are nowhere any more; ``most`` characters of a text."""
+
+    title: str
+    question: str
+    known: Mapping[str, Record]
+    words: Mapping[tuple[str, int], str]
+    gone: frozenset[str]
+    most: int = QUESTION
+
+
+def injection(one: Injection, then: Then, redact: Redact) -> dict[str, object]:
+    """A row of the ledger."""
     return {
-        "seq": one.seq, "turn": one.turn, "thread": one.thread, "title": redact(title), "at": one.at,
-        "query": _short(redact(question), QUESTION), "mode": one.mode, "counts": one.counts, "chars": one.chars,
+        "seq": one.seq, "turn": one.turn, "thread": one.thread, "title": redact(then.title), "at": one.at,
+        "query": _short(redact(then.question), QUESTION), "mode": one.mode, "counts": one.counts, "chars": one.chars,
         "ms": round(one.ms, 1), "late": list(one.late), "below": one.below, "cut": one.cut,
         "channels": dict(one.channels),
         "lines": [
@@ -106,19 +119,22 @@ def injection(
                 "id": line.id, "shown": line.id[-8:], "record": line.record, "revision": line.revision,
                 "band": line.band, "why": line.why, "score": line.score, "relevance": line.relevance,
                 "evidence": line.evidence, "chars": line.chars, "shortened": line.shortened,
-                "gone": line.id in gone, **_now(known.get(line.id), gone=line.id in gone, redact=redact),
+                "gone": line.id in then.gone, **_line(line, then, redact),
             }
             for line in one.lines
         ],
     }  # fmt: skip
 
 
-def _now(record: Record | None, *, gone: bool, redact: Redact) -> dict[str, object]:
-    """What of a line there is today: never the words of something that a person took away."""
+def _line(line: Line, then: Then, redact: Redact) -> dict[str, object]:
+    """The words of a line, as it was told them where they are kept: never those that a person took away."""
+    record, gone = then.known.get(line.id), line.id in then.gone
     if gone or record is None:
-        return {"text": DELETED if gone else "", "kind": "", "status": "", "now": 0}
-    text = HIDDEN if record.status == "hidden" else _short(redact(record.text), QUESTION)
-    return {"text": text, "kind": record.kind, "status": record.status, "now": record.revision}
+        return {"text": DELETED if gone else "", "kind": "", "status": "", "now": 0, "as_told": False}
+    was = record.text if record.revision == line.revision else then.words.get((line.id, line.revision))
+    text = HIDDEN if record.status == "hidden" else _short(redact(record.text if was is None else was), then.most)
+    as_told = was is not None and record.status != "hidden"
+    return {"text": text, "kind": record.kind, "status": record.status, "now": record.revision, "as_told": as_told}
 
 
 def _told(one: Injection, id_: str, titles: Mapping[str, str], redact: Redact) -> dict[str, object]:

@@ -178,6 +178,16 @@ def questions(tx: Tx, turns: Collection[str]) -> dict[str, str]:
     return {str(turn): str(text) for turn, text in rows}
 
 
+def words(tx: Tx, told: Collection[tuple[str, int]]) -> dict[tuple[str, int], str]:
+    """What these records said at these revisions, as far as their history goes back; not what they say now."""
+    rows = tx.all(
+        "SELECT v.record, v.revision, v.text FROM json_each(?) w"
+        " JOIN revisions v ON v.record = w.value ->> 0 AND v.revision = w.value ->> 1",
+        (dumps([list(one) for one in sorted(told)]),),
+    )
+    return {(str(record), int(revision)): str(text) for record, revision, text in rows}
+
+
 def gone(tx: Tx, ids: Collection[str]) -> set[str]:
     """Of these ids of records and events those that are nowhere any more: they are shown as deleted."""
     listed = dumps(sorted(ids))

@@ -16,6 +16,7 @@ from homed.jobs.console.ports import Answer, ConsolePorts, Seen
 from homed.memory import browse, cards, entities, injections, network, opened, speakers
 from homed.memory import events as table
 from homed.memory.browse import Filters, Sort
+from homed.memory.cards import Then
 from homed.memory.hiding import HID
 from homed.memory.injections import Injection
 from homed.memory.opened import Opened
@@ -27,6 +28,9 @@ from homed.store.rows import SqlValue, Tx, dumps
 
 RANKED = 400
 """Records that a search looks at, the most relevant."""
+
+MOST_SAID = 1_000
+"""Characters of a line of one turn: a record's text has fewer."""
 
 PIECE = 2_000
 """Bytes of a text in a list of the cold layer."""
@@ -163,6 +167,7 @@ class Reading:
     # -- the ledger --------------------------------------------------------------------------------------------------
 
     def _ledger(self, tx: Tx, scopes: Collection[str], wanted: LedgerAsked, seen: Seen) -> Answer:
+        redact = self._ports.redactor.redact
         found = [one for one in _rows(tx, frozenset(scopes), wanted, seen) if one.scope in scopes]
         shown = found[: wanted.limit]
         ids = {line.id for one in shown for line in one.lines}
@@ -172,12 +177,14 @@ class Reading:
         titles = opened.titles(tx, {one.thread for one in shown})
         known = {record.id: record for record in _known(tx, scopes, ids)}
         gone = frozenset(injections.gone(tx, ids))
+        words = injections.words(tx, _other(shown, known)) if seen.person else {}  # of before something was hidden, too
+        most = MOST_SAID if wanted.turn else cards.QUESTION  # of one turn there is room for all
         rows = [
             cards.injection(
-                one, titles.get(one.thread, ""), kept.get(one.turn, ""), known, gone, self._ports.redactor.redact
+                one, Then(titles.get(one.thread, ""), kept.get(one.turn, ""), known, words, gone, most), redact
             )
             for one in shown
-        ]
+        ]  # fmt: skip
         answer = {"injections": rows, "next": shown[-1].seq if len(found) > wanted.limit else None}
         return Answer(answer, untrusted=bool(rows))
 
@@ -288,6 +295,12 @@ def _origins(tx: Tx, ids: Sequence[str]) -> dict[str, dict[str, object]]:
 def _known(tx: Tx, scopes: Collection[str], ids: Collection[str]) -> list[Record]:
     everything = Filters(frozenset(scopes), statuses=frozenset())
     return list(browse.among(tx, everything, ids).values())
+
+
+def _other(shown: Collection[Injection], known: Mapping[str, Record]) -> set[tuple[str, int]]:
+    """Of what was told, what says something else by now, with the revision that was told."""
+    lines = [line for one in shown for line in one.lines if line.id in known]
+    return {(line.id, line.revision) for line in lines if known[line.id].revision != line.revision}
 
 
 def _rows(tx: Tx, scopes: frozenset[str], wanted: LedgerAsked, seen: Seen) -> list[Injection]:

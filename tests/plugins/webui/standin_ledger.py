@@ -20,7 +20,7 @@ def line(id_: str, text: str, **more: Any) -> dict[str, Any]:
     known = {
         "id": id_, "shown": id_[-8:], "record": id_.partition("_")[0], "kind": "preference", "revision": 1, "now": 1,
         "band": "immediate", "why": "hit", "score": 0.71, "relevance": 0.64, "evidence": "source", "chars": 80,
-        "shortened": False, "gone": False, "status": "active", "text": text,
+        "shortened": False, "gone": False, "as_told": True, "status": "active", "text": text,
     }  # fmt: skip
     return {**known, **more}
 

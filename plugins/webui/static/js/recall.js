@@ -12,7 +12,7 @@ function line(one) {
   const kind = [SHORT[one.record], one.kind && wordOr(`record_kind_${one.kind}`, one.kind)].filter(Boolean).join(" · ");
   if (kind) facts.append(make("span", { text: kind }));
   if (one.evidence) facts.append(make("span", { class: "mark quiet", text: wordOr(`record_mark_${one.evidence}`, one.evidence) }));
-  if (one.now && one.now !== one.revision) facts.append(make("span", { class: "mark warn", text: word("recall_changed", { n: one.revision, now: one.now }) }));
+  if (one.now && one.now !== one.revision) facts.append(make("span", { class: "mark warn", text: word(one.as_told ? "recall_changed" : "recall_not_kept", { n: one.revision, now: one.now }) }));
   if (one.score > 0) facts.append(bar(one.score));
   facts.append(one.gone ? make("code", { text: one.id.slice(-8) }) : idButton(one.id, one.record === "event"));
   const text = one.record === "event" && !one.gone ? [] : [make("p", { class: "text", dir: "auto", text: one.text })];
@@ -26,7 +26,7 @@ export async function fillRecall(details, turn) {
   home.append(waiting);
   try {
     const [{ injections: rows }, why] = await Promise.all([get(`/memory/injections?turn=${encodeURIComponent(turn)}`), explain(turn)]);
-    const told = rows.at(-1); // of a turn that selected anew: what it was told first
+    const told = rows.at(-1); // of a turn that had to select anew: what it answered from
     const events = cameBack(why, !told);
     const parts = [];
     if (told?.query) parts.push(make("p", { class: "asked" }, make("span", { class: "quiet", text: word("recall_asked") }), " ", make("q", { dir: "auto", text: told.query })));

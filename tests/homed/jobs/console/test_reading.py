@@ -219,6 +219,22 @@ class TestInjections:
             (row["turn"], 0.812, "immediate", 1)
         ]
 
+    async def test_the_words_are_those_that_were_told_though_the_record_says_more_by_now(
+        self, here: World, desk: Desk
+    ) -> None:
+        made, asked = await learn(here, "The cat is black."), (await here.say("Which colour?"))[0]
+        await told(here, asked, Line(made, "fact", 1), Line(made, "fact", 7))
+        now = "The cat is black, and sleeps a lot. " * 12
+        await here.store.write(lambda tx: stable.revise(tx, _get(tx, made), {"text": now}, why="edited", at=60.0))
+        (row,) = (await self.ledger(desk))["injections"]
+        then, lost = row["lines"]
+        assert (then["text"], then["as_told"], then["revision"], then["now"]) == ("The cat is black.", True, 1, 2)
+        assert (lost["as_told"], len(lost["text"])) == (False, 200), "of what is not kept it says what there is, and so"
+        (row,) = (await self.ledger(desk, turn=row["turn"]))["injections"]
+        assert row["lines"][1]["text"] == now.strip(), "of one turn all of it"
+        (row,) = (await self.ledger(desk, seen=TURN))["injections"]
+        assert row["lines"][0]["as_told"] is False, "a turn has nothing of before"
+
     async def test_what_is_gone_or_hidden_leaves_its_id_and_no_words(self, here: World, desk: Desk) -> None:
         gone, hidden = await learn(here, "The cat is black."), await learn(here, "The dog barks.")
         asked, _ = await here.say("What is there?")
