@@ -21,7 +21,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "models",
         parents=[common],
-        help="model sources: list, add, use, remove, test, adapters, install",
+        help="model sources: list, add, use, remove, test, adapters, record, install",
         description="A source is an endpoint with a model and, mostly, a key, or a GGUF file that runs on this machine."
         " Of well-known ones the name and a key are enough: deepseek, openai, anthropic, gemini, mistral, groq, github,"
         " ollama. While there is none, the small built-in model answers (embedded).",
@@ -41,6 +41,10 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
     ):
         actions.add(name, handler, text, "deepseek").add_argument("name", metavar="NAME")
     actions.add("adapters", _adapters, "the adapter scripts: where they are, whose, and whether they can be loaded")
+    taped = actions.add("record", _record, "for developers: write down what sources are asked and answer", "trip")
+    taped.add_argument("name", metavar="NAME", nargs="?", default="", help="of the recording; left out, all are listed")
+    taped.add_argument("--off", action="store_true", help="write down no more")
+    taped.add_argument("--show", action="store_true", help="what is in it, an exchange a line")
     actions.add("install", _install, "put the built-in model's file in place, or right again; no network is used")
 
 
@@ -172,6 +176,12 @@ def _adapters(args: argparse.Namespace) -> int:
         if one["error"]:
             print(clean(f"{one['name']} cannot be loaded: {one['error']}"), file=sys.stderr)
     return 1 if any(one["error"] for one in found) else 0
+
+
+def _record(args: argparse.Namespace) -> int:
+    from homed.commands.recording import record  # only for those who want it
+
+    return record(args)
 
 
 def _install(args: argparse.Namespace) -> int:

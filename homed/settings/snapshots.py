@@ -166,7 +166,7 @@ class _Slot:
 
     def __str__(self) -> str:
         source, header = owner(self.slot)
-        return f"header {header} of {source}" if header else f"key of {source}"
+        return f"The header {header} of {source}" if header else f"The key of {source}"
 
 
 def _secret_of(of: _Slot, then: Snapshot, ring: KeyRing, notes: list[str]) -> dict[str, str | None]:
@@ -183,9 +183,9 @@ def _secret_of(of: _Slot, then: Snapshot, ring: KeyRing, notes: list[str]) -> di
         return {}
     if present and not of.moved:
         if not of.unknown:
-            notes.append(f"The {of} is the present one: the one of then is gone.")
+            notes.append(f"{of} is the present one: the one of then is gone.")
         return {}
-    notes.append(f"The {of} is gone: give it again.")
+    notes.append(f"{of} is gone: give it again.")
     return {**aside, live(slot): None} if present else {}
 
 

@@ -33,6 +33,7 @@ def test_a_key_is_made_shown_once_copied_and_removed(visitor: Visitor, served: S
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     keys = page.locator("#api-keys > li")
     expect(keys).to_have_count(2)
+    expect(keys.filter(has_text="acts as webui:hall")).to_have_count(1)
     page.get_by_label("Name", exact=True).fill("garden robot")
     page.get_by_role("button", name="Make a key").click()
     assert page.locator("#new-key [name=name]").evaluate("one => one.validity.patternMismatch")

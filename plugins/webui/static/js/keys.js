@@ -15,9 +15,10 @@ async function load() {
   }
 }
 
-function entry({ name, scopes, created_at, used_at }) {
+function entry({ name, peer, scopes, created_at, used_at }) {
   const used = used_at ? word("key_used", { when: when(used_at) }) : word("key_unused");
   const marks = scopes.map((scope) => make("span", { class: "mark quiet", text: wordOr(`scope_${scope}`, scope) }));
+  if (peer !== "webui:owner") marks.unshift(make("span", { class: "mark", text: word("key_acts_as", { peer }) }));
   const off = make("button", { type: "button", class: "quiet danger", text: word("key_remove"), "aria-label": word("key_remove_name", { name }) });
   off.addEventListener("click", () => drop(name));
   return make("li", {}, make("b", { text: name }), ...marks, make("small", { text: `${word("key_made", { when: when(created_at) })} · ${used}` }), off);
