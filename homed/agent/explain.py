@@ -12,6 +12,7 @@ from homed.memory import events as table
 from homed.memory import injections, ledger, stable
 from homed.memory.injections import Injection
 from homed.memory.records import Event, is_draft
+from homed.memory.stable import Record
 from homed.store.rows import Storage, Tx, dumps
 
 EXCERPT = 160
@@ -138,11 +139,17 @@ def _records(tx: Tx, scopes: Collection[str], ids: Collection[str]) -> dict[str,
     )
     return {
         one.id: {
-            "kind": one.kind, "peer": "", "thread": "", "title": one.title, "created_at": one.updated_at,
-            "layer": STABLE, "untrusted": one.untrusted, "status": one.status, "excerpt": _excerpt(one.text),
+            "kind": one.kind, "peer": "", "thread": "", "title": "" if one.status == "hidden" else one.title,
+            "created_at": one.updated_at, "layer": STABLE, "untrusted": one.untrusted, "status": one.status,
+            "excerpt": _said(one),
         }
         for one in found
     }  # fmt: skip
+
+
+def _said(record: Record) -> str:
+    """Of what a person took out of sight no words."""
+    return "(hidden)" if record.status == "hidden" else _excerpt(record.text)
 
 
 def _excerpt(whole: str) -> str:

@@ -15,7 +15,7 @@ from homed.builtin.entries import entry, number, string
 from homed.builtin.ports import MemoryPorts
 from homed.errors import InvalidInput, Unavailable
 from homed.identity.permissions import DANGEROUS
-from homed.memory import entities, stable, tombstones
+from homed.memory import entities, stable
 from homed.memory.normal import folded
 from homed.memory.relations import canonical
 from homed.memory.stable import Record
@@ -65,7 +65,7 @@ def memory_purge(ports: MemoryPorts) -> BuiltinTool:
 
         def write(tx: Tx) -> list[Record]:
             found = _matching(tx, context, wanted, hidden=False, at=ports.wall())
-            hide(tx, context.scope, found, at=ports.wall())
+            hide(tx, found, at=ports.wall())
             return found
 
         found = await ports.store.write(write)
@@ -90,7 +90,7 @@ def memory_delete_entity(ports: MemoryPorts) -> BuiltinTool:
         def write(tx: Tx) -> tuple[str, list[Record]]:
             entity = entities.must(tx, context.scope, str(args["name"]), peer=context.peer)
             found = _matching(tx, context, _Filter(entity=entity.id), hidden=False, at=ports.wall())
-            hide(tx, context.scope, found, at=ports.wall())
+            hide(tx, found, at=ports.wall())
             return entity.name, found
 
         name, found = await ports.store.write(write)
@@ -106,13 +106,12 @@ def _answer(told: dict[str, object], found: list[Record]) -> object:
     return FromOutside(told) if any(one.untrusted for one in found[:NAMED]) else told
 
 
-def hide(tx: Tx, scope: str, found: list[Record], *, at: float) -> None:
-    """Take these facts out of sight, and keep them from being made again by themselves."""
+def hide(tx: Tx, found: list[Record], *, at: float) -> None:
+    """Take these facts out of sight with what repeats them, and keep them from being made again by themselves."""
+    from homed.memory import hiding  # seldom
+
     for record in found:
-        stable.update(tx, record.id, {"status": "hidden"}, at=at)
-        form = entities.form(tx, record.subject) if record.subject else ""
-        triples = [(form, record.relation, record.object)] if form and record.relation else []
-        tombstones.bury(tx, scope, texts=[record.text], triples=triples, at=at)
+        hiding.hide(tx, record, at=at)
 
 
 async def _forgotten(ports: MemoryPorts, scope: str, found: list[Record]) -> dict[str, object]:

@@ -54,7 +54,7 @@ def restore(tx: Tx, record: Record, *, at: float) -> Hidden:
     """
     if record.status not in ("hidden", "archived", "quarantined"):
         raise Conflict(f"{record.shown_id} is not hidden.")
-    along = _hidden_with(tx, record) if record.status == "hidden" else []
+    along = repeats.taken_along(tx, record) if record.status == "hidden" else []
     for one in (record, *along):
         _lift(tx, one)
         stable.update(tx, one.id, {"status": "superseded" if one.superseded_by else "active"}, at=at)
@@ -62,14 +62,6 @@ def restore(tx: Tx, record: Record, *, at: float) -> Hidden:
     now = _now(tx, record)
     gone = rivals.settle(tx, now, at=at) if now.status == "active" else []
     return Hidden(now, tuple(one.id for one in along), tuple(filter(None, whole)), tuple(gone))
-
-
-def _hidden_with(tx: Tx, record: Record) -> list[Record]:
-    """What was hidden by the same word: in the same moment."""
-    return stable.select(
-        tx, "scope = ? AND status = 'hidden' AND updated_at = ? AND id <> ? AND record IN ('summary', 'capsule')",
-        (record.scope, record.updated_at, record.id),
-    )  # fmt: skip
 
 
 def _shortened(tx: Tx, record: Record) -> list[Record]:

@@ -98,19 +98,35 @@ def _without(text: str, said: Sequence[frozenset[str]]) -> str:
     return text if len(kept) == len(sentences) else "".join(kept).strip()
 
 
-def _beside(tx: Tx, record: Record, kind: str) -> list[Record]:
-    """Active records of a kind that rest on events of the same turns."""
+def taken_along(tx: Tx, record: Record) -> list[Record]:
+    """What was hidden with this one, in the same moment, and says nothing that another hidden fact says."""
+    along = [
+        one
+        for kind in ("summary", "capsule")
+        for one in (*_beside(tx, record, kind, "hidden"), *_members(tx, record, "hidden"))
+        if one.updated_at == record.updated_at and one.record == kind
+    ]
+    others = [_said(tx, other) for other in _beside(tx, record, "fact", "hidden")]
+    return [one for one in {one.id: one for one in along}.values() if not any(_repeats(one.text, it) for it in others)]
+
+
+def _beside(tx: Tx, record: Record, kind: str, status: str = "active") -> list[Record]:
+    """Records of a kind that rest on events of the same turns."""
     turns = "SELECT f.turn FROM evidence w JOIN events f ON f.id = w.event WHERE w.record = ? AND f.turn <> ''"
     return stable.select(
         tx,
         "id IN (SELECT v.record FROM evidence v JOIN events e ON e.id = v.event WHERE e.turn IN"
-        f" ({turns})) AND id <> ? AND record = ? AND status = 'active' AND scope = ? ORDER BY seq",
-        (record.id, record.id, kind, record.scope),
+        f" ({turns})) AND id <> ? AND record = ? AND status = ? AND scope = ? ORDER BY seq",
+        (record.id, record.id, kind, status, record.scope),
     )
+
+
+def _members(tx: Tx, record: Record, status: str = "active") -> list[Record]:
+    """Capsules that it is a member of."""
+    holding = "id IN (SELECT capsule FROM members WHERE record = ?) AND status = ? AND scope = ? AND id <> ?"
+    return stable.select(tx, holding, (record.id, status, record.scope, record.id))
 
 
 def _holding(tx: Tx, record: Record) -> list[Record]:
     """Active capsules that it is a member of, or that rest on the same turns."""
-    holding = "id IN (SELECT capsule FROM members WHERE record = ?) AND status = 'active' AND scope = ? AND id <> ?"
-    found = stable.select(tx, holding, (record.id, record.scope, record.id))
-    return list({one.id: one for one in (*found, *_beside(tx, record, "capsule"))}.values())
+    return list({one.id: one for one in (*_members(tx, record), *_beside(tx, record, "capsule"))}.values())

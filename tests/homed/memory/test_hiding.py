@@ -63,6 +63,17 @@ def test_it_and_the_summary_that_says_the_same_are_hidden_and_come_back_together
     assert speech.record(told.id).status == "active"
 
 
+def test_what_says_another_hidden_fact_too_stays_hidden(speech: Speech) -> None:
+    event = speech.say(SAID)
+    fact = allergic(speech, event)
+    train = facts.put(speech.tx, NewFact("owner", "The train leaves at nine."), [Pointer(event.id)], at=speech.at)
+    told = summary(speech, "Is allergic to hazelnuts; the train leaves at nine\n-\nNoted.", event)
+    assert hide(speech, fact).along == (told.id,)
+    hide(speech, speech.record(train))
+    assert hiding.restore(speech.tx, speech.record(fact.id), at=speech.at + 1).along == ()
+    assert speech.record(told.id).status == "hidden"
+
+
 def test_in_another_language_the_words_that_were_said_tell(speech: Speech) -> None:
     event = speech.say("对了，我对榛子过敏。")
     put = facts.put(

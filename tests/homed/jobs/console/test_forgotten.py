@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from homed.agent.explain import Explanations
 from homed.jobs.console.ports import Seen
 from homed.jobs.console.reading import LedgerAsked, ListAsked
 from homed.memory import capsules, evidence, facts, injections, stable
@@ -66,7 +67,11 @@ def _known(tx: Tx, text: str, asked: Event, other: Event) -> dict[str, str]:
     lines = tuple(Line(id_, kind, 1, score=0.5) for id_, kind in ((fact, "fact"), (summary, "summary")))
     turn = str(tx.value("SELECT turn FROM events WHERE id = ?", (other.id,)))
     injections.record(tx, Injection(turn, "owner", other.thread, 14.0, "hit", 100, lines=lines))
-    tx.execute("UPDATE injections SET turn = ?", (turn,))
+    told = dumps({"facts": [fact, summary]})
+    tx.execute(
+        "INSERT INTO ledger (turn, scope, thread, kind, at, data) VALUES (?, 'owner', ?, 'recall', 14.0, ?)",
+        (turn, other.thread, told),
+    )
     index.catch_up(tx)
     return {"fact": fact, "old": old.record, "capsule": capsule.record, "summary": summary, "asked": asked.id}
 
@@ -83,6 +88,7 @@ async def everything(desk: Desk, seen: Seen = TURN, *, words: str = SECRET) -> d
         opened = (await read.record(OWNER, record["id"], history=True, seen=seen)).answer
         found[f"record {record['id']}"] = {**opened, "evidence": []}
         found[f"cold evidence of {record['id']}"] = {"evidence": opened["evidence"]}
+    found["explained"] = await Explanations(desk.store).explain(OWNER, "last")
     found["graph"] = (await read.graph(OWNER, "", depth=3, limit=200)).answer
     found["injections"] = (await read.injections(OWNER, LedgerAsked(100), seen)).answer
     found["stats"] = await desk.console.stats.stats(OWNER)
@@ -117,7 +123,9 @@ async def test_what_is_hidden_is_found_by_nothing_and_comes_back_by_a_persons_wo
     async with world(tmp_path) as here, open_desk(tmp_path, here.store) as desk:
         ids = await known(here, text)
         await desk.vectorise()
-        assert len(telling(await everything(desk, words=text))) > 15
+        everywhere = telling(await everything(desk, words=text))
+        assert len(everywhere) > 15
+        assert {"explained", "graph", "injections"} <= {*everywhere}
         hidden = await desk.console.changing.hide(OWNER, ids["fact"])
         assert hidden["along"] == [ids["summary"]]
         assert hidden["shortened"] == [ids["capsule"]]
@@ -134,6 +142,7 @@ async def test_what_is_hidden_is_found_by_nothing_and_comes_back_by_a_persons_wo
         asked = ListAsked(replace(ALL, statuses=frozenset({"hidden"})), limit=9)
         assert (await desk.console.reading.records(OWNER, asked, Seen())).answer["of"] == 3
         assert (await desk.console.reading.records(OWNER, asked, TURN)).answer["of"] == 0
+        assert (await desk.console.changing.restore(OWNER, ids["old"]))["along"] == []
         back = await desk.console.changing.restore(OWNER, ids["fact"])
         assert (back["along"], back["shortened"]) == ([ids["summary"]], [ids["capsule"]])
         assert len(telling(await everything(desk, words=text))) > 15
