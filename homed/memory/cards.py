@@ -1,4 +1,4 @@
-"""Records as they are shown to people and programs: the shapes of the console's answers.  Pure."""
+"""Records as they are shown to people and programs: the shapes of the console's answers."""
 
 from __future__ import annotations
 

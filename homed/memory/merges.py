@@ -201,7 +201,7 @@ def one(tx: Tx, scope: str, keep: str, gone: str, *, at: float) -> Record:
     for item in evidence.items(tx, other.id):
         tx.execute(
             "INSERT OR IGNORE INTO evidence (record, event, first, last, excerpt, hash, at)"
-            " SELECT ?, event, first, last, excerpt, hash, at FROM evidence WHERE id = ?",
+            " SELECT ?, event, first, last, excerpt, hash, at FROM evidence WHERE id = ? AND upto = 0",
             (kept.id, item.id),
         )
     tx.execute("UPDATE OR IGNORE members SET record = ? WHERE record = ?", (kept.id, other.id))
