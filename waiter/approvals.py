@@ -24,7 +24,7 @@ def question(ask: Ask, words: Words) -> str:
 
 def prompt(ask: Ask, words: Words) -> str:
     """What can be answered."""
-    return words(f"line.ask.{ask.yes}")
+    return words(f"talk.ask.{ask.yes}")
 
 
 def answer_of(line: str, ask: Ask) -> tuple[str, str] | None:

@@ -67,7 +67,7 @@ class Asking:
         self._session = session
         self._terminal = session.terminal
         self._message = message
-        self._progress = Progress(message.thread, "")
+        self._progress = Progress(message.thread, "", words=session.words)
         self._pressed = session.interrupts.count
         self._open: dict[str, Ask] = {}
         self._asked = ""
@@ -104,9 +104,9 @@ class Asking:
         now = time.monotonic()
         if self._lost_until is None:
             self._lost_until = now + RECONNECT_SECONDS
-            self._terminal.note(f"{error.message} Waiting for homed to come back …")
+            self._terminal.note(self._session.words("talk.lost", error=error.message))
         elif now > self._lost_until:
-            said = f"homed did not come back within {RECONNECT_SECONDS:g} s. {error.message}"
+            said = self._session.words("talk.gone", seconds=f"{RECONNECT_SECONDS:g}", error=error.message)
             raise HomedError(said, hint=error.hint) from error
 
     def _attempt(self) -> Outcome:
@@ -205,7 +205,10 @@ class Asking:
         self._open.pop(settled.approval, None)
         if settled.approval == self._asked:
             self._asked = ""
-            self._terminal.note(f"\n(no answer is needed any more: {settled.status})")
+            said = settled.status
+            known = said in ("allowed", "denied", "expired", "cancelled", "withdrawn")
+            words = self._session.words
+            self._terminal.note(f"\n{words('talk.settled', status=words(f'ask.{said}') if known else said)}")
 
     def _answer(self, line: str, link: Link) -> None:
         ask, words = self._open[self._asked], self._session.words
@@ -219,7 +222,7 @@ class Asking:
         try:
             link.call("approve", {"approval": approval_id, "decision": decision, "remember": remember})
         except NotFound:
-            self._terminal.note("(that was too late)")
+            self._terminal.note(words("talk.late"))
         self._question()
 
     def _ended(self, outcome: Outcome) -> Outcome:

@@ -12,8 +12,6 @@ from .session import Session
 from .terminal import one_line
 from .words import Words
 
-WORDS = Words()
-
 
 @dataclass(slots=True)
 class Talk:
@@ -23,6 +21,11 @@ class Talk:
     thread: str = ""
     over: bool = False
     listed: list[str] = field(default_factory=list)
+
+    @property
+    def words(self) -> Words:
+        """In the person's language."""
+        return self.session.words
 
     def note(self, text: str) -> None:
         """A line for the person."""
@@ -34,27 +37,26 @@ Handler = Callable[[Talk, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One entry: what follows the name, what it does."""
+    """One entry: what follows the name; what it does is said in ``talk.help.NAME``."""
 
     usage: str
-    help: str
     run: Handler
 
 
 def _help(talk: Talk, _rest: str) -> None:
     for name, command in COMMANDS.items():
-        talk.note(f"  {f'/{name} {command.usage}':<18} {command.help}")
-    talk.note("  A line that ends with \\ goes on in the next one.  // at the start sends a line that begins with /.")
+        talk.note(f"  {f'/{name} {command.usage}':<18} {talk.words(f'talk.help.{name}')}")
+    talk.note(f"  {talk.words('talk.help')}")
 
 
 def _stop(talk: Talk, _rest: str) -> None:
     stopped = talk.thread and talk.session.call("stop", {"thread": talk.thread}).get("stopped")
-    talk.note("Stopped." if stopped else "Nothing is running.")
+    talk.note(talk.words("talk.was_stopped" if stopped else "nothing"))
 
 
 def _new(talk: Talk, _rest: str) -> None:
     talk.thread = ""
-    talk.note("The next message begins a new conversation.")
+    talk.note(talk.words("new"))
 
 
 def _threads(talk: Talk, rest: str) -> None:
@@ -62,17 +64,17 @@ def _threads(talk: Talk, rest: str) -> None:
     talk.listed = [str(thread.get("id")) for thread in found]
     for number, thread in enumerate(found, 1):
         here = "*" if thread.get("id") == talk.thread else " "
-        title = one_line(str(thread.get("title") or "(no title)"), 60)
-        busy = "  (busy)" if thread.get("busy") else ""
+        title = one_line(str(thread.get("title") or talk.words("untitled")), 60)
+        busy = f"  ({talk.words('threads.busy')})" if thread.get("busy") else ""
         talk.note(f"{here}{number:>3}  {_when(thread.get('updated_at'))}  {title}{busy}")
-    talk.note("/open NUMBER goes on with one." if found else "There are no conversations yet.")
+    talk.note(talk.words("threads.found" if found else "threads.none"))
 
 
 def _open(talk: Talk, rest: str) -> None:
     if rest.isdecimal() and 1 <= int(rest) <= len(talk.listed):
         rest = talk.listed[int(rest) - 1]
     if not rest:
-        talk.note("Which one?  /threads lists them.")
+        talk.note(talk.words("which"))
         return
     history = talk.session.call("history", {"thread": rest, "limit": 10})
     talk.thread = rest
@@ -85,12 +87,13 @@ def _status(talk: Talk, _rest: str) -> None:
     status = talk.session.call("admin.status", {})
     model = status.get("model") or {}
     threads, counts = status.get("threads") or {}, status.get("counts") or {}
-    talk.note(f"homed {status.get('version')}, process {status.get('pid')}, data in {status.get('data_dir')}")
+    about = {"version": status.get("version"), "pid": status.get("pid"), "data": status.get("data_dir")}
+    talk.note(talk.words("status.homed", **about))
     if model.get("configured"):
-        talk.note(f"model: {model.get('model')} of {model.get('source')}")
+        talk.note(talk.words("status.model", model=model.get("model"), source=model.get("source")))
     else:
-        talk.note(f"model: none. {model.get('hint') or ''}")
-    talk.note(f"conversations: {threads.get('busy', 0)} busy, {threads.get('queued', 0)} messages queued")
+        talk.note(talk.words("status.model.none", hint=model.get("hint") or ""))
+    talk.note(talk.words("status.threads", busy=threads.get("busy", 0), queued=threads.get("queued", 0)))
     talk.note(", ".join(f"{name}: {count}" for name, count in counts.items()))
 
 
@@ -103,22 +106,22 @@ def _plugins(talk: Talk, _rest: str) -> None:
 def _models(talk: Talk, _rest: str) -> None:
     sources = talk.session.call("admin.models_list", {}).get("sources") or []
     for source in sources:
-        key = "" if source.get("has_key") else "  (no key)"
+        key = "" if source.get("has_key") else f"  ({talk.words('models.no_key')})"
         current = "*" if source.get("current") else " "
         model = f"{source.get('model', '')}  {source.get('base_url', '')}"
         talk.note(f"{current} {source.get('name', ''):<12} {model}{key}")
     if not sources:
-        talk.note("No model is set up.  `homed models add NAME --base-url URL --model M --api-key K` adds one.")
+        talk.note(talk.words("models.none"))
 
 
 def _persona(talk: Talk, rest: str) -> None:
     verb, _, more = rest.partition(" ")
     if not rest:
         found = talk.session.call("admin.persona_get", {})
-        talk.note(str(found.get("text") or "No persona is set: helpful and plain."))
+        talk.note(str(found.get("text") or talk.words("persona.empty")))
         for one in found.get("presets") or []:
             talk.note(f"  {one.get('name', ''):<8} {one.get('about', '')}")
-        talk.note("/persona NAME chooses one, /persona text TEXT is your own, /persona none takes it off.")
+        talk.note(talk.words("persona.how"))
         return
     given: dict[str, object] = {"preset": verb.lower()}
     if verb == "text":
@@ -128,7 +131,7 @@ def _persona(talk: Talk, rest: str) -> None:
     elif verb == "later":
         given = {"later": True}
     talk.session.call("admin.persona_set", given)
-    talk.note("It stays as it is." if verb == "later" else "It holds from the next message on.")
+    talk.note(talk.words("persona.later" if verb == "later" else "persona.set"))
 
 
 def _memory(talk: Talk, rest: str) -> None:
@@ -137,13 +140,13 @@ def _memory(talk: Talk, rest: str) -> None:
     if verb == "forget" and more.endswith(" yes"):  # the person has seen what goes
         target = more.removesuffix(" yes").strip()
         answer = talk.session.call("admin.memory_forget", {"kind": "fact", "target": target})
-        _lines(talk, remembered.lines_of("forgotten", target, answer, WORDS))
+        _lines(talk, remembered.lines_of("forgotten", target, answer, talk.words))
         return
     wanted = remembered.asked(verb or "stats", more)
     if wanted is None:
         talk.note(f"/memory {table.MEMORY.removesuffix('|why')}")
         return
-    _lines(talk, remembered.lines_of(verb or "stats", more, talk.session.call(*wanted), WORDS))
+    _lines(talk, remembered.lines_of(verb or "stats", more, talk.session.call(*wanted), talk.words))
 
 
 def _lines(talk: Talk, lines: list[str]) -> None:
@@ -156,19 +159,17 @@ def _quit(talk: Talk, _rest: str) -> None:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "help": Command("", "this list", _help),
-    "stop": Command("", "stop the answer that is being made (Ctrl-C does too)", _stop),
-    "new": Command("", "begin a new conversation", _new),
-    "threads": Command(
-        "[TEXT]", "the latest conversations, or those with TEXT in the title or in what was said", _threads
-    ),
-    "open": Command("NUMBER", "go on with a conversation from that list", _open),
-    "status": Command("", "how homed is", _status),
-    "persona": Command("[NAME|text TEXT|none]", "who the assistant is", _persona),
-    "memory": Command("[open ID|search TEXT|…]", "what is remembered, and the words behind it", _memory),
-    "plugins": Command("", "the plugins and their state", _plugins),
-    "models": Command("", "the model sources", _models),
-    "quit": Command("", "leave (Ctrl-D does too)", _quit),
+    "help": Command("", _help),
+    "stop": Command("", _stop),
+    "new": Command("", _new),
+    "threads": Command("[TEXT]", _threads),
+    "open": Command("NUMBER", _open),
+    "status": Command("", _status),
+    "persona": Command("[NAME|text TEXT|none]", _persona),
+    "memory": Command("[open ID|search TEXT|…]", _memory),
+    "plugins": Command("", _plugins),
+    "models": Command("", _models),
+    "quit": Command("", _quit),
 }
 
 
@@ -177,7 +178,7 @@ def run(talk: Talk, line: str) -> None:
     name, _, rest = line.strip().removeprefix("/").partition(" ")
     command = COMMANDS.get(name.lower())
     if command is None:
-        talk.note(f"There is no command /{one_line(name, 40)}.  /help lists them; // sends a line that begins with /.")
+        talk.note(talk.words("unknown", name=one_line(name, 40)))
         return
     command.run(talk, rest.strip())
 

@@ -16,7 +16,7 @@ def talk(session: Session, thread: str) -> int:
     """Talk until the person leaves; returns the exit status."""
     state = Talk(session, thread)
     session.link()  # better told now than after the first message was typed
-    session.terminal.note("Talking to homed.  /help lists the commands.")
+    session.terminal.note(session.words("hello"))
     while not state.over:
         text = read_message(state)
         if text is None:
@@ -41,7 +41,7 @@ def read_message(state: Talk) -> str | None:
 
 def serve(state: Talk, text: str) -> None:
     """Run a command or ask; what goes wrong is told and the conversation goes on."""
-    terminal = state.session.terminal
+    terminal, words = state.session.terminal, state.session.words
     try:
         if text.startswith("/") and not text.startswith("//"):
             commands.run(state, text)
@@ -50,10 +50,12 @@ def serve(state: Talk, text: str) -> None:
         outcome = Asking(state.session, Message(said, state.thread)).outcome()
         state.thread = outcome.thread or state.thread
         if outcome.state == "stopped":
-            terminal.note("(stopped)")
+            terminal.note(words("talk.stopped"))
         elif outcome.state != "answered":
-            terminal.note(show.error_lines(outcome.error or f"It ended as {outcome.state}.", outcome.hint), dim=False)
+            terminal.note(
+                show.error_lines(outcome.error or words("talk.ended", state=outcome.state), outcome.hint), dim=False
+            )
     except HomedError as error:
         terminal.note(show.error_lines(error.message, error.hint), dim=False)
     except Left:
-        terminal.note("(left; the answer may still come into the conversation)")
+        terminal.note(words("talk.left"))

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .words import Words
+
 
 @dataclass(frozen=True, slots=True)
 class Say:
@@ -69,6 +71,7 @@ class Progress:
     thread: str
     input: str
     turn: str = ""
+    words: Words = field(default_factory=Words)
     _step: int = -1
     _shown: str = ""
     _anything: bool = False
@@ -121,17 +124,17 @@ class Progress:
         elif kind == "tool_call":
             yield from self._tool(data)
         elif kind == "turn" and data.get("phase") == "suspended":
-            yield Note("Suspended: something more urgent goes first.")
+            yield Note(self.words("talk.suspended"))
         elif kind == "turn" and data.get("phase") == "resumed":
             if isinstance(step := data.get("step"), int) and step > self._step:  # nothing that was shown is taken back
-                yield Note("It goes on.")
+                yield Note(self.words("talk.resumed"))
                 return
             # the model call that was cut off is sent again: its text is another one, from its beginning
             self._step, self._shown = self._step - 1, ""
-            yield Note("It goes on; the answer begins anew.")
+            yield Note(self.words("talk.anew"))
         elif kind == "child" and data.get("phase") in ("start", "end"):
-            state = "is at work." if data.get("phase") == "start" else f"has ended: {data.get('state')}."
-            yield Note(f"The agent {data.get('name')} {state}")
+            key = "talk.agent.works" if data.get("phase") == "start" else "talk.agent.ended"
+            yield Note(self.words(key, name=data.get("name"), state=data.get("state")))
         elif kind == "system" and isinstance(data.get("message"), str):
             yield Note(data["message"])
 

@@ -82,7 +82,7 @@ class Session:
             elif self._link in ready:
                 self._overhear(thread, prompt)
             elif self.interrupts.count == pressed + 1:
-                self.terminal.note("\n(Ctrl-D or /quit leaves)")
+                self.terminal.note(f"\n{self.words('talk.leave')}")
                 self.terminal.prompt(prompt)
         return line
 

@@ -155,7 +155,7 @@ def test_an_approval_that_is_settled_elsewhere_is_asked_no_more(homed: FakeHomed
 
     homed.script = script
     terminal = talk("-chat", "do it")
-    terminal.expect("(no answer is needed any more: expired)")
+    terminal.expect("(no answer is needed any more: nobody answered in time)")
     terminal.expect("went on\n")
     assert terminal.leave() == 0
 

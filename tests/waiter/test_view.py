@@ -235,7 +235,7 @@ def test_a_question_shows_its_keys_and_that_typing_is_in_the_way() -> None:
     assert flat(asking(state, 80, Words(), empty=True))[-1] == "y once · t in this conversation from now on · n no"
     assert flat(asking(state, 80, Words(), empty=False))[-1].startswith("Empty the line to answer")
     for yes, keys in (("once", "y once · n no"), ("day", "y go on today · n no")):
-        one = replace(state.follow.items[0], yes=yes)  # type: ignore[call-arg]
+        one = replace(state.follow.items[0], yes=yes)  # type: ignore[arg-type]
         assert flat(asking(replace(state, follow=Following((one,))), 80, Words(), empty=True))[-1] == keys
     more = replace(state, follow=Following(tuple(Asked(f"p:{n}", str(n), "t", "x", "p", "", "", "") for n in range(3))))
     assert flat(asking(more, 80, Words(), empty=True))[-1].endswith("n no  (2 more after this)")

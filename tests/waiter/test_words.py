@@ -106,5 +106,13 @@ def test_no_text_is_there_for_nothing() -> None:
         "hash.",
         "noted.",
         "stands.",
+        "talk.help.",
+        "talk.ask.",
     )  # put together from a state's name
     assert [key for key in texts("en") if key not in source and not key.startswith(made)] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_command_of_line_mode_says_what_it_does(language: str) -> None:
+    said = {key.removeprefix("talk.help.") for key in texts(language) if key.startswith("talk.help.")}
+    assert said == set(commands.COMMANDS)
