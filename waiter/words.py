@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib.resources import files
+from functools import cached_property
 
 LANGUAGES = ("en", "zh")
 
 
 class Words:
-    """Looks texts up by key; what a language lacks is said in English, an unknown key raises KeyError."""
+    """Looks texts up by key; what a language lacks is said in English, an unknown key raises KeyError.
+
+    The catalogue is read with the first text: a question that is answered at once needs none.
+    """
 
     def __init__(self, language: str = "en") -> None:
         self.language = language if language in LANGUAGES else "en"
-        self._texts = _texts(self.language)
-        self._english = self._texts if self.language == "en" else _texts("en")
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        return _texts(self.language)
+
+    @cached_property
+    def _english(self) -> dict[str, str]:
+        return self._texts if self.language == "en" else _texts("en")
 
     def __call__(self, key: str, /, **values: object) -> str:
         """The text, with ``{name}`` replaced by the value of that name."""
@@ -24,6 +33,8 @@ class Words:
 
 
 def _texts(language: str) -> dict[str, str]:
+    from importlib.resources import files  # with the first text
+
     found: dict[str, str] = json.loads((files("waiter") / "strings" / f"{language}.json").read_text("utf-8"))
     return found
 
