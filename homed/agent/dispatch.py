@@ -18,7 +18,7 @@ from homed.agent.arguments import check
 from homed.agent.borrowed import ANY, Borrowed
 from homed.agent.catalogue import Catalogue
 from homed.agent.fitting import fitted_text
-from homed.agent.handed import NO_FILES, Handed, handed, taken
+from homed.agent.handed import NO_FILES, Handed, handed, left, listed, taken
 from homed.agent.journal import COMMIT_LIMIT, STOPPED
 from homed.agent.outputs import Outputs
 from homed.agent.pausing import Pausing
@@ -364,6 +364,7 @@ class Dispatch:
         element = {
             "id": call.id, "name": call.name, "text": self._ports.redactor.redact(result.text),
             "is_error": result.status != OK,
+            **(await listed(self._ports.store, self._ports.redactor, result.files) if result.files else {}),
         }  # fmt: skip
         staged = await self._stages.run(turn, "after_toolcall", {"tool_results": [element]}, owner=entry.plugin)
         if staged.closed:
@@ -374,7 +375,7 @@ class Dispatch:
         mine = next((e for e in staged.elements("tool_results") if e["id"] == call.id), None)
         if mine is None:
             return replace(result, text="[a plugin took this result out]", files=NO_FILES)
-        return replace(result, text=str(mine.get("text", "")) or EMPTY)
+        return replace(result, text=str(mine.get("text", "")) or EMPTY, files=left(result.files, mine))
 
     def _tell(self, turn: Turn, case: _Case, ms: int) -> None:
         tool_class = case.entry.tool_class if case.entry else ""

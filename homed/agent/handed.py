@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from homed.agent.ports import RedactorPort
 from homed.agent.turn import Turn
 from homed.memory import blocks
 from homed.store.rows import Storage, Tx
@@ -39,6 +40,21 @@ def handed(answer: object, turn: Turn, call: str) -> Handed:
     named = answer.get("files") if isinstance(answer, Mapping) else None
     ids = [id_ for id_ in named if isinstance(id_, str)] if isinstance(named, list | tuple) else []
     return Handed(blocks.owner_of(turn.id, call), tuple(dict.fromkeys(ids))) if ids else NO_FILES
+
+
+async def listed(store: Storage, redactor: RedactorPort, files: Handed) -> dict[str, object]:
+    """The files that have come whole, as ``after_toolcall`` sees them in ``files``."""
+    found = await store.read(lambda tx: blocks.attached(tx, files.owner, files.ids))
+    return {"files": [redactor.redact_json(block.view()) for block in found]}
+
+
+def left(files: Handed, element: Mapping[str, object]) -> Handed:
+    """Those that the handlers of ``after_toolcall`` left in; one that says nothing of them leaves them as they are."""
+    named = element.get("files")
+    if not isinstance(named, list):
+        return files
+    kept = {one.get("id") for one in named if isinstance(one, Mapping)}
+    return Handed(files.owner, tuple(id_ for id_ in files.ids if id_ in kept))
 
 
 async def taken(store: Storage, turn: Turn, files: Handed) -> tuple[Handed, str]:
