@@ -375,7 +375,7 @@ class Dispatch:
         mine = next((e for e in staged.elements("tool_results") if e["id"] == call.id), None)
         if mine is None:
             return replace(result, text="[a plugin took this result out]", files=NO_FILES)
-        return replace(result, text=str(mine.get("text", "")) or EMPTY, files=left(result.files, mine))
+        return replace(result, text=str(mine.get("text", "")) or EMPTY, files=left(result.files, element, mine))
 
     def _tell(self, turn: Turn, case: _Case, ms: int) -> None:
         tool_class = case.entry.tool_class if case.entry else ""

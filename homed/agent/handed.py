@@ -48,13 +48,17 @@ async def listed(store: Storage, redactor: RedactorPort, files: Handed) -> dict[
     return {"files": [redactor.redact_json(block.view()) for block in found]}
 
 
-def left(files: Handed, element: Mapping[str, object]) -> Handed:
-    """Those that the handlers of ``after_toolcall`` left in; one that says nothing of them leaves them as they are."""
+def left(files: Handed, shown: Mapping[str, object], element: Mapping[str, object]) -> Handed:
+    """Without those that ``after_toolcall`` was shown and took out; who says nothing of them leaves them."""
     named = element.get("files")
     if not isinstance(named, list):
         return files
-    kept = {one.get("id") for one in named if isinstance(one, Mapping)}
-    return Handed(files.owner, tuple(id_ for id_ in files.ids if id_ in kept))
+    gone = _ids(shown.get("files")) - _ids(named)
+    return Handed(files.owner, tuple(id_ for id_ in files.ids if id_ not in gone))
+
+
+def _ids(listed: object) -> set[object]:
+    return {one.get("id") for one in (listed if isinstance(listed, list) else []) if isinstance(one, Mapping)}
 
 
 async def taken(store: Storage, turn: Turn, files: Handed) -> tuple[Handed, str]:
