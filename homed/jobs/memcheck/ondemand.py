@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from homed.jobs.memcheck.findings import Progress, Report
     from homed.jobs.memcheck.room import Vectors
     from homed.jobs.proof import ScrubbingStore
+
+_REGISTRY = "homed.jobs.memcheck.registry"
 
 TELL = 1.0
 """Seconds of work before anybody is told of it, and at the least between two notices."""
@@ -73,8 +76,8 @@ class MemoryDoctor:
             return await self._examine(deep, repair, progress)
 
     async def _examine(self, deep: bool, repair: bool, progress: Callable[[Progress], None] | None) -> Report:
-        # numpy is among what it needs, which takes 0.1 s
-        await trio.to_thread.run_sync(importlib.import_module, "homed.jobs.memcheck.registry")
+        if _REGISTRY not in sys.modules:  # numpy is among what it needs, which takes 0.1 s
+            await trio.to_thread.run_sync(importlib.import_module, _REGISTRY)
         from homed.jobs.memcheck import doctor
         from homed.jobs.memcheck.registry import CHECKS
         from homed.jobs.memcheck.room import Gentle, Room

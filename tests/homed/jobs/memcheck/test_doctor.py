@@ -155,6 +155,18 @@ async def test_it_changes_nothing_but_for_a_repair(folder: Path) -> None:
     assert [name for name in before if after[name] != before[name]] == []
 
 
+async def test_what_was_put_right_since_the_look_is_left_alone(folder: Path, built: tuple[Path, Ids]) -> None:
+    """Two repairs at once, or somebody who edits meanwhile: what is mended is what is wrong in that transaction."""
+    harm(folder, "UPDATE evidence SET hash = 'x'", ("UPDATE records SET key = 'x' WHERE id = ?", (built[1]["lives"],)))
+    async with open_store(folder / "homed.db") as store:
+        looked = room(store, folder)
+        for id_ in ("evidence_hash", "record_keys"):
+            seen = await BY_ID[id_].look(looked)
+            assert seen.wrong > 0
+            assert await BY_ID[id_].mend(looked, seen) == seen.wrong
+            assert await BY_ID[id_].mend(looked, seen) == 0, id_
+
+
 # -- single checks -----------------------------------------------------------------------------------------------------
 
 

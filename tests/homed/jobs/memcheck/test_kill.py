@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -71,17 +72,18 @@ def whole(folder: Path) -> None:
 
 
 def test_wherever_it_is_killed_the_next_repair_does_the_rest(ill: Path, tmp_path: Path, kill_rounds: int) -> None:
-    rounds, cut = max(6, kill_rounds // 8), 0
+    rounds, cut = max(8, kill_rounds // 8), Counter[str]()
     for number in range(rounds):
         folder = Path(shutil.copytree(ill, tmp_path / str(number)))
-        cut += killed(folder, KillAt(POINTS[number % len(POINTS)], 1 + number * 37 % 50))
+        point = POINTS[number % len(POINTS)]
+        cut[point] += killed(folder, KillAt(point, 1 + number * 37 % 40))
         whole(folder)
         trio.run(repair, folder)
         whole(folder)
         [report] = trio.run(repair, folder)
         assert {one.id for one in report.wrong()} <= LEFT, number
         assert not any(one.mends for one in report.findings if one.id not in LEFT), number
-    assert cut > rounds // 2, "otherwise this shows nothing"
+    assert all(cut[point] >= rounds // len(POINTS) // 2 for point in POINTS), cut
 
 
 async def test_two_repairs_at_once_do_each_thing_once(ill: Path, tmp_path: Path) -> None:

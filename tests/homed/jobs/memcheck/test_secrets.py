@@ -65,6 +65,7 @@ async def test_a_key_in_what_was_said_goes_everywhere_with_it(folder: Path, buil
         assert [(item.excerpt, item.state) for item in moved] == [("", "")], "a quote with it points at its message"
         waiting = await store.read(lambda tx: tx.all("SELECT kind FROM vector_todo ORDER BY kind"))
         assert {kind for (kind,) in waiting} == {"event", "record"}
+        assert holding(folder, CONFIGURED) == [], "neither in the log, while homed runs"
     assert holding(folder, CONFIGURED) == []
 
 
