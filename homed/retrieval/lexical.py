@@ -53,9 +53,9 @@ CHARACTER = 0.25
 seems to stand alone may be cut out of a word (吉 of 吉他, since 他 says nothing)."""
 
 
-FRAGMENTED = 4
-"""Pieces of Chinese from which on a question is so long that one of them alone says little of it: three characters,
-which are often one word (篮球场), have two."""
+FRAGMENTED = 5
+"""Pieces of Chinese from which on a question is so long that one of them alone says little of it: five characters,
+which are often two words, have four."""
 
 
 @dataclass(frozen=True, slots=True)
