@@ -14,6 +14,7 @@ from homed.agent.conversations import Conversations, Message
 from homed.agent.media import Media
 from homed.agent.ports import AgentPorts, BuiltinTool
 from homed.agent.uploads import Uploads
+from homed.clock import WallClock, system_wall_clock
 from homed.config.definitions import CORE
 from homed.errors import HomedError, PluginFailed, Unavailable
 from homed.events import Bus, Notice
@@ -338,6 +339,7 @@ class Setup:
     builtins: Callable[[Store, FakeHost], tuple[BuiltinTool, ...]] = lambda store, host: ()
     ranker: Ranker = field(default_factory=words_only)
     stored: Callable[[], object] = lambda: None
+    wall: WallClock = system_wall_clock
     policy: Policy = field(default_factory=Policy)
     """How long is waited for a source that is busy."""
     spend: Callable[[Store], SpendPort] = lambda store: NoSpend()
@@ -361,6 +363,7 @@ async def running_agent(folder: Path, setup: Setup | None = None) -> AsyncIterat
             rules=rules,
             tokens=tokens,
             redactor=redactor,
+            wall=given.wall,
             media=Media(store, files, redactor),
             failpoints=given.failpoints,
             builtins=given.builtins(store, given.host),

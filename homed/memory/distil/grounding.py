@@ -173,21 +173,30 @@ def _contrary(stated: Stated) -> bool:
     clause = _clause(stated)
     if dedupe.stance(stated.text) * dedupe.stance(clause) == -1:
         return True
-    return _denied(stated) and dedupe.covers(stated.text, clause)
+    # "For Clara's visit: she eats no pork": whom a clause is of may stand in the one before it
+    return _denied(stated) and any(dedupe.covers(stated.text, said) for said in (clause, stated.quote))
 
 
 def _denied(stated: Stated) -> bool:
-    """Whether one of the two denies and the other does not."""
+    """Whether one of the two denies what the other does not, each part of the statement held against what is nearest to
+    it in the quote."""
     clause = _clause(stated)
     if not clause.strip() or dedupe.stance(stated.text) == dedupe.stance(clause) != 0:
         return False
-    return dedupe.denies(stated.text) != dedupe.denies(clause)
+    if dedupe.denies(stated.text) == dedupe.denies(clause):
+        return False
+    parts = [part for part in _CLAUSE.split(stated.text) if bag(part) & bag(stated.quote)]
+    return len(parts) < 2 or any(dedupe.denies(part) != dedupe.denies(_nearest(part, stated.quote)) for part in parts)
 
 
 def _clause(stated: Stated) -> str:
     """That of the quote which is nearest to the statement."""
-    words = bag(stated.text)
-    return max(_CLAUSE.split(stated.quote), key=lambda part: len(words & bag(part)))
+    return _nearest(stated.text, stated.quote)
+
+
+def _nearest(text: str, quote: str) -> str:
+    words = bag(text)
+    return max(_CLAUSE.split(quote), key=lambda part: len(words & bag(part)))
 
 
 def _one_script(text: str, quote: str) -> bool:

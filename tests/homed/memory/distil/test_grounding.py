@@ -88,7 +88,8 @@ def test_reach_project_only_where_there_is_one() -> None:
 
 SPOKEN = (
     "I never eat fish, but I love rye bread. 我从不喝咖啡，我有三只猫。Я не курю. I quit smoking."
-    " My flat has 42 square metres and the rent is two thousand."
+    " My flat has 42 square metres and the rent is two thousand. For Clara's visit: she eats no pork."
+    " We use the font Frutiger, never Arial."
 )
 
 
@@ -108,6 +109,10 @@ SPOKEN = (
         ("Пользователь курит.", "Я не курю", "unsupported"),
         ("Пользователь не курит.", "Я не курю", ""),
         ("The user quit smoking.", "I quit smoking", ""),
+        ("Clara eats no pork.", "For Clara's visit: she eats no pork", ""),
+        ("Clara eats pork.", "For Clara's visit: she eats no pork", "unsupported"),
+        ("The font is Frutiger, never Arial.", "We use the font Frutiger, never Arial", ""),
+        ("The font is Arial, never Frutiger.", "We use the font Frutiger, never Arial", "unsupported"),
         ("The user's flat has 42 square metres.", "My flat has 42 square metres", ""),
         ("The user's flat has 43 square metres.", "My flat has 42 square metres", "unsupported"),
         ("The rent of the user is 2000.", "the rent is two thousand", "unsupported"),  # as it was said, or not at all
