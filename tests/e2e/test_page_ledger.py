@@ -92,6 +92,7 @@ def test_why_has_a_page_of_its_own_that_leads_on(visitor: Visitor) -> None:
     page.locator("details.told", has_text="Which tomatoes").locator("summary").click()
     page.get_by_role("link", name="Why this answer").first.click()
     expect(page).to_have_url(re.compile(r"/turns/ta/why$"))
+    ready(page)
     expect(page.locator("blockquote.asked")).to_have_text("Which tomatoes did badly last year?")
     bar = page.get_by_role("img", name=re.compile("conversation: 34000"))
     widths = bar.locator("rect").evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
