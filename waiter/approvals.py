@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from .model import Asked
 from .progress import Ask
 from .terminal import as_json
 from .words import Words
@@ -19,7 +22,12 @@ def question(ask: Ask, words: Words) -> str:
     reason = f" ({ask.reason})" if ask.reason else ""
     known = ask.tool_class in ("read", "write", "dangerous")
     class_ = words("ask.class", tool_class=words(f"class.{ask.tool_class}") if known else ask.tool_class)
-    return f"{args}\n{words('ask', tool=ask.tool, plugin=ask.plugin)} {class_}{reason}"
+    return f"{args}\n{asks(ask, str, words)} {class_}{reason}"
+
+
+def asks(ask: Ask | Asked, flat: Callable[[str], str], words: Words) -> str:
+    """The question itself; ``flat`` makes a name from outside a line."""
+    return words("ask.day") if ask.yes == "day" else words("ask", tool=flat(ask.tool), plugin=flat(ask.plugin))
 
 
 def prompt(ask: Ask, words: Words) -> str:

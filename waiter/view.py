@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .approvals import asks
 from .cells import Cells, Fragment, Glyphs, clean, cut, hard, width, wrap
 from .keyed import question
 from .markdown import Markdown, coloured
@@ -330,11 +331,6 @@ def asking(state: State, cells: int, words: Words, *, empty: bool) -> list[Cells
         keys += f"  ({words('ask.more', count=others)})" if others else ""
         made += wrap([("class:ask.keys", keys)], cells)
     return made
-
-
-def asks(asked: Asked, flat: Callable[[str], str], words: Words) -> str:
-    """The question itself."""
-    return words("ask.day") if asked.yes == "day" else words("ask", tool=flat(asked.tool), plugin=flat(asked.plugin))
 
 
 def rule(state: State, cells: int, words: Words) -> Cells:
