@@ -44,7 +44,7 @@ def memory_open(ports: MemoryPorts) -> BuiltinTool:
 
         def read(tx: Tx) -> tuple[Opened, Mapping[str, str]]:
             scopes = frozenset(reads(tx, context.scope))
-            found = opened.open_(tx, opened.find(tx, scopes, str(args["id"])))
+            found = opened.for_turn(opened.open_(tx, opened.find(tx, scopes, str(args["id"]))))
             peers = [found.record.observed, *(one.event.peer for one in found.said if one.event is not None)]
             return found, speakers.names(tx, found.record.scope, peers)
 

@@ -50,10 +50,13 @@ def restore(tx: Tx, record: Record, *, at: float) -> Hidden:
     """Have it found again, with what was hidden along with it; also what was archived or put in quarantine.
 
     It holds again, unless it was history before: what came meanwhile and can not hold beside it becomes history.
-    Raises Conflict when it holds already, or is history (``mutate.reinstate``).
+    Raises Conflict when it holds already, is history (``mutate.reinstate``), or another one says that by now
+    (``detail.record``).
     """
     if record.status not in ("hidden", "archived", "quarantined"):
         raise Conflict(f"{record.shown_id} is not hidden.")
+    if not record.superseded_by:
+        rivals.alone(tx, record, record.text)
     along = repeats.taken_along(tx, record) if record.status == "hidden" else []
     for one in (record, *along):
         _lift(tx, one)

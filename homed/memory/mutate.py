@@ -83,7 +83,7 @@ def edit(tx: Tx, record: Record, wanted: Edit, *, at: float) -> Changed:
         return Changed(record)
     words = "text" in values
     if words:
-        _not_twice(tx, record, str(values["text"]))
+        rivals.alone(tx, record, str(values["text"]))
         tombstones.lift(tx, record.scope, str(values["text"]))
         values |= {**_triple(tx, record, str(values["text"])), "recheck": 0}
     if words or "title" in values:
@@ -115,13 +115,14 @@ def note(tx: Tx, wanted: Note, *, at: float) -> Put:
         )  # fmt: skip
         made = capsules.put_capsule(tx, capsule, at=at)
     else:
-        _unhide_same(tx, wanted, at)
+        gone = _unhide_same(tx, wanted, at)
         new = NewFact(
             wanted.scope, wanted.text.strip(), kind=kind, title=title, reach=wanted.reach, project=wanted.project,
             tags=tags, importance=wanted.importance, confidence=1.0, origin="manual", extractor="manual",
             peer=wanted.peer,
         )  # fmt: skip
         made = facts.put(tx, new, at=at)
+        made = replace(made, superseded=(*gone, *made.superseded))
     if made.outcome == "refused":
         raise InvalidInput(_refusal(wanted.record, made.why))
     return made
@@ -169,16 +170,15 @@ def reinstate(tx: Tx, record: Record, *, at: float) -> Changed:
 
     What took its place holds on beside it where both can be true; where they can not (one functional relation, one
     statement and its contrary), that becomes history of this one: never two current values.  What had been combined is
-    parted.  Raises Conflict when it was not superseded.
+    parted.  Raises Conflict when it was not superseded, or another record says that already (``detail.record``).
     """
     if record.status != "superseded":
         raise Conflict(f"{record.shown_id} was not superseded.")
+    rivals.alone(tx, record, record.text)
     newer = stable.get(tx, record.superseded_by) if record.superseded_by else None
     if newer is not None:
         _part(tx, newer, record, at)
-    until = record.valid_until
-    if newer is None or (until is not None and until >= judge.begins(tx, newer)):
-        until = None  # it was ended by what took its place
+    until = _until(tx, record, newer)
     stable.update(tx, record.id, {"status": "active", "superseded_by": None, "valid_until": until}, at=at)
     holds = _now(tx, record)
     gone = rivals.settle(tx, holds, at=at)
@@ -186,6 +186,12 @@ def reinstate(tx: Tx, record: Record, *, at: float) -> Changed:
         stable.update(tx, newer.id, {"status": "superseded", "superseded_by": holds.id, "valid_until": at}, at=at)
         gone.append(newer.id)
     return Changed(_now(tx, record), tuple(gone))
+
+
+def _until(tx: Tx, record: Record, newer: Record | None) -> float | None:
+    """Until when it holds once it holds again: for ever where it was ended by what took its place."""
+    until = record.valid_until
+    return None if newer is None or (until is not None and until >= judge.begins(tx, newer)) else until
 
 
 def _part(tx: Tx, kept: Record, gone: Record, at: float) -> None:
@@ -240,23 +246,6 @@ def _fit(record: str, kind: str, text: str) -> None:
         raise InvalidInput(f"A {record} has 1 to {LONGEST[record]} characters, of which one is a letter or a number.")
 
 
-def _not_twice(tx: Tx, record: Record, text: str) -> None:
-    """Raises Conflict where another record of the same pool says that already."""
-    known = stable.select(
-        tx,
-        "scope = ? AND key = ? AND record = ? AND status = 'active' AND reach = ? AND project = ? AND observer = ?"
-        " AND observed = ? AND id <> ? LIMIT 1",
-        (
-            record.scope, key(text), record.record, record.reach, record.project, record.observer, record.observed,
-            record.id,
-        ),
-    )  # fmt: skip
-    if known:
-        raise Conflict(
-            f"{known[0].shown_id} says that already.", hint="Combine the two.", detail={"record": known[0].id}
-        )
-
-
 def _triple(tx: Tx, record: Record, text: str) -> dict[str, SqlValue]:
     """What becomes of a fact's triple with these words: as it was where they still say its object, else what they
     plainly say of whoever speaks, else none; a wrong one would be walked and would retire what is true."""
@@ -272,15 +261,22 @@ def _triple(tx: Tx, record: Record, text: str) -> dict[str, SqlValue]:
     return {"relation": "", "object": "", "object_entity": None}
 
 
-def _unhide_same(tx: Tx, wanted: Note, at: float) -> None:
-    """The same in the same words, hidden before: it comes back instead of being written twice."""
-    rows = tx.all(
-        "SELECT id FROM records WHERE scope = ? AND key = ? AND record = 'fact' AND status = 'hidden' AND reach = ?"
-        " AND project = ? AND observed = ''",
+def _unhide_same(tx: Tx, wanted: Note, at: float) -> list[str]:
+    """The same in the same words, hidden before: it comes back instead of being written twice, and holds from now.
+    The ids of what became history by that."""
+    found = stable.select(
+        tx,
+        "scope = ? AND key = ? AND record = 'fact' AND status = 'hidden' AND reach = ? AND project = ?"
+        " AND observed = '' ORDER BY seq DESC LIMIT 1",
         (wanted.scope, key(wanted.text), wanted.reach, wanted.project),
     )
-    for (id_,) in rows:
-        stable.update(tx, str(id_), {"status": "active"}, at=at)
+    if not found or rivals.twin(tx, found[0], wanted.text):
+        return []
+    record, until = found[0], found[0].valid_until
+    if record.superseded_by:
+        until = _until(tx, record, stable.get(tx, record.superseded_by))
+    stable.update(tx, record.id, {"status": "active", "superseded_by": None, "valid_until": until}, at=at)
+    return rivals.settle(tx, _now(tx, record), at=at)
 
 
 def _refusal(record: str, why: str) -> str:

@@ -8,12 +8,13 @@ said is found out anew each time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from homed.errors import Conflict, NotFound
 from homed.memory import browse, evidence, stable
 from homed.memory import events as table
 from homed.memory.evidence import Item
+from homed.memory.hiding import HID
 from homed.memory.injections import Injection, of_record
 from homed.memory.records import Event
 from homed.memory.stable import Record, Revision
@@ -133,6 +134,17 @@ def open_(tx: Tx, record: Record) -> Opened:
         capsules=_of(tx, record, "id IN (SELECT capsule FROM members WHERE record = ?)"),
         cited=cited, told=told, titles=titles(tx, threads),
     )  # fmt: skip
+
+
+def for_turn(found: Opened) -> Opened:
+    """What a turn may have of it: nothing hidden beside it, and nothing of before something was taken out of it."""
+    kept = []
+    for one in found.revisions:
+        if one.why.startswith(HID):
+            break
+        kept.append(one)
+    older, newer = (tuple(one for one in chain if one.status != "hidden") for chain in (found.older, found.newer))
+    return replace(found, revisions=tuple(kept), older=older, newer=newer)
 
 
 def titles(tx: Tx, threads: set[str]) -> dict[str, str]:

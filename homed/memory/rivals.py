@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 
+from homed.errors import Conflict
 from homed.memory import dedupe, stable
+from homed.memory.normal import key
 from homed.memory.relations import CONTRARY, FUNCTIONAL
 from homed.memory.stable import Record
 from homed.store.rows import Tx
@@ -36,6 +38,26 @@ def settle(tx: Tx, record: Record, *, at: float) -> list[str]:
     for id_ in gone:
         stable.update(tx, id_, {"status": "superseded", "superseded_by": record.id, "valid_until": at}, at=at)
     return gone
+
+
+def twin(tx: Tx, record: Record, text: str) -> Record | None:
+    """Another active one of the same pool that says ``text`` in the same words."""
+    found = stable.select(
+        tx,
+        "scope = ? AND key = ? AND record = ? AND status = 'active' AND reach = ? AND project = ? AND observer = ?"
+        " AND observed = ? AND id <> ? LIMIT 1",
+        (
+            record.scope, key(text), record.record, record.reach, record.project, record.observer, record.observed,
+            record.id,
+        ),
+    )  # fmt: skip
+    return found[0] if found else None
+
+
+def alone(tx: Tx, record: Record, text: str) -> None:
+    """Raises Conflict (``detail.record``) where another one says that already: nothing holds twice."""
+    if known := twin(tx, record, text):
+        raise Conflict(f"{known.shown_id} says that already.", hint="Combine the two.", detail={"record": known.id})
 
 
 def contradict(a: Record, b: Record) -> bool:

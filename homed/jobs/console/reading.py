@@ -17,7 +17,6 @@ from homed.memory import browse, cards, entities, injections, network, opened, s
 from homed.memory import events as table
 from homed.memory.browse import Filters, Sort
 from homed.memory.cards import Then
-from homed.memory.hiding import HID
 from homed.memory.injections import Injection
 from homed.memory.opened import Opened
 from homed.memory.records import DRAFT, Event, shows_files
@@ -80,7 +79,7 @@ class Reading:
 
         def read(tx: Tx) -> Answer:
             found = opened.open_(tx, opened.find(tx, scopes, id_, hidden=seen.person))
-            return self._opened(tx, _for_turn(found, seen), history=history)
+            return self._opened(tx, found if seen.person else opened.for_turn(found), history=history)
 
         return await self._ports.store.read(read)
 
@@ -260,19 +259,6 @@ def _statuses(wanted: frozenset[str], seen: Seen) -> frozenset[str]:
 def _passes(filters: Filters, record: Record) -> bool:
     """Whoever gives an id means that one, whatever else is filtered by; but what is hidden must be asked for."""
     return record.status != "hidden" or "hidden" in filters.statuses
-
-
-def _for_turn(found: Opened, seen: Seen) -> Opened:
-    """What a turn may have of it: nothing of before something was hidden."""
-    if seen.person:
-        return found
-    kept = []
-    for one in found.revisions:
-        if one.why.startswith(HID):
-            break
-        kept.append(one)
-    older, newer = (tuple(one for one in chain if one.status != "hidden") for chain in (found.older, found.newer))
-    return replace(found, revisions=tuple(kept), older=older, newer=newer)
 
 
 def _entities(tx: Tx, records: Sequence[Record]) -> dict[str, str]:

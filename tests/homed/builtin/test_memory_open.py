@@ -160,6 +160,30 @@ class TestOpen:
             await agent.ask("?")
             assert "There is no record" in text(agent)
 
+    async def test_what_is_hidden_is_not_told_by_what_stands_beside_it_or_by_what_was_said_before(
+        self, tmp_path: Path
+    ) -> None:
+        """B7: neither what it took the place of nor a revision of before has words that were taken away."""
+        script = [says("noted"), call("memory_open", id=ID, history=True), says("ok")]
+        async with running_agent(tmp_path, setup(*script)) as agent:
+            await know(agent)
+
+            def write(tx: Tx) -> None:
+                old = facts.put(tx, NewFact("owner", "Zanzibar is where she plays.", origin="manual"), at=AT)
+                record = stable.get(tx, f"fact_{ID}")
+                assert record is not None
+                for text, why in (("She plays.", f"{hiding.HID} fact_x"), ("Ida plays.", "edited")):
+                    stable.revise(tx, record, {"text": text}, why=why, at=AT)
+                    record = stable.get(tx, f"fact_{ID}")
+                    assert record is not None
+                stable.update(tx, old.record, {"status": "hidden", "superseded_by": f"fact_{ID}"}, at=AT)
+
+            await agent.store.write(write)
+            await agent.ask("?")
+            assert "took_the_place_of" not in result(agent)
+            assert "Zanzibar" not in text(agent)
+            assert [one["why"] for one in result(agent)["history"]] == ["edited"]
+
     async def test_strangers_words_taint_and_can_close_no_fence(self, tmp_path: Path) -> None:
         """B15"""
         async with running_agent(tmp_path, setup(says("noted"), call("memory_open", id=ID), says("ok"))) as agent:

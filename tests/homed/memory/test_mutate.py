@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from homed.errors import Conflict, InvalidInput
-from homed.memory import capsules, evidence, facts, mutate, stable, tombstones
+from homed.memory import capsules, evidence, facts, hiding, mutate, stable, tombstones
 from homed.memory.capsules import NewCapsule
 from homed.memory.evidence import Pointer
 from homed.memory.facts import NewFact, Put
@@ -286,3 +286,35 @@ class TestReinstate:
 def test_the_writer_of_facts_and_the_hand_agree_on_what_a_fact_is(speech: Speech) -> None:
     made = facts.put(speech.tx, NewFact("owner", "The cat is black.", origin="manual", extractor="manual"), at=1.0)
     assert mutate.note(speech.tx, Note("owner", "The cat is black!"), at=2.0).record == made.record
+
+
+class TestOnce:
+    """However something comes to hold again: no statement stands there twice, and no relation has two values."""
+
+    @pytest.mark.parametrize("hidden_first", [True, False])
+    def test_what_is_written_again_after_it_was_hidden_takes_the_place_of_what_came_meanwhile(
+        self, speech: Speech, hidden_first: bool
+    ) -> None:
+        old = lives(speech, "Berlin")
+        if hidden_first:
+            hiding.hide(speech.tx, speech.record(old), at=speech.at)
+        new = lives(speech, "Bern")
+        if not hidden_first:
+            hiding.hide(speech.tx, speech.record(old), at=speech.at)
+        made = mutate.note(speech.tx, Note("owner", "The user lives in Berlin."), at=speech.at + 9)
+        assert (made.record, made.superseded) == (old.record, (new.record,))
+        now, before = speech.record(old), speech.record(new)
+        assert (now.status, now.superseded_by, now.valid_until) == ("active", None, None)
+        assert (before.status, before.superseded_by) == ("superseded", old.record)
+
+    @pytest.mark.parametrize("again", [hiding.restore, mutate.reinstate])
+    def test_what_another_one_says_by_now_does_not_hold_again_beside_it(self, speech: Speech, again: Any) -> None:
+        one, two = speech.fact("Tea is served at noon."), speech.fact("The bakery opens early.")
+        if again is hiding.restore:
+            hiding.hide(speech.tx, speech.record(one), at=speech.at)
+        else:
+            mutate.combine(speech.tx, speech.record(speech.fact("The bus is late.")), speech.record(one), at=speech.at)
+        edit(speech, two, text="Tea is served at noon.")
+        with pytest.raises(Conflict) as said:
+            again(speech.tx, speech.record(one), at=speech.at)
+        assert said.value.detail == {"record": two.record}
