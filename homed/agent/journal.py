@@ -21,6 +21,7 @@ from homed.agent.views import ending_view
 from homed.errors import StorageError
 from homed.memory import blocks, citations, events, injections, inputs, ledger, threads
 from homed.memory.blocks import Block
+from homed.memory.injections import Injection
 from homed.memory.records import Event, EventKind, Input, NewEvent, Outcome, is_inner
 from homed.retrieval import index
 from homed.spend.ports import Settlement
@@ -52,6 +53,15 @@ class Heard:
     """A plugin that must check the message first could not: the text only says so, and its files are not shown."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Aside:
+    """What a commit stores beside what it is for: what is owed, entries of the ledger, what the turn was told."""
+
+    owed: tuple[Settlement, ...]
+    noted: tuple[tuple[str, Mapping[str, object]], ...]
+    told: tuple[Injection, ...]
+
+
 class Journal:
     """Writes a turn's events and tells the watchers."""
 
@@ -76,26 +86,26 @@ class Journal:
         """Write, then run ``after`` (sync, no failing), both under the gate.  Raises StorageError past the limit."""
         with trio.move_on_after(COMMIT_LIMIT, shield=True):
             async with turn.gate:
-                owed = tuple(turn.owed)
-                result = await self._ports.store.write(lambda tx: self._indexed(turn, tx, fn, owed))
-                turn.ledger.clear()
-                turn.injections.clear()
-                del turn.owed[: len(owed)]
+                # as they are now: what is noted while the disk writes belongs to the next commit
+                owed, noted, told = tuple(turn.owed), tuple(turn.ledger), tuple(turn.injections)
+                aside = _Aside(owed, noted, told)
+                result = await self._ports.store.write(lambda tx: self._indexed(turn, tx, fn, aside))
+                del turn.owed[: len(owed)], turn.ledger[: len(noted)], turn.injections[: len(told)]
                 after(result)
                 self._ports.stored()
                 return result
         raise StorageError("The database did not answer in time.", hint="Is the disk full or hanging?")
 
-    def _indexed(self, turn: Turn, tx: Tx, fn: Callable[[Tx], T], owed: Sequence[Settlement]) -> T:
+    def _indexed(self, turn: Turn, tx: Tx, fn: Callable[[Tx], T], aside: _Aside) -> T:
         """What is stored can be found at once; and what the turn was shown, and what it cost, is recorded with what
         came of it."""
-        for told in turn.injections:  # first, since what ends the turn counts which of it the answer cites
+        for told in aside.told:  # first, since what ends the turn counts which of it the answer cites
             injections.record(tx, told)
         result = fn(tx)
-        for settle in owed:
+        for settle in aside.owed:
             settle(tx)
         at = self._ports.wall()
-        for kind, data in turn.ledger:
+        for kind, data in aside.noted:
             ledger.record(tx, turn.input, kind, data, at=at)
         index.catch_up(tx)
         return result

@@ -50,16 +50,18 @@ def count(tx: Tx, *, scope: str, thread: str, turn: str, answer: str, at: float)
     digits = named(answer)
     if not digits:
         return []
-    told = injections.told_in(tx, thread, digits)
-    rest = set(digits) - {id_[-stable.SHOWN_ID :] for id_ in told}
+    scopes = reads(tx, scope)
+    there = _named_so(tx, scopes, digits)
+    told = injections.told_in(tx, thread, there)
+    rest = _digits(there) - _digits(told)
     seen = _seen(tx, thread, rest) if rest else set()
-    ids = told | _named_so(tx, reads(tx, scope), seen)
+    ids = told | {id_ for id_ in there if id_[-stable.SHOWN_ID :] in seen}
     made = []
     for id_ in sorted(ids):
         tx.execute(
             "INSERT OR IGNORE INTO citations (record, turn, at) SELECT id, ?, ? FROM records"
             " WHERE id = ? AND scope IN (SELECT value FROM json_each(?))",
-            (turn, at, id_, dumps(list(reads(tx, scope)))),
+            (turn, at, id_, dumps(list(scopes))),
         )
         if tx.changes():
             made.append(id_)
@@ -105,6 +107,10 @@ def _given(text: str) -> Iterator[str]:
     for one in listed:
         if isinstance(one, Mapping) and isinstance(one.get("id"), str):
             yield one["id"]
+
+
+def _digits(ids: Collection[str]) -> set[str]:
+    return {id_[-stable.SHOWN_ID :] for id_ in ids}
 
 
 def _named_so(tx: Tx, scopes: Sequence[str], digits: Collection[str]) -> set[str]:

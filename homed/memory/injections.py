@@ -157,12 +157,12 @@ def by_seq(tx: Tx, seqs: Collection[int]) -> list[Injection]:
     return _read(tx, "seq IN (SELECT value FROM json_each(?)) ORDER BY seq DESC", (dumps(sorted(seqs)),))
 
 
-def told_in(tx: Tx, thread: str, shown_ids: Collection[str]) -> set[str]:
-    """Whole ids of records whose last eight digits are among these and that turns of the thread were told of."""
-    rows = tx.all(
-        "SELECT DISTINCT l.id FROM injections i JOIN injected l ON l.injection = i.seq WHERE i.thread = ?"
-        " AND l.record <> 'event' AND substr(l.id, -8) IN (SELECT value FROM json_each(?))",
-        (thread, dumps(sorted(shown_ids))),
+def told_in(tx: Tx, thread: str, ids: Collection[str]) -> set[str]:
+    """Those of these records that turns of the thread were told of; whole ids."""
+    rows = tx.all(  # each id by itself: a conversation of years has more lines than an answer has time
+        "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM injected l CROSS JOIN injections i"
+        " ON i.seq = l.injection WHERE l.id = value AND i.thread = ?)",
+        (dumps(sorted(ids)), thread),
     )
     return {str(id_) for (id_,) in rows}
 

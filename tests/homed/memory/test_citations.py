@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -132,3 +132,22 @@ def test_citations_go_with_their_record(tx: Tx, thread: Thread) -> None:
     assert count(tx, given, f"id:{one[-8:]}") == [one]
     forget.remove_records(tx, [one], at=2.0)
     assert citations.of_turn(tx, "t1") == []
+
+
+def test_looking_up_what_was_told_does_not_walk_all_that_a_long_conversation_was_told(tx: Tx, thread: Thread) -> None:
+    one = fact(tx, "a")
+    first = begun(tx, thread, "t1")
+    tell(tx, first, one)
+    asked: list[str] = []
+
+    class Spy:
+        """The transaction, and what is asked of it."""
+
+        def all(self, sql: str, params: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+            rows = tx.all(f"EXPLAIN QUERY PLAN {sql}", params)
+            asked.extend(str(row[3]) for row in rows)
+            return tx.all(sql, params)
+
+    assert injections.told_in(cast("Tx", Spy()), thread.id, [one]) == {one}
+    assert any("injected_of (id=?)" in step for step in asked)
+    assert not any("(thread=?)" in step for step in asked), "each of its turns"
