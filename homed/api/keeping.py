@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from homed.api.method import MAX_NAME, Method, Name, PeerCall, PeerParams, administrative
+from homed.identity.roles import visible_scopes
 from homed.memory.forgets import Preview
 
 PATH = 4096
@@ -108,7 +109,8 @@ async def backups(call: PeerCall[PeerParams]) -> Mapping[str, object]:
 
 async def merges_list(call: PeerCall[PeerParams]) -> Mapping[str, object]:
     """Entities that may be one, and those that were made one."""
-    proposed, done = await call.ports.keeping.merging.list_()
+    proposed, done = await call.ports.keeping.merging.list_(visible_scopes(call.who))
+    call.took_in(untrusted=bool(proposed or done))  # names are words of whoever said them
     return {"merges": [one.wire() for one in proposed], "done": [one.wire() for one in done]}
 
 
@@ -145,7 +147,7 @@ METHODS: dict[str, Method] = {
     "admin.backup": administrative(Backup, backup, in_person=True),
     "admin.backups": administrative(PeerParams, backups),
     "admin.merges_list": administrative(PeerParams, merges_list),
-    "admin.merges_accept": administrative(Accept, merges_accept),
-    "admin.merges_reject": administrative(OfMerge, merges_reject),
-    "admin.merges_undo": administrative(OfDone, merges_undo),
+    "admin.merges_accept": administrative(Accept, merges_accept, in_person=True),
+    "admin.merges_reject": administrative(OfMerge, merges_reject, in_person=True),
+    "admin.merges_undo": administrative(OfDone, merges_undo, in_person=True),
 }

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 from homed.api.console import ConsolePort
 from homed.api.memory import QUERY
 from homed.api.method import MAX_NAME, Method, Name, PeerCall, PeerParams, personal
+from homed.identity.roles import Role
 
 if TYPE_CHECKING:
     from homed.jobs.console.ports import Answer, Seen
@@ -207,8 +208,11 @@ async def cold(call: PeerCall[Cold]) -> Mapping[str, object]:
 
 
 async def thresholds(call: PeerCall[PeerParams]) -> Mapping[str, object]:
-    """The thresholds, what each prevents, and how it came to be what it is."""
-    return {"thresholds": [one.wire() for one in await call.ports.settings.thresholds()]}
+    """The thresholds, what each prevents, and how it came to be what it is; that last is told to owners alone."""
+    found = [one.wire() for one in await call.ports.settings.thresholds()]
+    if call.who.role is not Role.OWNER:
+        found = [{**one, "changes": [], "place": ""} for one in found]
+    return {"thresholds": found}
 
 
 async def edit(call: PeerCall[Edited]) -> Mapping[str, object]:

@@ -213,8 +213,8 @@ class KeepingPort(Protocol):
 class MergingPort(Protocol):
     """``homed.jobs.merging.Merging``."""
 
-    async def list_(self) -> tuple[Sequence[Proposed], Sequence[Done]]:
-        """What is proposed, and what was merged."""
+    async def list_(self, scopes: Collection[str] | None = None) -> tuple[Sequence[Proposed], Sequence[Done]]:
+        """What is proposed, and what was merged; facts of these scopes alone (None: of all)."""
         ...
 
     async def accept(self, merge: str, *, keep: int = 0) -> Done:

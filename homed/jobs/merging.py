@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from homed.clock import WallClock, system_wall_clock
@@ -41,6 +41,11 @@ class Proposed:
     score: float
     sides: tuple[Side, Side]
 
+    def without_facts(self) -> Proposed:
+        """The same, saying nothing of what is known of the two."""
+        first, second = (replace(side, facts=()) for side in self.sides)
+        return replace(self, sides=(first, second))
+
     def wire(self) -> dict[str, object]:
         """As `docs/wire.md` has it."""
         return {
@@ -75,9 +80,13 @@ class Merging:
     store: Storage
     wall: WallClock = system_wall_clock
 
-    async def list_(self) -> tuple[Sequence[Proposed], Sequence[Done]]:
-        """What is proposed, and what was merged."""
-        return await self.store.read(lambda tx: (_proposed(tx), _done(tx)))
+    async def list_(self, scopes: Collection[str] | None = None) -> tuple[Sequence[Proposed], Sequence[Done]]:
+        """What is proposed, and what was merged.  ``scopes``: those whose facts whoever asks may read (None: all); of
+        the others there are names alone."""
+        proposed, done = await self.store.read(lambda tx: (_proposed(tx), _done(tx)))
+        if scopes is None:
+            return proposed, done
+        return [one if one.scope in scopes else one.without_facts() for one in proposed], done
 
     async def accept(self, merge: str, *, keep: int = 0) -> Done:
         """Make the two one.  ``keep``: which of its sides stays, 1 or 2; 0 for the one that can and is better known.

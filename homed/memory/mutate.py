@@ -107,7 +107,7 @@ def note(tx: Tx, wanted: Note, *, at: float) -> Put:
         raise InvalidInput("A fact or a capsule can be written by hand; a summary is made of a turn.")
     _fit(wanted.record, kind, wanted.text)
     if secret := next(filter(None, map(secret_in, (wanted.text, title, *tags))), ""):
-        raise InvalidInput(f"blocked: {secret}")
+        raise InvalidInput(f"blocked: {secret}", hint=_SECRET)
     if wanted.record == "capsule":
         capsule = NewCapsule(
             wanted.scope, kind, title, wanted.text, reach=wanted.reach, project=wanted.project,
@@ -124,7 +124,7 @@ def note(tx: Tx, wanted: Note, *, at: float) -> Put:
         made = facts.put(tx, new, at=at)
         made = replace(made, superseded=(*gone, *made.superseded))
     if made.outcome == "refused":
-        raise InvalidInput(_refusal(wanted.record, made.why))
+        raise InvalidInput(_refusal(wanted.record, made.why), hint=_SECRET if made.why.startswith("secret:") else "")
     return made
 
 
@@ -234,7 +234,7 @@ def _edited(record: Record, wanted: Edit) -> dict[str, SqlValue]:
         raise InvalidInput("A capsule has a title.")
     said = (values.get("text"), values.get("title"), *(tags or ()))
     if secret := next(filter(None, (secret_in(str(one)) for one in said if one)), ""):
-        raise InvalidInput(f"blocked: {secret}")
+        raise InvalidInput(f"blocked: {secret}", hint=_SECRET)
     return values
 
 
@@ -279,6 +279,9 @@ def _unhide_same(tx: Tx, wanted: Note, at: float) -> list[str]:
     return rivals.settle(tx, _now(tx, record), at=at)
 
 
+_SECRET = "It looks like a secret, and memory keeps none. Take it out and save again."
+
+
 def _refusal(record: str, why: str) -> str:
     if why.startswith("secret:"):
         return f"blocked: {why.removeprefix('secret:')}"
@@ -288,11 +291,12 @@ def _refusal(record: str, why: str) -> str:
 
 
 def _title(title: str) -> str:
-    return " ".join(title.split())[:LONGEST_TITLE]
+    return " ".join(title.replace("\0", " ").split())[:LONGEST_TITLE]
 
 
 def _tags(tags: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(tag.strip()[:LONGEST_TAG] for tag in tags if tag.strip()))[:TAGS]
+    plain = (tag.replace("\0", " ").strip()[:LONGEST_TAG] for tag in tags)
+    return list(dict.fromkeys(tag for tag in plain if tag))[:TAGS]
 
 
 def _now(tx: Tx, record: Record) -> Record:

@@ -125,7 +125,7 @@ def moved(before: Mapping[str, object], after: Mapping[str, object], why: Becaus
     """
     keys = [key for key in after if key in PREVENTS and after[key] != before[key]]
     reason = " ".join(redact(why.reason).split())
-    if keys and not reason:
+    if keys and not any(map(str.isalnum, reason)):  # dots, and what nobody can see, say nothing
         first, failure, others = keys[0], PREVENTS[keys[0]], ", ".join(keys[1:])
         said = f"{first} prevents {failure}: a change of it needs a reason."
         raise ConfigError(

@@ -119,7 +119,7 @@ class FakeKeeping:
 class FakeMerging:
     """Merges nothing, and says that it did."""
 
-    async def list_(self) -> tuple[Sequence[Proposed], Sequence[Done]]:
+    async def list_(self, scopes: Collection[str] | None = None) -> tuple[Sequence[Proposed], Sequence[Done]]:
         return [], [await self.accept("1-2")]
 
     async def accept(self, merge: str, *, keep: int = 0) -> Done:

@@ -147,8 +147,12 @@ class TestCallTokens:
             await house.api.dispatch(FakeCaller(), "admin.status", {"call": token})
 
     @pytest.mark.parametrize(
-        "method", ["io.approve", "io.thread_delete", "admin.keys_add", "admin.keys_remove", "plugin_mgr.grant"]
-    )
+        "method",
+        [
+            "io.approve", "io.thread_delete", "admin.keys_add", "admin.keys_remove", "plugin_mgr.grant",
+            "admin.merges_accept", "admin.merges_reject", "admin.merges_undo",
+        ],
+    )  # fmt: skip
     async def test_a_tool_cannot_approve_itself_destroy_a_conversation_or_let_anybody_in_with_it(
         self, house: House, method: str
     ) -> None:

@@ -163,6 +163,14 @@ class TestThresholds:
         with pytest.raises((ConfigError, InvalidInput), match=why):
             await ask(house, "admin.threshold_set", key=key, value=value, reason="because")
 
+    async def test_why_they_were_moved_and_where_they_are_set_is_the_owners_to_read(self, house: House) -> None:
+        key = "core.memory.inject_min_score"
+        await ask(house, "admin.threshold_set", key=key, value=0.2, reason="Ida's notes came up")
+        found = await ask(house, "memory.thresholds", "qq:1")
+        one = next(one for one in found["thresholds"] if one["key"] == key)
+        assert (one["value"], one["changes"], one["place"]) == (0.2, [], "")
+        assert "Ida" not in str(found)
+
     async def test_a_guest_moves_none(self, house: House) -> None:
         with pytest.raises(Denied, match="for owners"):
             await ask(house, "admin.threshold_set", "qq:1", key="core.memory.inject_min_score", value=0, reason="x")

@@ -63,6 +63,14 @@ async def test_what_is_proposed_is_listed_the_better_known_first_with_what_is_kn
             assert one.wire()["merge"] == one.merge
 
 
+async def test_what_is_known_in_a_scope_that_one_does_not_see_is_not_shown(tmp_path: Path) -> None:
+    """B14: an owner decides about the names of all, and reads what guests said no more than elsewhere."""
+    async with merging(tmp_path, "owner", "guest:1") as (made, _):
+        proposed, _ = await made.list_(frozenset({"owner"}))
+        known_ = {one.scope: [len(side.facts) for side in one.sides] for one in proposed}
+        assert known_ == {"owner": [3, 1], "guest:1": [0, 0]}
+
+
 async def test_accepted_they_are_one_and_it_can_be_taken_back(tmp_path: Path) -> None:
     async with merging(tmp_path, "owner", "guest:1") as (made, store):
         (one,) = [p for p in (await made.list_())[0] if p.scope == "owner"]

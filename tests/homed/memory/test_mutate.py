@@ -318,3 +318,9 @@ class TestOnce:
         with pytest.raises(Conflict) as said:
             again(speech.tx, speech.record(one), at=speech.at)
         assert said.value.detail == {"record": two.record}
+
+
+def test_a_title_and_tags_hold_no_null(speech: Speech) -> None:
+    made = mutate.note(speech.tx, Note("owner", "It rains.", title="a\0b", tags=("c\0d",)), at=speech.at)
+    record = speech.record(made)
+    assert (record.title, record.tags) == ("a b", ("c d",))

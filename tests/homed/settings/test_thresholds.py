@@ -73,6 +73,14 @@ async def test_a_reason_holds_no_secret_and_has_an_end(opened: Opener) -> None:
             await settings.set(INJECT_MIN_SCORE, 0.3, why=Because("x" * 501))
 
 
+@pytest.mark.parametrize("reason", ["\u200b", "\u2060 \u200b", "\u2800", ".", "- -", "\0"])
+async def test_what_says_nothing_is_no_reason(opened: Opener, reason: str) -> None:
+    async with opened() as settings:
+        with pytest.raises(ConfigError, match="needs a reason"):
+            await settings.set(INJECT_MIN_SCORE, 0.2, why=Because(reason))
+        await settings.set(INJECT_MIN_SCORE, 0.2, why=Because("太严了"))
+
+
 async def test_all_or_nothing_reason_and_value(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     """The note and the value stand in one transaction."""
     async with opened() as settings:
@@ -149,7 +157,9 @@ async def test_so_many_changes_are_kept_and_so_many_shown(tmp_path: Path) -> Non
 def test_every_threshold_is_a_setting_with_a_range_and_no_roll_back_reaches_one() -> None:
     defined = {one.key: one for one in CORE}
     for key, prevents in PREVENTS.items():
-        assert defined[key].minimum is not None and defined[key].maximum is not None, key
-        assert prevents and not prevents.endswith("."), key
+        assert defined[key].minimum is not None, key
+        assert defined[key].maximum is not None, key
+        assert prevents, key
+        assert not prevents.endswith("."), key
         assert not key.startswith(snapshots.PREFIX), key
     assert all(low in PREVENTS and high in PREVENTS for low, high in BELOW)
