@@ -18,6 +18,10 @@ from homed.memory.injections import Band, Line, Mode
 SURE = 0.45
 """Relevance from which on a hit is IMMEDIATE."""
 
+READ = 0.30
+"""Relevance from which on what a turn was, or what was said in it, is told where a model has read it: what mattered in
+it is told as a fact, and what is left is mostly what was asked and answered in passing."""
+
 FIRST = 2
 """The best hits are IMMEDIATE whatever their relevance."""
 
@@ -34,16 +38,22 @@ CONTINUES = frozenset({
     "sure", "then", "and then", "right", "more", "please",
     "继续", "接着", "接着说", "继续说", "继续吧", "好", "好的", "好吧", "好啊", "嗯", "嗯嗯", "行", "可以", "是",
     "是的", "对", "对的", "然后", "然后呢", "还有呢", "下一步", "下一个", "往下", "往下说",
+    "пожалуйста",
     "дальше", "продолжай", "продолжайте", "продолжи", "да", "ага", "ок", "окей", "хорошо", "ладно", "ещё", "еще", "и",
     "и что", "потом", "а потом", "конечно",
 })  # fmt: skip
 """What only says that it is to go on: no word of it is what it is about."""
 
-FEW_CHARACTERS, FEW_WORDS = 4, 2
-"""Characters of Chinese, and words of other scripts, below which a message says little by itself."""
+LONGEST = 48
+"""Characters of what may still only say that."""
+
+FEW_CHARACTERS, FEW_WORDS, FEW_LETTERS = 4, 2, 8
+"""Characters of Chinese, and words of other scripts, below which a message says little by itself; letters of those of
+South-East Asia, which put no blanks between words."""
 
 _WORD = re.compile(r"[\w'’]+")
 _HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+_BLANKLESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # Thai, Lao, Burmese, Khmer
 
 Write = Callable[[Fact, int], Written | None]
 """A record as a line of no more than so many characters; None where it cannot be told in so few."""
@@ -153,8 +163,9 @@ def capped(hits: Sequence[Fact], limits: Limits) -> list[Fact]:
 def standing(active: Sequence[Fact], chosen: Sequence[Fact], limits: Limits) -> list[Fact]:
     """The Active Window: the weightiest of these that are not chosen anyway."""
     taken = {fact.record.id for fact in chosen}
-    found = [fact for fact in active if fact.record.id not in taken and _may_stand(fact, limits)]
-    return found[: limits.window_items] if limits.window else []
+    found = {fact.record.id: fact for fact in reversed(active) if fact.record.id not in taken}
+    stand = [fact for fact in reversed(found.values()) if _may_stand(fact, limits)]
+    return stand[: limits.window_items] if limits.window else []
 
 
 def _may_stand(fact: Fact, limits: Limits) -> bool:
@@ -171,18 +182,34 @@ def band_of(relevance: float) -> Band:
 
 
 def continues(text: str) -> bool:
-    """Whether a message only says that it is to go on."""
-    return " ".join(_WORD.findall(_folded(text))) in CONTINUES
+    """Whether a message only says that it is to go on, in one such word or several."""
+    said = " ".join(_WORD.findall(_folded(text)))
+    ends = {0}
+    for at in range(len(said) if len(said) <= LONGEST else 0):
+        if at in ends:
+            ends |= {_past(said, at + len(one)) for one in CONTINUES if said.startswith(one, at)}
+    return said != "" and len(said) in ends
+
+
+def _past(said: str, end: int) -> int:
+    """Where the next word begins, of one that ends there; -1 where none ends."""
+    if end == len(said) or (_HAN.match(said[end - 1]) and _HAN.match(said[end])):
+        return end
+    return end + 1 if said[end] == " " else -1
 
 
 def says_little(text: str) -> bool:
     """Whether a message is too short to say what it is about: below four characters of Chinese and two words."""
     folded = _folded(text)
-    return len(_HAN.findall(folded)) < FEW_CHARACTERS and len(_WORD.findall(_HAN.sub(" ", folded))) < FEW_WORDS
+    rest = _BLANKLESS.sub(" ", folded)
+    few = len(_BLANKLESS.findall(folded)) < FEW_LETTERS
+    return few and len(_HAN.findall(rest)) < FEW_CHARACTERS and len(_WORD.findall(_HAN.sub(" ", rest))) < FEW_WORDS
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold().strip()
+    """Without marks that are no letters of their own: they would part words (हाँ, ต่อไป)."""
+    folded = unicodedata.normalize("NFKC", text).casefold().strip()
+    return "".join(one for one in folded if not unicodedata.category(one).startswith("M"))
 
 
 def _new(facts: Sequence[Fact], shown: frozenset[tuple[str, int]]) -> list[Fact]:

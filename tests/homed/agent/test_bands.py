@@ -130,8 +130,25 @@ def test_a_line_goes_into_the_ledger_as_it_stood() -> None:
     assert line.chars <= 199
 
 
-SHORT = ["", "?", "hi", "Ida?", "好", "爬山", "C盘", "嗯嗯嗯", "继续!"]
-LONG = ["hello there", "去爬山吧", "Ida и", "what now"]
+SHORT = [
+    "",
+    "?",
+    "hi",
+    "Ida?",
+    "好",
+    "爬山",
+    "C盘",
+    "嗯嗯嗯",
+    "继续!",
+    "👍🏽",
+    "계속",
+    "weiter!",
+    "続けて",
+    "ต่อไป",
+    "हाँ",
+    "नमस्ते",
+]
+LONG = ["hello there", "去爬山吧", "Ida и", "what now", "แมวของฉันชื่ออะไร", "जारी रखो", "계속해 주세요"]
 
 
 @pytest.mark.parametrize(("text", "short"), [*((one, True) for one in SHORT), *((one, False) for one in LONG)])
@@ -154,13 +171,20 @@ def test_what_is_short(text: str, short: bool) -> None:
         "Дальше",
         "продолжай",
         "да!",
+        "OK, go on please",
+        "да, продолжай, пожалуйста",
+        "好的，继续",
+        "好的好的",
+        "ok 继续",
     ],
 )
 def test_what_only_says_that_it_is_to_go_on(text: str) -> None:
     assert bands.continues(text)
 
 
-@pytest.mark.parametrize("text", ["continue with the harp", "next Tuesday", "继续爬山", "да, арфа", "", "Ida"])
+@pytest.mark.parametrize(
+    "text", ["continue with the harp", "next Tuesday", "继续爬山", "да, арфа", "", "Ida", "nextcloud", "ok ok " * 40]
+)
 def test_what_says_more_than_that(text: str) -> None:
     assert not bands.continues(text)
 
