@@ -19,8 +19,8 @@ SURE = 0.45
 """Relevance from which on a hit is IMMEDIATE."""
 
 READ = 0.30
-"""Relevance from which on what a turn was, or what was said in it, is told where a model has read it: what mattered in
-it is told as a fact, and what is left is mostly what was asked and answered in passing."""
+"""Relevance from which on it is told what a turn was that a model has read: what mattered in it is told as a fact, and
+what is left is mostly what was asked and answered in passing.  What was said in it word for word, from ``SURE`` on."""
 
 FIRST = 2
 """The best hits are IMMEDIATE whatever their relevance."""

@@ -83,6 +83,11 @@ class About:
         """These records, for the ranker."""
         return Wanted(self.scope, frozenset(records), self.now, self.project)
 
+    def least(self, record: Record) -> float:
+        """The relevance that it must have."""
+        read = record.record == "summary" and record.extractor == "model"
+        return max(self.gate, bands.READ) if read else self.gate
+
     def within(self, record: Record) -> bool:
         """Whether it may be told there: everywhere, or in its own project."""
         return record.reach == "user" or (record.project == self.project != "")
@@ -155,12 +160,14 @@ def _about(tx: Tx, ranker: Ranker, about: About) -> Known:
 
 def _summaries(tx: Tx, ranker: Ranker, about: About, told: Sequence[str]) -> list[Fact]:
     """Those of turns that none of the facts that are told comes from, and of this conversation's that are out of view.
-    What only asked the same counts half."""
+    What only asked the same counts half; what a model wrote of a turn that it has read, only what is clearly meant."""
     most = LOOKED * about.limits.summaries + len(told)
     hits = ranker.records(tx, wanted=about.wanted(["summary"]), query=about.question, limit=most)
     near = {hit.id: hit for hit in hits if hit.relevance >= about.gate}
-    asks = {one.id: saying.asking(one.text) for one in _records(tx, about.scope, near)}
-    near = {id_: replace(hit, score=hit.score * (1 - asks.get(id_, 0.0) / 2)) for id_, hit in near.items()}
+    records = _records(tx, about.scope, near)
+    near = {one.id: near[one.id] for one in records if near[one.id].relevance >= about.least(one)}
+    asks = {one.id: saying.asking(one.text) for one in records}
+    near = {id_: replace(hit, score=hit.score * (1 - asks[id_] / 2)) for id_, hit in near.items()}
     same = {id_ for (id_,) in tx.all(_SAME_TURN, (dumps(sorted(near)), dumps(list(told))))}
     rows = tx.all(_TURNS, (dumps(sorted(near)),))
     same |= {id_ for id_, thread, turn in rows if thread == about.thread and turn in about.seen}

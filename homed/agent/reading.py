@@ -21,6 +21,7 @@ from homed.memory import events as table
 from homed.memory import injections, scope_window, speakers
 from homed.memory.budget import Budget, protected, top_k
 from homed.memory.choose import FULL
+from homed.memory.cooling import MODEL
 from homed.memory.records import Event, EventKind, shows_files
 from homed.memory.temporary import reads
 from homed.memory.window import Limits, Selection, paired, select
@@ -245,6 +246,8 @@ def _cold(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
         every.sort(key=lambda hit: -hit.score)
     hits = [hit for hit in every if hit.id not in kept][: 2 * NOTES]
     near = [hit for hit in hits if hit.score >= wanted.gate]
+    read = _read(tx, [hit.id for hit in near if hit.score < bands.SURE])
+    near = [hit for hit in near if hit.id not in read]
     texts = _texts(tx, wanted, [hit.id for hit in near])
     told = [
         (event, hit.score)
@@ -256,6 +259,15 @@ def _cold(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
     found.hits = [(notes.about(event, terms, share - HEAD_TOKENS), score) for event, score in told]
     found.below = len(hits) - len(near)
     _place(tx, wanted, found, [event for event, _ in found.hits])
+
+
+def _read(tx: Tx, ids: Sequence[str]) -> set[str]:
+    """Those that a model has read, which tools' results are not: facts and the summary of their turn stand for them."""
+    rows = tx.all(
+        "SELECT id FROM events WHERE id IN (SELECT value FROM json_each(?)) AND pass = ? AND kind <> 'tool'",
+        (dumps(ids), MODEL),
+    )
+    return {str(id_) for (id_,) in rows}
 
 
 def _noted(tx: Tx, _: Ranker, wanted: Wanted, found: Found) -> None:

@@ -60,6 +60,14 @@ _REQUEST = re.compile(
 )
 """How an answer is asked for at the beginning of a question: no word of what it is about."""
 
+_MEANING = re.compile(
+    r"^\s{0,8}(?:what|how)\s{1,4}(?:do|does|did)\s{1,4}(.{1,200}?)\s{1,4}(?:means?|stand\s{1,4}for|work)[?!. ]{0,4}$"
+    r"|^\s{0,8}(.{1,200}?)(?:是|又是)?什么意思[?？!！。 ]{0,4}$"
+    r"|^\s{0,8}(?:什么叫做?|何谓)(.{1,200}?)[?？!！。 ]{0,4}$",
+    re.IGNORECASE,
+)
+"""How it is asked what something means or how it works: what that is in one of its groups."""
+
 # Every blank below is bounded and stays in its line: an open one makes the search quadratic, and nothing interrupts it.
 _TIME = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d{2}:?\d{2}|[AP]M))?"
 _DATE = r"\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}日?"
@@ -86,11 +94,12 @@ def query_terms(text: str) -> list[str]:
     """The terms to look for, each once: as ``tokens``, but of a run of Chinese only its pairs.
 
     A single character is looked for where it stands alone or between words that say nothing (云, 我的云).  What only
-    asks for an answer (帮我介绍一下, tell me about) is left out where something else is asked for.
+    asks for an answer (帮我介绍一下, tell me about, what does … mean) is left out where something else is asked for.
     """
     making = Words(singles=False)
     asked = list(dict.fromkeys(making.tokens(text)))
-    rest = _REQUEST.sub("", text)
+    meant = _MEANING.match(text)
+    rest = next(filter(None, meant.groups())) if meant else _REQUEST.sub("", text)
     return (asked if rest == text else list(dict.fromkeys(making.tokens(rest)))) or asked
 
 

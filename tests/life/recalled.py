@@ -3,15 +3,31 @@ nothing is kept, so that no question is answered by another."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
+import trio
+
+from homed.config.secrets import Secrets
+from homed.errors import Unavailable
+from homed.events import Bus
 from homed.identity.roles import Identity
 from homed.memory import injections
 from homed.memory.injections import Injection, Line
-from tests.kit.builders import OWNER, Agent
-from tests.life.lived import Life, project, who_of
+from homed.paths import Paths
+from homed.retrieval.embed.current import CurrentEmbedder, embed_ports, open_embedder
+from homed.retrieval.rank import Ranker
+from homed.retrieval.vectors import Vectors, todo
+from homed.retrieval.vectors.refill import Refill, RefillPorts
+from homed.settings.registry import open_settings
+from tests.kit.builders import OWNER, Agent, FakeSettings
+from tests.life.lived import Clock, Life, agent_of, project, who_of
 from tests.life.script import Asked, Turn
+
+PATIENCE, LOOK = 120.0, 0.05
+"""Seconds: for a machine that does much besides, and between two looks at whether all has its vector."""
 
 
 @dataclass(frozen=True)
@@ -55,3 +71,32 @@ async def answered(agent: Agent, life: Life, asked: Sequence[Asked]) -> list[Rig
         told = await ask(agent, one.text, who_of(turn), project(turn))
         found.append(Right(one, told, any(line.id == life.reader.known[one.key] for line in told.lines)))
     return found
+
+
+@asynccontextmanager
+async def by_meaning(folder: Path, clock: Clock) -> AsyncIterator[Agent]:
+    """The agent on that folder with the bundled embedder, once everything has its vector."""
+    paths, held = Paths(folder), list[CurrentEmbedder]()
+    ranker = Ranker(lambda: held[0].current if held else None, Vectors())
+    patient = FakeSettings(**{"core.memory.recall_deadline": PATIENCE})
+    async with (
+        agent_of(folder, clock, ranker=ranker, settings=patient) as agent,
+        open_settings(agent.store, {}, Secrets(paths.secrets, {})) as settings,
+        open_embedder(embed_ports(paths, settings, lambda _: None)) as current,
+        trio.open_nursery() as nursery,
+    ):
+        held.append(current)
+        nursery.start_soon(Refill(RefillPorts(agent.store, current, Bus(), _no_picture, lambda: None)).keep)
+        with trio.fail_after(PATIENCE):
+            while current.standing.state == "coming":
+                await current.wait_changed()
+            while await agent.store.read(todo.left):  # noqa: ASYNC110 - nobody tells of the last
+                await trio.sleep(LOOK)
+        assert current.standing.used == "bundled"
+        yield agent
+        nursery.cancel_scope.cancel()
+
+
+async def _no_picture(hash_: str) -> bytes:
+    await trio.lowlevel.checkpoint()
+    raise Unavailable(f"There are no pictures here ({hash_}).")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from homed.config.definitions import CORE
+from homed.config.definitions import CORE, QUERY_TIMEOUT
 from homed.retrieval.embed.choice import (
     DEFAULT_FOLDER,
     KEYS,
@@ -65,5 +65,6 @@ def test_a_baseline_of_ones_own() -> None:
 
 
 def test_every_setting_of_embeddings_is_followed_and_no_key_is_shown() -> None:
-    assert {definition.key for definition in CORE if "embedding" in definition.key} == KEYS
+    named = {definition.key for definition in CORE if "embedding" in definition.key}
+    assert named == KEYS | {QUERY_TIMEOUT}, "how long a question waits is read at each"
     assert "s3cret" not in repr(chosen({"embedding": "endpoint", "embedding_api_key": "s3cret"}))
