@@ -28,6 +28,9 @@ SHARE = 3
 TRIES = 4
 """Plans that are made, each smaller, until one has no more tokens than that."""
 
+NOBODY = ""
+"""In the place of whoever speaks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Texts:
@@ -82,7 +85,7 @@ def tell(texts: Texts, wanted: Wanted, found: Found, *, peer: str) -> Told:
     """Write it.  A fact that a note of the last turns in view tells already, as it stands, is not told once more."""
     before = frozenset(key for keys in found.lately.values() for key in keys)
     snapshot = _snapshot(texts, wanted, found, peer, before)
-    again = _earlier(texts, found, peer, wanted.budget.memory - snapshot.tokens)
+    again = _earlier(texts, found, wanted.budget.memory - snapshot.tokens)
     shown = {fact.record.id for fact in again.again_facts}
     stands = frozenset(key for key in before if key[0] in shown)
     if before - stands:  # no room for them there: then here
@@ -163,17 +166,20 @@ def _noted(event: str, text: str, score: float) -> Line:
     return Line(event, "event", 0, band, "cold", score, score, "", len(text), notes.is_cut(text))
 
 
-def _earlier(texts: Texts, found: Found, peer: str, left: int) -> Told:
-    """What was told with earlier messages of this conversation, in short, the newest first."""
+def _earlier(texts: Texts, found: Found, left: int) -> Told:
+    """What was told with earlier messages of this conversation, in short, the newest first.
+
+    As for ``NOBODY``: in a group, where the speakers change, everybody has a name there, and what stands stays.
+    """
     made: dict[str, str] = {}
     again: list[Event] = []
     facts: list[Fact] = []
     spent = 0
     for turn in reversed(found.earlier):
-        told, shown = _in_short(found.facts.get(turn, ()), left - spent, peer)
+        told, shown = _in_short(found.facts.get(turn, ()), left - spent)
         events, limit = found.earlier[turn], notes.EARLIER_TOKENS
         tokens = min(limit * len(events), left - spent - sum(map(estimate_tokens, told)))
-        written = notes.write(events, found.places, peer=peer, tokens=tokens, each=limit, names=found.names)
+        written = notes.write(events, found.places, peer=NOBODY, tokens=tokens, each=limit, names=found.names)
         if told or written:
             made[turn] = notes.snapshot(texts.snapshot_earlier, [*told, *(text for _, text in written)])
             spent += estimate_tokens(made[turn])
@@ -182,11 +188,11 @@ def _earlier(texts: Texts, found: Found, peer: str, left: int) -> Told:
     return Told(earlier=made, again=tuple(again), again_facts=tuple(facts), tokens=spent)
 
 
-def _in_short(facts: Sequence[Fact], left: int, peer: str) -> tuple[list[str], list[Fact]]:
+def _in_short(facts: Sequence[Fact], left: int) -> tuple[list[str], list[Fact]]:
     told: list[str] = []
     shown: list[Fact] = []
     for fact in facts:
-        text = lines.in_short(fact, peer)
+        text = lines.in_short(fact, NOBODY)
         if text and (cost := estimate_tokens(text)) <= left:
             told.append(text)
             shown.append(fact)

@@ -9,6 +9,7 @@ from homed.identity.roles import Identity, Role
 from homed.providers.base import ToolResult, User
 from tests.kit.builders import OWNER, FakeModel, Setup, calls, running_agent, says
 from tests.kit.past import Past, Said, put
+from tests.kit.told import fact, know
 
 ANNA, BOB = (Identity(f"webui:{name}", "webui", name, Role.TRUSTED, "group:webui:7") for name in ("anna", "bob"))
 
@@ -38,3 +39,18 @@ async def test_in_a_group_each_message_says_who_speaks_also_a_recalled_one(tmp_p
         await agent.ask("Hello there.", who=OWNER)
         assert agent.model.requests[-1].messages[-1].text == "Hello there."
         assert "several people speak" not in agent.model.requests[-1].messages[0].text
+
+
+async def test_what_was_told_before_stands_there_the_same_whoever_speaks_next(tmp_path: Path) -> None:
+    """Else each change of speakers would have a source read everything anew from where the first note stands."""
+    async with running_agent(tmp_path) as agent:
+        tea = fact("The user drinks green tea.", scope=ANNA.scope, observed=ANNA.peer)
+        await know(agent, tea)
+        past = Past(said=[Said(question="I grow tea myself.")], scope=ANNA.scope, peer=ANNA.peer, layer="cold", at=1.0)
+        await agent.store.write(lambda tx: put(tx, past))
+        thread = (await agent.ask("Who drinks green tea, and who grows tea?", who=ANNA)).thread
+        await agent.ask("Tell me a tale of dragons.", who=BOB, thread=thread)
+        await agent.ask("Tell me another one of giants.", who=ANNA, thread=thread)
+        second, third = agent.model.requests[1].messages, agent.model.requests[2].messages
+        assert "tea" in second[1].text
+        assert third[: len(second) - 1] == second[:-1]
