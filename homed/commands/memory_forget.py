@@ -25,7 +25,7 @@ _WORDS = {
     "evidence": "pieces of evidence", "logins": "logins", "api_keys": "API keys", "uploads": "uploads",
     "peers": "names and roles", "ledger": "records of what turns were shown", "accesses": "looks",
     "turns": "turns", "merged": "merges", "rechecked": "held against what else they rest on",
-    "revisions": "texts they had before", "vectors": "vectors",
+    "revisions": "texts they had before", "vectors": "vectors", "threshold_changes": "reasons of thresholds",
 }  # fmt: skip
 
 _TAKEN = {
@@ -117,14 +117,17 @@ def _everything(args: argparse.Namespace) -> int:
             if sys.stderr.isatty():
                 print(f"\r{len(proofs)} forgotten", end="", file=sys.stderr, flush=True)
         found = ask_or_open(args, "admin.memory_find", **wanted)
-    left = _each(found)
-    clean_ = not left and (not proofs or proofs[-1]["clean"])
+    left, elsewhere = _each(found), found.get("elsewhere", [])
+    clean_ = not left and not elsewhere and (not proofs or proofs[-1]["clean"])
     if args.json:
-        as_json({"clean": clean_, "left": [id_ for _, id_ in left], "proofs": proofs})
+        as_json({"clean": clean_, "left": [id_ for _, id_ in left], "elsewhere": elsewhere, "proofs": proofs})
         return 0 if clean_ else 1
     print(f"\n{len(proofs)} were forgotten, with what rested on them alone." if proofs else "There was nothing.")
     if proofs:
         print("\n".join(_verdict(proofs[-1])))
+    for one in elsewhere:
+        what = _WORDS.get(one["table"], f"rows of {one['table']}")
+        print(clean(f"{one['count']} {what} ({one['column']}) hold it, and are no memory: they stay."))
     return 0 if clean_ else 1
 
 

@@ -223,7 +223,7 @@ class Forgetting:
             while await ports.store.write(eraser):
                 pass
         await ports.forget_vectors()
-        await ports.store.write(partial(_crash_reports, texts=gone.texts[:200]))
+        await ports.store.write(partial(_noted, texts=gone.texts[:200]))
         await ports.collect()
 
     # -- the rows --------------------------------------------------------------------------------------------------
@@ -391,10 +391,10 @@ def _holding(tx: Tx, *, scope: str, names: Sequence[str], after: int) -> tuple[l
     return belonging, rows[-1][0] if len(rows) == SCANNED else None
 
 
-def _crash_reports(tx: Tx, texts: Sequence[str]) -> None:
-    """What a plugin wrote before it crashed may be what it was told."""
+def _noted(tx: Tx, texts: Sequence[str]) -> None:
+    """What a plugin wrote before it crashed may be what it was told, and why a threshold was moved, too."""
     for text in texts:
-        for sentence in needles.of_texts([text]).sentences:
-            tx.execute(
-                "UPDATE crash_reports SET stderr = '(forgotten)' WHERE instr(stderr, ?)", (sentence[: needles.LONGEST],)
-            )
+        for said in needles.of_texts([text]).sentences:
+            for table, column in (("crash_reports", "stderr"), ("threshold_changes", "reason")):
+                blanked = f"UPDATE {table} SET {column} = '(forgotten)' WHERE instr({column}, ?)"
+                tx.execute(blanked, (said[: needles.LONGEST],))

@@ -18,10 +18,11 @@ from homed.memory.capsules import NewCapsule
 from homed.memory.facts import Put
 from homed.memory.newfact import NewFact
 from homed.memory.normal import key, normal
+from homed.memory.repeats import COMBINED
 from homed.memory.stable import KINDS, LONGEST, TAGS, Record
 from homed.store.rows import SqlValue, Tx, dumps
 
-EDITED, COMBINED, PARTED = "edited", "combined", "parted"
+EDITED, PARTED = "edited", "parted"
 """Why a revision was made."""
 
 LONGEST_TITLE, LONGEST_TAG = 80, 40

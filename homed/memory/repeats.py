@@ -18,6 +18,9 @@ from homed.store.rows import Tx
 SAME = 0.5
 """Share of a record's words from which on another text says what it says."""
 
+COMBINED = "combined"
+"""What the reason of a revision begins with that took another record in; the end of that one's id follows."""
+
 _NOBODYS = frozenset({"user", "users", "用户"})
 
 
@@ -55,13 +58,20 @@ def of(tx: Tx, record: Record) -> Repeats:
 
 
 def of_id(tx: Tx, record: str) -> Repeats:
-    """The same of one that may be gone; what people wrote by hand is theirs, and stays."""
+    """The same of one that may be gone; what people wrote by hand is theirs, and stays.  With what a person made one
+    with it, which says the same by their word."""
     known = stable.get(tx, record)
     found = of(tx, known) if known is not None else Repeats()
+    whole = [*(one for one in found.whole if one.origin != "manual"), *_combined(tx, record)]
     return Repeats(
-        tuple(one for one in found.whole if one.origin != "manual"),
+        tuple({one.id: one for one in whole}.values()),
         tuple(part for part in found.parts if part[0].origin != "manual"),
     )
+
+
+def _combined(tx: Tx, record: str) -> list[Record]:
+    joined = "SELECT 1 FROM revisions v WHERE v.record = ?1 AND v.why = ?2 || substr(records.id, -8)"
+    return stable.select(tx, f"superseded_by = ?1 AND EXISTS ({joined}) ORDER BY seq", (record, f"{COMBINED} "))
 
 
 def cut(tx: Tx, record: str) -> Gone:

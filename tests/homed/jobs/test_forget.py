@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from homed.errors import Conflict, NotFound
-from homed.memory import capsules, facts, inputs, removal, threads
+from homed.memory import capsules, facts, inputs, mutate, removal, stable, threads
 from homed.memory import events as table
 from homed.memory.capsules import NewCapsule
 from homed.memory.evidence import Pointer
@@ -25,6 +25,7 @@ SECRET = "My sister Ludmilla hides the spare key beneath the blue flowerpot."
 ZH = "我妹妹把备用钥匙藏在蓝色花盆下面了。"
 BACKUP = "backups/homed-20260101-000000"
 MAKING = "backups/.making-homed-20260102-000000-0a1b2c3d"
+REASON = "INSERT INTO threshold_changes (key, was, now, reason, at) VALUES ('k', '1', '2', ?, 1)"
 WORDS = ("ludmilla", "flowerpot", "备用钥匙", "蓝色花盆")
 
 
@@ -36,6 +37,7 @@ async def test_an_event_with_all_that_was_made_of_it_stands_in_no_file(tmp_path:
         other, _ = await here.say("I water the plants on Sundays, all of them.")
         fact = await here.learn("Ludmilla has a blue flowerpot, 备用钥匙", (asked, text[:20]))
         kept = await here.learn("The user waters the plants on Sundays.", (other, "I water the plants on Sundays"))
+        await here.store.write(lambda tx: tx.execute(REASON, (f"It came up: {text}",)))
         (tmp_path / "homed.log").write_text(f"one line\nWARNING it broke on {text} somehow\nthe last\n")
         proof = await here.forgetting.forget("event", asked.id)
         assert await here.value("SELECT group_concat(id) FROM records") == kept
@@ -126,6 +128,25 @@ async def test_a_fact_goes_and_is_not_made_again_from_the_same_words_nor_from_ot
             await here.forgetting.forget("fact", fact)
         assert await here.value("SELECT count(*) FROM events WHERE id = ?", asked.id) == 1
     assert "homed.db" not in str(standing(tmp_path, "Ludmilla keeps the spare key under a flowerpot."))
+
+
+async def test_what_was_made_one_with_a_record_goes_with_it(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        asked, _ = await here.say("Something else was said, about nothing of it.")
+        keep = await here.learn("Ludmilla has a blue flowerpot.", asked, origin="manual")
+        gone = await here.learn("There is a flowerpot at Ludmilla's, a blue one.", asked, origin="manual")
+
+        def combine(tx: Tx) -> None:
+            one, two = stable.get(tx, keep), stable.get(tx, gone)
+            assert one
+            assert two
+            mutate.combine(tx, one, two, at=60.0)
+
+        await here.store.write(combine)
+        assert set((await here.forgetting.preview("fact", keep)).records) == {keep, gone}
+        proof = await here.forgetting.forget("fact", keep)
+        assert (proof.clean, proof.removed["records"]) == (True, 2)
+    assert standing(tmp_path, *WORDS) == {}
 
 
 async def test_wide_takes_the_messages_too_and_the_whole_turn(tmp_path: Path) -> None:

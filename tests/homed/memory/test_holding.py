@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from homed.memory import facts, holding
+from homed.memory import entities, facts, holding, stable
 from homed.memory.newfact import NewFact
 from homed.store.rows import Tx
 from tests.homed.memory.speech import Speech
@@ -50,3 +50,26 @@ def test_more_than_one_look_gives_is_said(speech: Speech, monkeypatch: pytest.Mo
         note(speech, f"Bee number {n} is here.", speech.at)
     found = holding.find(speech.tx, "bee")
     assert (len(found.records), found.more) == (2, True)
+
+
+def test_what_a_record_said_before_its_tags_its_excerpts_and_other_names_hold_it_too(speech: Speech) -> None:
+    made = [note(speech, text, speech.at) for text in ("It rains.", "It snows.", "It hails.")]
+    record = speech.record(made[0])
+    stable.revise(speech.tx, record, {"text": "It is dry."}, why="edited", at=speech.at)
+    stable.update(speech.tx, made[1], {"tags": '["Rains a lot"]'}, at=speech.at)
+    said = speech.say("Whatever.")
+    speech.tx.execute(
+        "INSERT INTO evidence (record, event, first, last, excerpt, hash, at) VALUES (?, ?, 0, 5, 'rains', 'h', 1.0)",
+        (made[2], said.id),
+    )
+    assert holding.find(speech.tx, "RAINS").records == tuple(made)
+    speech.fact("Anna paints.", subject="Anna", relation="does", object="painting")
+    anna = entities.must(speech.tx, "owner", "Anna")
+    assert entities.alias(speech.tx, anna, "Annuschka")
+    assert holding.find(speech.tx, "annuschka").entities == (anna.id,)
+
+
+def test_where_else_it_stands_is_told_by_table(tx: Tx) -> None:
+    tx.execute("INSERT INTO threshold_changes (key, was, now, reason, at) VALUES ('k', '1', '2', 'Zoltan came up', 1)")
+    assert holding.elsewhere(tx, "zoltan") == (("threshold_changes", "reason", 1),)
+    assert holding.elsewhere(tx, "ilona") == ()
