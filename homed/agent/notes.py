@@ -7,13 +7,13 @@ here, each time such a text is shown as a note.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
 from homed.memory.records import Event, EventKind
+from homed.memory.seen import seen
 from homed.memory.shorten import WIDEST, in_tokens
 from homed.memory.speakers import is_group
 from homed.memory.tokens import estimate_tokens
@@ -51,11 +51,6 @@ TITLE = 40
 
 _FENCE = re.compile(r"[<＜﹤](?=\s*+/?\s*+data)|<(?=\|)", re.IGNORECASE)  # possessive: blanks are passed once
 _MARK = re.compile(r"[\[［【](?=\s*+(?:another\s++conversation|said\s++by)\b)", re.IGNORECASE)
-_SELECTORS = re.compile("(?<![^\x00-\x7f])[\ufe00-\ufe0f]|[\ufe00-\ufe0e]|(?<=\ufe0f)\ufe0f|[\U000e0100-\U000e01ef]")
-_UNSEEN = ("Cc", "Cf", "Cs", "Co")
-_KEPT = "\n\t\u200c\u200d"
-_JOINERS = "\u200c\u200d"
-_JOINER_ALONE = re.compile(f"(?<![^\x00-\x7f{_JOINERS}])[{_JOINERS}]|[{_JOINERS}](?![^\x00-\x7f{_JOINERS}])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +105,7 @@ def said_by(event: Event, names: Mapping[str, str]) -> Event:
 
 def neutral(text: str) -> str:
     """``text`` without characters nobody sees, and with nothing in it that could end our fence or start another."""
-    seen = "".join(c for c in text if c in _KEPT or unicodedata.category(c) not in _UNSEEN)
-    seen = _SELECTORS.sub("", _JOINER_ALONE.sub("", seen))
-    return _MARK.sub("(", _FENCE.sub("‹", seen))
+    return _MARK.sub("(", _FENCE.sub("‹", seen(text)))
 
 
 def fenced(name: str, text: str) -> str:
@@ -226,7 +219,11 @@ def write(
             break
         place = places.get(event.thread, Place("", event.channel))
         text = note(event, place, peer=peer, limit=share, names=names)
-        left -= estimate_tokens(text)
+        if (more := estimate_tokens(text) - left) > 0:  # a head takes what it takes: the text gives way, or all of it
+            text = note(event, place, peer=peer, limit=share - more, names=names)
+        if (cost := estimate_tokens(text)) > left:
+            break
+        left -= cost
         written.append((event.id, text))
     return written
 

@@ -18,7 +18,6 @@ from homed.jobs.model import Background
 from homed.jobs.storing import Extracted, Found, Matter, Summary, project_of, told, whose
 from homed.jobs.transcript import Transcript
 from homed.memory import capsules, passes
-from homed.memory.blocked import secret_in
 from homed.memory.capsules import NewCapsule
 from homed.memory.cooling import MODEL, Piece
 from homed.memory.distil import contract, grounding
@@ -85,12 +84,7 @@ class Extractor:
         if answer is None:
             return Extracted("", drops=gates)
         gates.update(answer.drops)
-        # in a thread: of pages of text all words are looked at
-        kept, stopped = await trio.to_thread.run_sync(grounding.grounded, answer, script, _ground(script, known))
-        gates.update(stopped)
-        found = tuple(Found(_by_whom(script, _named(fact, known), piece), (piece,)) for fact, piece in kept)
-        matters = _matters(script, answer, known, gates)
-        return Extracted(MODEL, found, _summaries(script, answer), matters, +gates)
+        return await trio.to_thread.run_sync(_made, answer, script, known, gates)
 
     async def _answer(self, run: Run, script: Transcript, known: Known, gates: Counter[str]) -> Answer | None:
         said = [("system", self._prompt), ("user", _told(script, known))]
@@ -105,6 +99,16 @@ class Extractor:
                 gates["bad_json" if last else "asked_again"] += 1
                 said += [("assistant", text or "-"), ("user", self._again)]
         return None
+
+
+def _made(answer: Answer, script: Transcript, known: Known, gates: Counter[str]) -> Extracted:
+    """What of an answer is borne out.  Called in a thread: of pages of text all words are looked at."""
+    kept, stopped = grounding.grounded(answer, script, _ground(script, known))
+    gates.update(stopped)
+    found = tuple(Found(_by_whom(script, _named(fact, known), piece), (piece,)) for fact, piece in kept)
+    matters = _matters(script, answer, known, gates)
+    shown = {record.id: record.text for record in (*known.facts, *known.capsules)}
+    return Extracted(MODEL, found, _summaries(script, answer), matters, +gates, shown)
 
 
 def _known(tx: Tx, script: Transcript) -> Known:
@@ -184,9 +188,6 @@ def _matters(script: Transcript, answer: Answer, known: Known, gates: Counter[st
     project = project_of(script.pieces)
     made = []
     for whole in answer.capsules:
-        if secret_in(whole.text) or secret_in(whole.title):
-            gates["secret"] += 1
-            continue
         mine = whole.kind == "profile"  # who somebody is; anything else is the group's
         if mine and group and not peer:
             gates["whose"] += 1  # several spoke, and it would name none of them

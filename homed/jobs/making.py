@@ -79,7 +79,8 @@ class Maker:
         said = sum(len(event.text.strip()) for piece in pieces for event in piece.events if piece.own(event))
         if said < min(self.settings.int(EXTRACT_MIN_TURN), LEAST):
             return await self.without(pieces)
-        found = await self.reader.read(run, transcript(pieces, self.settings.int(EXTRACT_MAX_TRANSCRIPT)))
+        script = await trio.to_thread.run_sync(transcript, pieces, self.settings.int(EXTRACT_MAX_TRANSCRIPT))
+        found = await self.reader.read(run, script)
         self.asked()
         return found if found.by else await self.without(pieces, found)
 
@@ -96,7 +97,8 @@ class Maker:
                 if piece.own(event) and event.id in piece.fresh:
                     found += await trio.to_thread.run_sync(self.rules, event)
         bare = await self.store.read(lambda tx: _bare(tx, pieces))
-        outlines = tuple(told(piece, self.topics) for piece in bare if is_recorded(piece, self.settings))
+        recorded = [piece for piece in bare if is_recorded(piece, self.settings)]
+        outlines = await trio.to_thread.run_sync(lambda: tuple(told(piece, self.topics) for piece in recorded))
         return Extracted(RULES if found else NONE, tuple(found), outlines, drops=before.drops if before else {})
 
 

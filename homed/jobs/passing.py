@@ -93,7 +93,8 @@ class _Resting:
     @property
     def left(self) -> float:
         """Seconds; 0: one may be asked."""
-        return min(max(0.0, self._until - self._wall()), LONGEST_REST)
+        left = self._until - self._wall()
+        return left if 0 < left <= LONGEST_REST else 0.0  # of more the clock was put back: nobody rests for a year
 
     def begin(self) -> None:
         """It could not be."""
@@ -114,8 +115,9 @@ class _Gathered:
     pieces: list[Piece] = field(default_factory=list)
 
     def wait(self, now: float) -> float:
-        """Seconds until it is to be read; 0: now."""
-        if sum(event.tokens for piece in self.pieces for event in piece.events) >= ENOUGH:
+        """Seconds until it is to be read; 0: now, also where it ended in what was the future before the clock was put
+        back."""
+        if sum(event.tokens for piece in self.pieces for event in piece.events) >= ENOUGH or self.first > now:
             return 0.0
         at = self.first + OLDEST if self.since is None else min(self.first + OLDEST, self.since + IDLE)
         return min(max(0.0, at - now), OLDEST)

@@ -19,6 +19,7 @@ from homed.memory.evidence import Evidence, Pointer
 from homed.memory.facts import Put
 from homed.memory.newfact import NewFact
 from homed.memory.records import EventKind
+from homed.memory.seen import seen
 from homed.memory.speakers import is_group
 from homed.memory.stable import Record
 from homed.retrieval import index
@@ -84,13 +85,15 @@ class Matter:
 @dataclass(frozen=True, slots=True)
 class Extracted:
     """What a pass made of some turns; ``by`` is the mark that their events get, '' when there was no answer that can be
-    used.  ``drops``: what was stopped before it came here, by gate."""
+    used.  ``drops``: what was stopped before it came here, by gate.  ``shown``: texts of records, by id, that a model
+    was shown: where one was forgotten or changed since, its answer may hold the words of before."""
 
     by: str
     facts: tuple[Found, ...] = ()
     summaries: tuple[Summary, ...] = ()
     matters: tuple[Matter, ...] = ()
     drops: Mapping[str, int] = field(default_factory=dict)
+    shown: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +140,10 @@ class Keeping:
 def store(tx: Tx, pieces: Sequence[Piece], extracted: Extracted, keeping: Keeping) -> Stored:
     """Put the facts, summaries and capsules, mark the events, settle what was owed, and count at the gates.
 
-    If any event that was read is gone, private or covered by now, nothing at all is written, and ``changed`` says so:
-    what was made of it may hold its words.
+    If any event that was read is gone, private or covered by now, or a record that was shown is not as it was, nothing
+    at all is written, and ``changed`` says so: what was made of it may hold its words.
     """
-    if not unchanged(tx, pieces):
+    if not (unchanged(tx, pieces) and _as_shown(tx, extracted.shown)):
         return Stored(drops={"changed": len(pieces)})
     kept, drops = put_all(tx, extracted.facts, keeping.at)
     drops.update(extracted.drops)
@@ -207,6 +210,17 @@ def unchanged(tx: Tx, pieces: Sequence[Piece]) -> bool:
     return len(rows) == len(read) and {id_ for id_, by in rows if by in cooling.OPEN} == fresh
 
 
+def _as_shown(tx: Tx, shown: Mapping[str, str]) -> bool:
+    """Whether these records say what they said, and none was hidden."""
+    if not shown:
+        return True
+    rows = tx.all(
+        "SELECT id, text FROM records WHERE status <> 'hidden' AND id IN (SELECT value FROM json_each(?))",
+        (dumps(sorted(shown)),),
+    )
+    return {str(id_): str(text) for id_, text in rows} == shown
+
+
 def summaries(tx: Tx, pieces: Sequence[Piece]) -> list[Record]:
     """Those that rest on these turns already, oldest first."""
     ids = [event.id for piece in pieces for event in piece.events]
@@ -221,7 +235,7 @@ def summaries(tx: Tx, pieces: Sequence[Piece]) -> list[Record]:
 def _summarise(tx: Tx, summary: Summary, at: float, drops: Counter[str]) -> list[Kept]:
     """Store it, or have it say better what the one without a model says: a turn has one summary."""
     scope = summary.pieces[0].scope
-    said = summary.text[: stable.LONGEST["summary"]]
+    said = seen(summary.text)
     text = cleaned(said)[: stable.LONGEST["summary"]]
     pointers = [Pointer(event.id) for piece in summary.pieces for event in piece.events if _spoken(event.kind)]
     rests, _ = evidence.usable(tx, scope, pointers)
@@ -234,7 +248,7 @@ def _summarise(tx: Tx, summary: Summary, at: float, drops: Counter[str]) -> list
     if why:
         drops[why] += 1
         return []
-    drops["redacted"] += text != said
+    drops["redacted"] += text != said[: stable.LONGEST["summary"]]
     values = _columns(summary, text)
     if better:
         record, outcome = known[0].id, "improved"
@@ -257,8 +271,9 @@ def _improves(known: Record, summary: Summary) -> bool:
 def _columns(summary: Summary, text: str) -> dict[str, SqlValue]:
     project = project_of(summary.pieces)
     return {
-        "title": cleaned(" ".join(summary.request.split()))[:80], "text": text, "key": dedupe.key(text),
-        "tags": dumps([tag for tag in summary.tags if tag == cleaned(tag)]), "importance": summary.importance,
+        "title": cleaned(" ".join(seen(summary.request).split()))[:80], "text": text, "key": dedupe.key(text),
+        "tags": dumps([tag for tag in map(seen, summary.tags) if tag == cleaned(tag)]),
+        "importance": summary.importance,
         "observed": whose(summary.pieces), "reach": "project" if project else "user", "project": project,
         "untrusted": int(any(piece.tainted or piece.foreign for piece in summary.pieces)),
         "extractor": summary.extractor,

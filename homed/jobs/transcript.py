@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from homed.agent import notes
+from homed.memory.blocked import shortened
 from homed.memory.cooling import Piece
 from homed.memory.evidence import Span, locate
 from homed.memory.records import Event, EventKind, calls_of
@@ -115,15 +116,11 @@ def outline(piece: Piece) -> Outline:
     """The deterministic summary of a turn."""
     answers = [event.text for event in piece.events if event.kind is EventKind.ASSISTANT and event.text.strip()]
     return Outline(
-        _cut((_sentences(piece.said) or [""])[0], REQUEST),
+        shortened((_sentences(piece.said) or [""])[0], REQUEST),
         actions(piece.events),
-        _cut((_sentences(answers[-1]) or [""])[-1] if answers else "", OUTCOME),
+        shortened((_sentences(answers[-1]) or [""])[-1] if answers else "", OUTCOME),
     )
 
 
 def _sentences(text: str) -> list[str]:
     return [found for part in _SENTENCE.split(text) if (found := " ".join(part.split()))]
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

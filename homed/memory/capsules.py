@@ -10,6 +10,7 @@ from homed.memory.blocked import secret_in
 from homed.memory.evidence import Evidence
 from homed.memory.facts import Put
 from homed.memory.normal import normal
+from homed.memory.seen import seen
 from homed.memory.stable import KINDS, LONGEST, Record
 from homed.store.rows import SqlValue, Tx, dumps
 
@@ -50,7 +51,7 @@ def put_capsule(tx: Tx, new: NewCapsule, evidence_: Sequence[Evidence] = (), *, 
     Refused as facts are: ``invalid``, ``evidence``, ``forgotten``, ``secret:KIND``.  ``same`` with ``why``: it is not
     continued, since it is ``manual`` (a person wrote it) or what is new is ``untrusted`` and what is there is not.
     """
-    title, text = " ".join(new.title.split())[:LONGEST_TITLE], new.text.strip()
+    title, text = " ".join(seen(new.title).split())[:LONGEST_TITLE], seen(new.text).strip()
     if new.kind not in KINDS["capsule"] or not text or not title or len(text) > LONGEST["capsule"]:
         return Put("", "refused", "invalid")
     if new.reach not in ("user", "project") or (new.reach == "project" and not new.project):

@@ -56,7 +56,7 @@ THRESHOLD = 0.72
 _GENERAL = frozenset({"fact", "entity", "correction"})
 _CHOICES = frozenset({"preference", "convention", "decision"})
 
-_DIGITS = re.compile("[0-9]+")
+_DIGITS = re.compile(r"\d+")
 _SENTENCE = re.compile(r"[.!?。！？…:;\n\"“”«»()]\s*$")
 _NAME = re.compile(rf"(?:(?![{UNSPACED}])[^\W_])+(?:['’-](?:(?![{UNSPACED}])[^\W_])+)*")
 
@@ -130,7 +130,8 @@ def numbers_in(text: str) -> frozenset[str]:
     parts = tokens(text)
     said = numbers.of_words([part for part in parts if not is_run(part)])
     runs = "".join(part if is_run(part) else " " for part in parts)
-    written = (group.lstrip("0") or "0" for group in _DIGITS.findall(folded(text)))
+    found = ("".join(str(unicodedata.digit(one)) for one in group) for group in _DIGITS.findall(folded(text)))
+    written = (group.lstrip("0") or "0" for group in found)
     return frozenset([*written, *(str(one) for one in [*said, *numbers.in_chinese(runs)] if one is not None)])
 
 

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 
 from homed.memory import bounds, tombstones
 from homed.memory import events as event_table
-from homed.memory.blocked import secret_in
+from homed.memory.blocked import cleaned, secret_in
 from homed.memory.records import Event
 from homed.memory.stable import Record
 from homed.store.rows import Tx, dumps
 
 LONGEST = 1600
 """Characters of one excerpt where nothing else is set (``bounds``); of a longer quote its beginning is kept."""
+
+AROUND = 200
+"""Characters on each side of a quote that tell whether it is a part of a secret."""
 
 OK, MISMATCH, MISSING = "ok", "mismatch", "missing"
 
@@ -145,12 +148,19 @@ def add(tx: Tx, record: str, given: Sequence[tuple[Evidence, Event]], *, at: flo
         if isinstance(piece, Span):
             held.add(event.id)
             excerpt = event.text[piece.first : piece.last][:longest]
-            secret = bool(secret_in(excerpt))
+            secret = _secret(event.text, piece.first, excerpt)
             _insert(tx, record, Pointer(event.id) if secret else piece, "" if secret else excerpt, at)
     for piece, event in given:
         if isinstance(piece, Pointer) and event.id in new - held:
             _insert(tx, record, piece, "", at)
     return len(new)
+
+
+def _secret(text: str, first: int, excerpt: str) -> bool:
+    """Whether an excerpt holds a secret or a part of one: a quote may begin behind the word that tells it is one, or in
+    the middle of a number."""
+    around = text[max(0, first - AROUND) : first + len(excerpt) + AROUND]
+    return bool(secret_in(excerpt)) or excerpt not in cleaned(around)
 
 
 def _insert(tx: Tx, record: str, piece: Evidence, excerpt: str, at: float) -> None:

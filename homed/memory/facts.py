@@ -19,6 +19,7 @@ from homed.memory.judge import Judged
 from homed.memory.newfact import NewFact
 from homed.memory.records import Event
 from homed.memory.relations import FUNCTIONAL, canonical
+from homed.memory.seen import seen
 from homed.memory.stable import KINDS, LONGEST, TAGS, Record
 from homed.store.rows import SqlValue, Tx, dumps
 
@@ -60,7 +61,7 @@ def put(
     none.  ``at``: now, UTC seconds.  ``functional``: relations with one value at a time.  The same statement with the
     same evidence again changes nothing.
     """
-    new = judge.completed(new)
+    new = judge.completed(_seen(new))
     if why := _unfit(new):
         return Put("", "refused", why)
     pieces, drops = evidence.usable(tx, new.scope, evidence_)
@@ -107,7 +108,7 @@ def edit(tx: Tx, scope: str, record: str, text: str, *, at: float, why: str = "e
     Raises NotFound, and InvalidInput for what may not be stored (``blocked: KIND`` for a secret).
     """
     old = stable.find(tx, scope, record)
-    plain = text.strip()
+    plain = seen(text).strip()
     if not plain or len(plain) > LONGEST[old.record]:
         raise InvalidInput(f"A {old.record} has 1 to {LONGEST[old.record]} characters.")
     if secret := secret_in(plain):
@@ -125,6 +126,14 @@ def set_status(tx: Tx, scope: str, record: str, status: str, *, at: float) -> Re
     found = stable.find(tx, scope, record)
     stable.update(tx, found.id, {"status": status}, at=at)
     return replace(found, status=status, updated_at=at)
+
+
+def _seen(new: NewFact) -> NewFact:
+    """Without what nobody sees: it would be told to models, and the same words with and without it are one fact."""
+    return replace(
+        new, text=seen(new.text), title=seen(new.title), subject=seen(new.subject), relation=seen(new.relation),
+        object=seen(new.object), tags=tuple(map(seen, new.tags)),
+    )  # fmt: skip
 
 
 def _unfit(new: NewFact) -> str:

@@ -11,10 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from homed.memory.blocked import secret_in, shortened
 from homed.memory.distil.answers import json_object
+from homed.memory.seen import seen
 from homed.memory.stable import KINDS
 
 MOST_FACTS, MOST_CAPSULES, MOST_TAGS = 8, 2, 8
+MOST_LOOKED_AT = 100
+"""Of a list of tags."""
+
 FACT, REQUEST, ACTIONS, OUTCOME, TITLE, CAPSULE = 300, 200, 300, 200, 80, 800
 """Characters at the most."""
 
@@ -72,9 +77,9 @@ class Whole:
 class Answer:
     """What is left of an answer, and how much was lost at which gate.
 
-    ``drops``: gate → items lost: ``shape``, ``text``, ``long``, ``many``, ``kind``.  ``mended``: what was put right
-    without a loss: ``kind`` (an unknown one is "fact"), ``range``, ``scope``, ``cut``.  An answer with no facts and no
-    drops found nothing: that is not an error.
+    ``drops``: gate → items lost: ``shape``, ``text``, ``long``, ``many``, ``kind``, ``secret`` (a capsule that holds
+    one).  ``mended``: what was put right without a loss: ``kind`` (an unknown one is "fact"), ``range``, ``scope``,
+    ``cut``.  An answer with no facts and no drops found nothing: that is not an error.
     """
 
     summary: Outlined | None = None
@@ -142,7 +147,7 @@ def _stated(item: Mapping[str, Any], drops: Counter[str], mended: Counter[str]) 
         mended["scope"] += 1
         reach = "user"
     return Stated(
-        text, kind, reach, _tags(item), _confidence(item, mended), _importance(item, mended), _text(item, "quote"),
+        text, kind, reach, _tags(item), _confidence(item, mended), _importance(item, mended), _verbatim(item, "quote"),
         _text(item, "subject"), _text(item, "relation"), _text(item, "object"), _text(item, "about"),
         _text(item, "supersedes"),
     )  # fmt: skip
@@ -159,12 +164,19 @@ def _whole(item: Mapping[str, Any], drops: Counter[str], mended: Counter[str]) -
     if len(text) > CAPSULE * SLACK:
         drops["long"] += 1
         return None
+    if secret_in(text) or secret_in(title):  # before anything is cut: half a secret looks like none
+        drops["secret"] += 1
+        return None
     return Whole(
         _text(item, "id"), _cut(title, TITLE, mended), kind, _cut(text, CAPSULE, mended), _importance(item, mended)
     )
 
 
 def _text(item: Mapping[str, Any], name: str) -> str:
+    return seen(_verbatim(item, name)).strip()
+
+
+def _verbatim(item: Mapping[str, Any], name: str) -> str:
     found = item.get(name)
     if isinstance(found, (int, float)) and not isinstance(found, bool):
         return str(found)
@@ -175,7 +187,7 @@ def _cut(text: str, most: int, mended: Counter[str]) -> str:
     if len(text) <= most:
         return text
     mended["cut"] += 1
-    return f"{text[: most - 1].rstrip()}…"
+    return shortened(text, most)
 
 
 def _number(item: Mapping[str, Any], name: str) -> float | None:
@@ -209,4 +221,5 @@ def _tags(item: Mapping[str, Any]) -> tuple[str, ...]:
     found = item.get("tags")
     if not isinstance(found, list):
         return ()
-    return tuple(dict.fromkeys(tag.strip()[:40] for tag in found if isinstance(tag, str) and tag.strip()))[:MOST_TAGS]
+    tags = (seen(tag).strip()[:40] for tag in found[:MOST_LOOKED_AT] if isinstance(tag, str))
+    return tuple(dict.fromkeys(filter(None, tags)))[:MOST_TAGS]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 import string
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homed.memory.blocked import cleaned, secret_in
+from homed.memory.blocked import cleaned, secret_in, shortened
 from homed.redact import redact
 
 RANDOM = "".join(random.Random(3).choices(string.ascii_letters + string.digits, k=40))
@@ -30,6 +31,27 @@ RANDOM = "".join(random.Random(3).choices(string.ascii_letters + string.digits, 
         ("api_key = zzzzzzzz", "key"),
         ("pay with 4111 1111 1111 1111 today", "card"),
         ("5500-0000-0000-0004", "card"),
+        ("4111 1111\n1111 1111", "card"),
+        ("4111\u00a01111\u00a01111\u00a01111 and 4111.1111.1111.1111", "card"),
+        ("4111111111111111-", "card"),
+        ("４１１１ １１１１ １１１１ １１１１", "card"),
+        ("4111\u200b1111\u200b1111\u200b1111", "card"),
+        ("pass\u200bword: hunter22", "password"),
+        ("ｐａｓｓｗｏｒｄ：hunter22", "password"),
+        ("pаssword: hunter22", "password"),
+        ("sk-ant-\u00adapi03-abcdefABCDEF0123456789", "key"),
+        ("sk-ant-api03-abcd\nefABCDEF0123456789", "key"),
+        ("ghp_abcdefghijklmnop\n  qrstuvwxyz0123456789", "github"),
+        ("мой пароль Qwerty123", "password"),
+        ("с паролем: Qwerty123", "password"),
+        ("пароль — это Qwerty123", "password"),
+        ("Пароль от вайфая: Qwerty123", "password"),
+        ("The password for the wifi is Qwerty123", "password"),
+        ("密码用的是Qwerty123", "password"),
+        ("密码就是Qwerty123", "password"),
+        ("**password**: hunter22", "password"),
+        ("`password` is `hunter22`", "password"),
+        ("| password | hunter22 |", "password"),
         (f"my token {RANDOM}", "random"),
         ("token 0123456789abcdef0123456789abcdef", "random"),
     ],
@@ -48,6 +70,13 @@ def test_what_is_a_secret(text: str, kind: str) -> None:
         "token aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         "The password is kept in the safe",
         "password reset works again",
+        "my password manager is Bitwarden2024",
+        "token for the third party: OAuth2",
+        "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b fixed the token refresh",
+        "пароль от почты я меняю каждый год",
+        "пароль должен быть из 12 символов",
+        "密码管理器用的是1Password7",
+        "2024 1111 2222 3333",
         "密码学很有意思",
         "",
     ],
@@ -126,3 +155,17 @@ def test_what_is_clean_stays_as_it_is_whatever_it_was(text: str) -> None:
 )
 def test_what_holds_none_is_not_touched(text: str) -> None:
     assert cleaned(text) == text
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_nothing_is_cut_in_the_middle_of_a_secret(key: str) -> None:
+    for before in range(60, 100, 3):
+        short = shortened(f"{'x ' * (before // 2)}{key}{' and so on' * 9}", 100)
+        assert len(short) <= 100
+        assert not any(part[:8] in short for part in re.split("[ =:：是]", key)[-1:]), short
+    assert shortened("as it is", 8) == "as it is"
+
+
+@pytest.mark.parametrize("much", ["a-", "aа", "sk-a\n", "password for ", "1234 ", "а\u200b"])
+def test_no_text_is_looked_at_over_and_over(much: str) -> None:
+    cleaned(much * (200_000 // len(much)))  # by the square of its length it would take hours

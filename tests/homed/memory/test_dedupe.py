@@ -155,3 +155,7 @@ def test_kinds_that_may_be_one() -> None:
     assert dedupe.compatible("decision", "convention")
     assert not dedupe.compatible("todo", "fact")
     assert dedupe.compatible("todo", "todo")
+
+
+def test_a_number_is_one_in_the_digits_of_any_script() -> None:
+    assert dedupe.numbers_in("٩٩ and ०४२ and ９９") == {"99", "42"}
