@@ -125,7 +125,7 @@ class Cold(PeerParams):
     """``memory.cold``"""
 
     query: str = Field(default="", max_length=QUERY)
-    before: str = Field(default="", max_length=64)
+    before: str = Field(default="", pattern=r"^[0-9]{0,18}$")
     limit: int = Field(default=30, ge=1, le=MOST)
 
 

@@ -30,8 +30,9 @@ def card(record: Record, mark: str, names: Mapping[str, str], redact: Redact) ->
         "level": record.level, "observed": record.observed, "tags": list(record.tags) if shown else [],
         "importance": record.importance, "confidence": round(record.confidence, 3), "times": record.times,
         "cited": record.cited, "cited_at": record.cited_at, "revision": record.revision, "recheck": record.recheck,
-        "subject": _named(record.subject, names), "relation": record.relation,
-        "object": redact(record.object) if shown else "", "object_entity": _named(record.object_entity, names),
+        "subject": _named(record.subject, names) if shown else None, "relation": record.relation if shown else "",
+        "object": redact(record.object) if shown else "",
+        "object_entity": _named(record.object_entity, names) if shown else None,
         "superseded_by": record.superseded_by, "valid_from": record.valid_from, "valid_until": record.valid_until,
         "created_at": record.created_at, "updated_at": record.updated_at,
     }  # fmt: skip
@@ -75,17 +76,18 @@ def revision(one: Revision, redact: Redact) -> dict[str, object]:
 
 
 def opened(found: Opened, names: Mapping[str, str], speakers: Mapping[str, str], redact: Redact) -> dict[str, object]:
-    """The result of ``memory.record``."""
+    """The result of ``memory.record``.  Of what is hidden neither what it said before: only where it comes from."""
+    shown = found.record.status != "hidden"
     return {
         **card(found.record, found.mark, names, redact),
         "source": found.source,
         "evidence": [said(one, speakers, redact) for one in found.said],
-        "history": [revision(one, redact) for one in found.revisions],
+        "history": [revision(one, redact) for one in found.revisions] if shown else [],
         "older": [brief(one, redact) for one in found.older],
         "newer": [brief(one, redact) for one in found.newer],
         "members": [brief(one, redact) for one in found.members],
         "capsules": [brief(one, redact) for one in found.capsules],
-        "scenes": found.scenes,
+        "scenes": found.scenes if shown else [],
         "citations": [
             {"turn": one.turn, "thread": one.thread, "title": redact(one.title), "at": one.at} for one in found.cited
         ],

@@ -128,6 +128,8 @@ async def test_a_turn_finds_nothing_that_is_hidden(house: House) -> None:
         ("memory.records", {"since": "yesterday"}, "since"),
         ("memory.records", {"since": float("nan")}, "since"),
         ("memory.records", {"before": "nonsense"}, "before"),
+        ("memory.cold", {"before": "9" * 60}, "before"),
+        ("memory.cold", {"before": "x"}, "before"),
         ("memory.graph", {"depth": 4}, "depth"),
         ("memory.graph", {"limit": 201}, "limit"),
         ("memory.note", {"text": "x" * 4001}, "text"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -172,6 +173,24 @@ class TestRecord:
         ]
         short: Any = (await desk.console.reading.record(OWNER, made, history=False, seen=Seen())).answer
         assert (short["history"], short["revisions"]) == ([], 1)
+
+    async def test_what_is_hidden_says_nothing_by_its_names_its_scenes_or_what_it_said_before(
+        self, here: World, desk: Desk
+    ) -> None:
+        made = await learn(
+            here, "Ludmilla lives in Leipzig.", subject="Ludmilla", relation="home", object="Leipzig",
+            object_type="place", tags=("scene:leipzig",),
+        )  # fmt: skip
+
+        def write(tx: Tx) -> None:
+            stable.revise(tx, _get(tx, made), {"text": "She lives there."}, why="edited", at=60.0)
+            hiding.hide(tx, _get(tx, made), at=61.0)
+
+        await here.store.write(write)
+        answer = (await desk.console.reading.record(OWNER, made, history=True, seen=Seen())).answer
+        shown = json.dumps({key: value for key, value in answer.items() if key != "evidence"}, default=str).lower()
+        assert "leipzig" not in shown
+        assert "ludmilla" not in shown
 
     async def test_a_turn_is_told_nothing_of_before_something_was_hidden(self, here: World, desk: Desk) -> None:
         made = await learn(here, "The cat is black. The dog barks.")
