@@ -94,10 +94,16 @@ def _records(arg: str, result: Data, words: Words) -> list[str]:
     return [*lines, words("remembered.more", count=left) if left > 0 else words("remembered.opens")]
 
 
+def _title(one: Data) -> str:
+    """The title of a record; '' where its words begin with it anyway, as those of a summary do."""
+    title = text(one, "title").strip()
+    return "" if text(one, "text").strip().casefold().startswith(title.casefold()) else title
+
+
 def _row(one: Data, words: Words) -> str:
     score = one.get("score")
     first = f"{score:.2f}  " if isinstance(score, int | float) else ""
-    title = f"{text(one, 'title')}: " if one.get("title") else ""
+    title = f"{title}: " if (title := _title(one)) else ""
     return f"{first}{text(one, 'shown')}  [{_marks(one, words)}] {_short(title + text(one, 'text'))}"
 
 
@@ -112,7 +118,7 @@ def _marks(one: Data, words: Words) -> str:
 
 def _record(_: str, result: Data, words: Words) -> list[str]:
     lines = [f"{text(result, 'shown')}  [{_marks(result, words)}]"]
-    lines += [text(result, "title")] if result.get("title") else []
+    lines += [title] if (title := _title(result)) else []
     lines += [f"  {line}" for line in text(result, "text").split("\n")]
     lines.append(words(
         "remembered.state", revision=number(result, "revision"), importance=number(result, "importance"),

@@ -145,12 +145,18 @@ def _shown(args: argparse.Namespace, found: Mapping[str, Any], nothing: str) -> 
     return 0
 
 
+def _title(one: Mapping[str, Any]) -> str:
+    """The title of a record; '' where its words begin with it anyway, as those of a summary do."""
+    title = str(one["title"]).strip()
+    return "" if str(one["text"]).strip().casefold().startswith(title.casefold()) else title
+
+
 def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
     score = f"{one['score']:.2f}" if one.get("score") else ""
     kind = one["record"] if one["kind"] in ("turn", "fact") else f"{one['record']}, {one['kind']}"
     doubt = " ⚠" if one["untrusted"] else ""
     status = "" if one["status"] == "active" else f" ({one['status']})"
-    title = f"{one['title']}: " if one["title"] else ""
+    title = f"{title}: " if (title := _title(one)) else ""
     mark, made = f"{one['mark'] or 'none'}{doubt}", when(one["created_at"])[:16]
     return score, one["shown"], f"{kind}{status}", mark, made, _short(f"{title}{one['text']}")
 
@@ -171,7 +177,7 @@ def opened(found: Mapping[str, Any]) -> list[str]:
     kind = f" · {found['kind']}" if found["kind"] != found["record"] else ""
     what = f"{found['record']}{kind} · {found['mark'] or 'no source'}{doubt}{status}"
     lines = [f"{what}  (id:{found['shown']})"]
-    lines += [found["title"]] if found["title"] else []
+    lines += [title] if (title := _title(found)) else []
     lines += [f"  {line}" for line in str(found["text"]).split("\n")]
     lines.append(
         f"revision {found['revision']}, importance {found['importance']}, said {found['times']}×, cited"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from homed.clock import new_id
 from homed.errors import Conflict, InvalidInput, NotFound
@@ -158,7 +158,10 @@ def alias(tx: Tx, entity: Entity, name: str) -> bool:
         (entity.scope, normal(plain), plain, entity.id),
     )
     meant = tx.value("SELECT entity FROM entity_names WHERE scope = ? AND key = ?", (entity.scope, normal(plain)))
-    return bool(meant == entity.id)
+    if meant != entity.id:
+        return False
+    _link(tx, replace(entity, name=plain), normal(plain))
+    return True
 
 
 def rename(tx: Tx, entity: Entity, name: str, *, at: float) -> None:
@@ -221,7 +224,22 @@ def _insert(tx: Tx, scope: str, name: str, type_: str, key: str, at: float) -> E
     assert row is not None
     made = from_row(row)
     tx.execute("INSERT INTO entity_names (scope, key, name, entity) VALUES (?, ?, ?, ?)", (scope, key, name, made.id))
+    _link(tx, made, key)
     return made
+
+
+def _link(tx: Tx, entity: Entity, key: str) -> None:
+    """Let facts that name it as their object lead to it: which of the two was told first is no part of the graph.
+
+    Found by the spelling that most have, so without the rest of the scope being read (case is folded for ASCII only).
+    """
+    if key.startswith(_HOST):
+        return
+    tx.execute(
+        "UPDATE records SET object_entity = ?1 WHERE scope = ?2 AND record = 'fact' AND object_entity IS NULL"
+        " AND relation <> 'name' AND lower(trim(object)) IN (lower(?3), ?4)",
+        (entity.id, entity.scope, entity.name, key),
+    )
 
 
 def _host_key(scope: str, peer: str) -> str:

@@ -16,6 +16,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .reading import mappings
+from .recordview import folder as folder_of
+from .recordview import heading
 from .usage import compact, money
 from .words import Words
 
@@ -90,6 +92,8 @@ def environment(folder: Path) -> Environment:
     made.filters["bound"] = bound
     made.filters["compact"] = compact
     made.filters["money"] = money
+    made.filters["heading"] = heading
+    made.filters["folder"] = folder_of
     return made
 
 

@@ -11,6 +11,7 @@ from homed.errors import HomedError, InvalidInput, NotFound
 
 from . import why
 from .context import Site
+from .reading import mappings, string
 
 Render = Callable[..., Awaitable[Response]]
 
@@ -37,9 +38,10 @@ class LedgerPages:
         wrong = ""
         found: Mapping[str, Any] = {"injections": [], "next": None}
         try:
+            of = await self._meant(thread)
             found = await self._site.call(
                 "memory.injections", limit=LISTED, before=place(request.args.get("before", "")),
-                thread=thread or None, record=record.removeprefix("id:") or None,
+                thread=of or None, record=record.removeprefix("id:") or None,
             )  # fmt: skip
         except (InvalidInput, NotFound) as error:  # a filter that means nothing is no reason for another page
             wrong = self._site.lang().kernel.text(error.message)
@@ -47,6 +49,16 @@ class LedgerPages:
             "injections.html", "memory", part="injections", rows=found["injections"], next=found.get("next"),
             thread=thread, record=record, wrong=wrong,
         )  # fmt: skip
+
+    async def _meant(self, thread: str) -> str:
+        """The id of the conversation that an id or a title means: the latest with the title, else with it in it."""
+        if not thread:
+            return ""
+        listed = mappings((await self._site.call("io.threads", query=thread, limit=THREADS)).get("threads"))
+        titles = [(string(one, "title").casefold(), string(one, "id")) for one in listed]
+        asked = thread.casefold()
+        exact = (id_ for title, id_ in titles if title == asked)
+        return next(exact, "") or next((id_ for title, id_ in titles if asked in title), thread)
 
     async def why(self, turn: str) -> Response:
         """Why a turn was answered as it was: of any turn whose record is kept."""

@@ -32,6 +32,10 @@ FILTERS = ("record", "kind", "reach", "scope", "person", "tag", "evidence", "sta
 """What narrows a list of records, beside the words that are looked for."""
 
 
+DIGEST = 12
+"""Digits before the folder's name in a project's key, as the kernel makes it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """What one revision changed.  ``at``: when, UTC seconds; ``why``: the kernel's word; ``words``: the text, piece by
@@ -121,9 +125,22 @@ def _hash(one: Data) -> str:
     return "missing" if one.get("state") == "missing" or not one.get("kind") else "none"
 
 
+def heading(one: Data) -> str:
+    """The title of a record; '' where its words begin with it anyway, as those of a summary do."""
+    title = string(one, "title").strip()
+    begins = string(one, "text").strip().casefold().startswith(title.rstrip("…").rstrip().casefold())
+    return "" if begins else title
+
+
+def folder(project: str) -> str:
+    """The name of the folder that a project's key is of: without the digest that tells it from others of that name."""
+    digest, _, name = project.partition("-")
+    return name if name and len(digest) == DIGEST and set(digest) <= set("0123456789abcdef") else project
+
+
 def triple(found: Data) -> tuple[str, str, str] | None:
-    """Subject, relation and object by their names; None where the record has none."""
-    if not string(found, "relation"):
+    """Subject, relation and object by their names; None where the record has none, or nothing of it is shown."""
+    if not string(found, "relation") or string(found, "status") == "hidden":
         return None
     object_ = string(mapping(found.get("object_entity")), "name") or string(found, "object")
     return string(mapping(found.get("subject")), "name"), string(found, "relation"), object_

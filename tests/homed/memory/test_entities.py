@@ -100,3 +100,28 @@ def test_a_removed_entity_leaves_its_facts_their_words(tx: Tx) -> None:
     record = speech.record(put)
     assert (record.subject, record.object_entity, record.object) == (None, None, "Rome")
     assert entities.resolve(tx, "owner", "Anna") is None
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_a_fact_leads_to_does_not_hang_on_which_of_the_two_was_told_first(tx: Tx, first: int) -> None:
+    from tests.homed.memory.speech import Speech
+
+    speech = Speech(tx)
+    told = [("Anna is a friend of Boris", "Anna", "friend", "Boris"), ("Boris lives in Rome", "Boris", "home", "Rome")]
+    puts = {}
+    for text, subject, relation, value in told if first == 0 else told[::-1]:
+        puts[subject] = speech.fact(text, subject=subject, relation=relation, object=value)
+    assert speech.record(puts["Anna"]).object_entity == entities.must(tx, "owner", "Boris").id
+    assert speech.record(puts["Boris"]).object_entity is None, "of Rome itself nothing is known"
+
+
+def test_another_name_joins_what_was_told_of_it_and_nothing_of_another_scope(tx: Tx) -> None:
+    from tests.homed.memory.speech import Speech
+
+    speech = Speech(tx)
+    put = speech.fact("Anna is a friend of Bobby", subject="Anna", relation="friend", object="Bobby")
+    entities.put(tx, "guest:x", "Bobby", at=1.0)
+    assert speech.record(put).object_entity is None
+    boris = entities.put(tx, "owner", "Boris", at=1.0)
+    assert entities.alias(tx, boris, "Bobby")
+    assert speech.record(put).object_entity == boris.id

@@ -139,8 +139,9 @@ class TestEdit:
         self, speech: Speech, wanted: dict[str, object], why: str
     ) -> None:
         made = lives(speech, "Berlin")
-        with pytest.raises(InvalidInput, match=why):
+        with pytest.raises(InvalidInput, match=why) as caught:
             edit(speech, made, **wanted)
+        assert ("Take it out" in caught.value.hint) == why.startswith("blocked"), "a refusal says what to do"
         assert speech.record(made).revision == 1
 
     def test_what_was_forgotten_comes_back_by_a_persons_words(self, speech: Speech) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
 import pytest
 
@@ -34,6 +35,15 @@ async def test_every_one_is_there_in_both_languages(path: str) -> None:
         for accept, said in (("zh-CN", "记忆"), ("en", "Memory")):
             answer = await browser.get(path, Accept_Language=accept)
             assert (answer.status, said in answer.body) == (200, True)
+
+
+async def test_a_conversation_is_found_by_its_title_as_well() -> None:
+    made = kernel()
+    async with browsing(made) as browser:
+        listed = made.io_threads("")["threads"]
+        await browser.get(f"/memory/injections?thread={quote(listed[0]['title'][:6].upper())}")
+        given = next(given for method, given in made.calls if method == "memory.injections")
+        assert given["thread"] == listed[0]["id"]
 
 
 async def test_pages_of_the_ledger_are_asked_for_by_place_and_filter() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from plugins.webui.recordview import asked, chain, evidence, history, thread_link, triple
+from plugins.webui.recordview import asked, chain, evidence, folder, heading, history, thread_link, triple
 
 NOW = {"text": "c", "title": "", "importance": 5, "tags": ["x"], "revision": 3, "updated_at": 30.0}
 
@@ -90,3 +90,17 @@ def test_a_triple_is_told_by_names() -> None:
         "Mei", "lives_in", "munich",
     )  # fmt: skip
     assert triple({"subject": mei, "relation": ""}) is None
+    assert triple({"subject": mei, "relation": "home", "object": "", "status": "hidden"}) is None
+
+
+def test_a_title_that_the_words_begin_with_is_not_said_twice() -> None:
+    assert heading({"title": "How many goats?", "text": "How many goats? - Eleven."}) == ""
+    assert heading({"title": "How many…", "text": "how many goats? - Eleven."}) == ""
+    assert heading({"title": "Goats", "text": "Eleven of them."}) == "Goats"
+    assert heading({"title": "", "text": "Eleven."}) == ""
+
+
+def test_of_a_project_the_folder_is_shown_and_not_the_digest() -> None:
+    assert folder("f2af6c097ab8-main") == "main"
+    assert folder("f2af6c097ab8-my-own-tool") == "my-own-tool"
+    assert folder("my-own-tool") == "my-own-tool"

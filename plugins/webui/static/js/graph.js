@@ -29,6 +29,9 @@ function draw(tag, attributes = {}, ...children) {
 }
 
 const short = (text) => ([...text].length > WIDE ? `${[...text].slice(0, WIDE - 1).join("")}…` : text);
+// Whoever speaks is called "user" by the kernel, and a relation has one name there in every language.
+const called = (node) => (node.name === "user" ? word("graph_self") : node.name);
+const relates = (edge) => wordOr(`relation_${edge.relation}`, edge.relation.replaceAll("_", " "));
 const size = (node) => 7 + Math.min(13, 2.6 * Math.sqrt(node.degree));
 
 const view = new PanZoom(picture, inner, (scale) => {
@@ -45,7 +48,7 @@ function edgeOf(edge, index, at, bend) {
   const [mx, my] = [x - ((b.y - a.y) / length) * bend, y + ((b.x - a.x) / length) * bend];
   const path = a === b ? loop(a) : `M${a.x.toFixed(1)} ${a.y.toFixed(1)}Q${(2 * mx - x).toFixed(1)} ${(2 * my - y).toFixed(1)} ${b.x.toFixed(1)} ${b.y.toFixed(1)}`;
   const label = draw("text", { x: mx.toFixed(1), y: (my - 5).toFixed(1) });
-  label.textContent = short(edge.relation);
+  label.textContent = short(relates(edge));
   const group = draw("g", { class: "edge", "data-edge": index }, draw("path", { class: "hit", d: path }), draw("path", { class: "line", d: path }), label);
   if (edge.untrusted) group.classList.add("untrusted");
   return group;
@@ -56,7 +59,7 @@ const loop = ({ x, y }) => `M${x} ${y}c-50 -70 50 -70 0 0`;
 function nodeOf(node, place) {
   const r = size(node);
   const name = draw("text", { y: (r + 15).toFixed(1) });
-  name.textContent = short(node.name);
+  name.textContent = short(called(node));
   const circle = draw("circle", { r: r.toFixed(1) });
   const group = draw("g", {
     class: `node t-${node.type}`, "data-node": node.id, role: "button", tabindex: "-1", "aria-label": spoken(node),
@@ -66,7 +69,7 @@ function nodeOf(node, place) {
   return group;
 }
 
-const spoken = (node) => word("graph_node", { name: node.name, type: wordOr(`graph_type_${node.type}`, node.type), n: node.degree + node.values.length });
+const spoken = (node) => word("graph_node", { name: called(node), type: wordOr(`graph_type_${node.type}`, node.type), n: node.degree + node.values.length });
 
 // Of edges between the same two each bends its own way.
 function bends(edges) {
@@ -118,10 +121,10 @@ const nodeAt = (id) => $(`[data-node="${CSS.escape(id)}"]`, inner);
 // -- the same as a list, for who does not look --------------------------------------------------------------------------
 
 function listed(nodes, edges) {
-  const names = new Map(nodes.map(({ id, name }) => [id, name]));
+  const names = new Map(nodes.map((node) => [node.id, called(node)]));
   list.replaceChildren(...[...nodes].sort((a, b) => b.degree - a.degree || (a.name < b.name ? -1 : 1)).map((node) => {
     const own = [...edges.filter(({ from, to }) => from === node.id || to === node.id), ...node.values];
-    const head = make("summary", {}, make("b", { text: node.name, dir: "auto" }), make("span", { class: "count", text: own.length }));
+    const head = make("summary", {}, make("b", { text: called(node), dir: "auto" }), make("span", { class: "count", text: own.length }));
     return make("li", {}, make("details", { class: "group" }, head, make("ul", { class: "events" }, ...own.map((edge) => make("li", {}, relation(edge, names))))));
   }));
 }
@@ -129,7 +132,7 @@ function listed(nodes, edges) {
 // A fact in words, and the button that opens what it rests on.
 function relation(edge, names) {
   const [from, to] = [names.get(edge.from) ?? edge.from, edge.to ? names.get(edge.to) ?? edge.to : edge.value];
-  const text = make("p", { class: "relation", dir: "auto" }, make("bdi", { text: from }), " ", make("em", { text: edge.relation }), " ", make("bdi", { text: to }));
+  const text = make("p", { class: "relation", dir: "auto" }, make("bdi", { text: from }), " ", make("em", { text: relates(edge) }), " ", make("bdi", { text: to }));
   const open = make("button", { type: "button", class: "quiet id", "data-open-record": edge.record, text: word("graph_open", { id: edge.record.slice(-8) }) });
   const row = make("div", { class: "row" }, open);
   if (edge.untrusted) row.append(make("span", { class: "mark warn", text: word("record_untrusted") }));
@@ -154,12 +157,12 @@ function openNode(id) {
   const node = shown.nodes.find((one) => one.id === id);
   if (!node) return;
   choose(id);
-  const names = new Map(shown.nodes.map((one) => [one.id, one.name]));
+  const names = new Map(shown.nodes.map((one) => [one.id, called(one)]));
   const own = shown.edges.filter(({ from, to }) => from === id || to === id);
   const middle = make("button", { type: "button", text: word("graph_centre") });
   middle.addEventListener("click", () => { form.elements.center.value = node.name; look(node.id); });
   const facts = [...own, ...node.values].map((edge) => make("li", {}, relation(edge, names)));
-  about(node.name, make("p", { class: "quiet", text: spoken(node) }),
+  about(called(node), make("p", { class: "quiet", text: spoken(node) }),
     make("ul", { class: "events" }, ...facts), make("div", { class: "row" }, middle));
   uncover(shown.at.get(id));
 }
@@ -259,7 +262,7 @@ async function look(center, keep = false) {
     if (mine !== asked) return;
     leave();
     render(found, keep);
-    said.textContent = word("graph_says", { nodes: shown.nodes.length, edges: shown.edges.length });
+    said.textContent = word("graph_says", { nodes: shown.nodes.length, edges: shown.edges.length, values: shown.nodes.reduce((sum, node) => sum + node.values.length, 0) });
   } catch (error) {
     if (mine !== asked) return;
     said.className = "bad";

@@ -13,6 +13,9 @@ function valueOf({ dataset, elements }) {
   return text === "" || Number.isNaN(number) ? null : number;
 }
 
+// Told before the reason is asked for: nobody gives reasons for what cannot be.
+const beyond = ({ least, most }, value) => least !== undefined && typeof value === "number" && (value < Number(least) || value > Number(most));
+
 document.addEventListener("submit", async (event) => {
   const form = event.target.closest("form.threshold");
   if (!form) return;
@@ -21,6 +24,7 @@ document.addEventListener("submit", async (event) => {
   const value = valueOf(form);
   said.className = "bad";
   if (value === null) return void (said.textContent = word("threshold_number"));
+  if (beyond(form.dataset, value)) return void (said.textContent = word("threshold_beyond"));
   if (JSON.stringify(value) === form.dataset.was) return void (said.textContent = word("threshold_same"));
   said.textContent = "";
   const { key, name, prevents } = form.dataset;
