@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from homed.config.definitions.shape import Definition
 
 RECALL_PERCENT = "core.memory.recall_percent"
@@ -46,6 +48,16 @@ BACKUPS_KEPT = "core.memory.backups_kept"
 LEDGER_DAYS = "core.memory.ledger_days"
 
 _MEMORY = "Memory"
+
+
+def _address(text: str) -> bool:
+    """Whether it opens nothing by itself: an address is shown to whoever looks, what opens it belongs to the key."""
+    try:
+        parts = urlsplit(text.strip())
+    except ValueError:
+        return False
+    return not ("@" in parts.netloc or parts.query or parts.fragment)
+
 
 MEMORY: tuple[Definition, ...] = (
     Definition(
@@ -138,7 +150,8 @@ MEMORY: tuple[Definition, ...] = (
     Definition(
         EMBEDDING_BASE_URL, "string", "", "Base URL of an OpenAI-compatible API with /embeddings; what is remembered is"
         " sent there.",
-        "Embedding endpoint", _MEMORY,
+        "Embedding endpoint", _MEMORY, fits=_address,
+        wanted="must be an address without a password or a query; what opens it is given as the API key",
     ),
     Definition(EMBEDDING_MODEL, "string", "", "Name of the endpoint's embedding model.", "Embedding model", _MEMORY),
     Definition(

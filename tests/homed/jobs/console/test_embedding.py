@@ -174,3 +174,19 @@ async def test_how_far_it_is(desk: Desk) -> None:
     found = await desk.console.embedding.get()
     assert found["progress"] == {"done": 2, "total": 2, "failed": 0, "foreign": 0}
     assert (found["fingerprint"], found["dims"], found["embedder"]["used"]) == ("fake", 64, "bundled")
+
+
+@pytest.mark.parametrize(
+    "address", ["https://u:hunter2hunter2@models.example/v1", "https://hunter2hunter2@models.example/v1",
+                "https://models.example/v1?key=hunter2hunter2", "https://models.example/v1#hunter2hunter2"],
+)  # fmt: skip
+async def test_an_address_with_a_secret_in_it_is_kept_on_no_path(desk: Desk, address: str) -> None:
+    """Whoever looks is shown the address: what opens it belongs to the key, which nobody is shown."""
+    for change in (
+        desk.console.embedding.set(Place(base_url=address, model="small")),
+        desk.settings.change({EMBEDDING_BASE_URL: address}),
+    ):
+        with pytest.raises(ConfigError, match="without a password") as refused:
+            await change
+        assert "hunter2" not in f"{refused.value} {refused.value.detail} {refused.value.hint}"
+    assert "hunter2" not in json.dumps(dict(await desk.console.embedding.get()))
