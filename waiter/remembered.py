@@ -10,10 +10,16 @@ from .words import Words
 
 KINDS = ("summary", "fact", "capsule")
 MARKS = ("source", "pointer", "manual", "none")
+_GATES = """
+shape text long many kind bad_json asked_again secret injected whose unsupported not_said known conflict tainted
+untrusted manual forgotten empty evidence quarantine no_quote redacted triple changed budget invalid
+"""
 NAMED: Mapping[str, tuple[str, ...]] = {
     "record": ("summary", "capsule", "fact", "preference", "decision", "convention", "entity", "todo", "correction"),
     "mark": MARKS, "mode": ("hit", "background", "snapshot"),
     "stands": ("superseded", "archived", "hidden", "quarantined"),
+    "gate": tuple(_GATES.split()),
+    "goes": ("records", "events", "files", "evidence", "entities", "revisions", "vectors"),
 }  # fmt: skip
 LAYERS: Mapping[str, str] = {"summary": "L1", "fact": "L2", "capsule": "L3"}
 LISTED = 20
@@ -80,8 +86,7 @@ def _stats(_: str, result: Data, words: Words) -> list[str]:
     if number(passes, "waiting"):
         lines.append(words("remembered.waiting", count=number(passes, "waiting")))
     if gates := mapping(passes.get("gates")):
-        told = ", ".join(f"{name} {count}" for name, count in gates.items())
-        lines.append(words("remembered.gates", gates=told))
+        lines.append(words("remembered.gates", gates=_counted(gates, "gate", words)))
     return [*lines, words("remembered.how")]
 
 
@@ -170,9 +175,7 @@ def _restored(_: str, result: Data, words: Words) -> list[str]:
 
 
 def _preview(arg: str, result: Data, words: Words) -> list[str]:
-    counts = mapping(result.get("counts"))
-    told = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
-    lines = [words("remembered.goes", id=arg, counts=told)]
+    lines = [words("remembered.goes", id=arg, counts=_counted(mapping(result.get("counts")), "goes", words))]
     lines += [words("remembered.stays", count=number(result, "stays"))] if number(result, "stays") else []
     return [*lines, words("remembered.sure", again=f"/memory forget {arg} yes", hide=f"/memory hide {arg}")]
 
@@ -193,7 +196,7 @@ def _injections(_: str, result: Data, words: Words) -> list[str]:
         lines += [f"  > {_short(text(one, 'query'))}"] if one.get("query") else []
         for line in mappings(one.get("lines")):
             mark = _named(words, "mark", text(line, "evidence") or "none")
-            lines.append(f"  {_score(line)}  {text(line, 'shown')}  [{mark}] {_short(text(line, 'text'))}".rstrip())
+            lines.append(f"  {_score(line):4}  {text(line, 'shown')}  [{mark}] {_short(text(line, 'text'))}".rstrip())
     return lines
 
 
@@ -232,6 +235,11 @@ def _named(words: Words, room: str, name: str) -> str:
     return words(f"{room}.{name}") if name in NAMED[room] else name
 
 
+def _counted(counts: Data, room: str, words: Words) -> str:
+    """What there is any of, each by its name."""
+    return ", ".join(f"{_named(words, room, name)} {count}" for name, count in counts.items() if count)
+
+
 def _short(said: str) -> str:
     plain = " ".join(said.split())
     return plain if len(plain) <= SHORT else f"{plain[: SHORT - 1]}…"
@@ -239,7 +247,7 @@ def _short(said: str) -> str:
 
 def _score(one: Data) -> str:
     score = one.get("score")
-    return f"{score:.2f}" if isinstance(score, int | float) else ""
+    return f"{score:.2f}" if isinstance(score, int | float) and score > 0 else ""
 
 
 def _when(at: object) -> str:

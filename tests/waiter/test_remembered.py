@@ -51,10 +51,10 @@ TOLD: list[tuple[str, str, dict[str, Any], list[str], list[str]]] = [
         "stats", "", {"records": {"record": {"fact": 12}, "evidence": {"source": 9}, "untrusted": 2},
                       "layers": {"cold": {"events": 4}}, "passes": {"waiting": 3, "gates": {"secret": 1}}},
         ["12 facts", "9 word for word", "2 may hold", "4 cold", "3 turns are still", "secret 1"],
-        ["事实 12", "原文 9", "2 条可能", "冷存 4", "3 轮等待", "secret 1"],
+        ["事实 12", "源 9", "2 条可能", "冷存 4", "3 轮等待", "机密 1"],
     ),
     ("search", "tea", {"records": [ROW], "of": 3}, ["0.50  1a2b3c4d  [preference · source · ⚠ from outside]", "2 more"],
-     ["偏好 · 原文 · ⚠ 来自外部", "还有 2 条"]),
+     ["偏好 · 源 · ⚠ 来自外部", "还有 2 条"]),
     ("search", "tea", {"records": []}, ["no record of “tea”"], ["没有“tea”的记录"]),
     ("list", "", {"records": []}, ["no such record"], ["没有这样的记录"]),
     (
