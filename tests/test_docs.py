@@ -22,28 +22,31 @@ OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
 PLUGINS = sorted(p.parent for p in (ROOT / "plugins").glob("*/plugin.json"))
 
 
-@pytest.mark.parametrize("method", sorted([*methods.TO_PLUGIN, *methods.TO_KERNEL]))
-def test_every_method_is_in_the_wire_document(method: str) -> None:
-    assert f"`{method}`" in WIRE
+def test_every_method_is_in_the_wire_document() -> None:
+    named = [*methods.TO_PLUGIN, *methods.TO_KERNEL]
+    assert len(named) > 100, "it really looked"
+    assert [method for method in named if f"`{method}`" not in WIRE] == []
 
 
 ROOMS = "|".join(sorted({method.partition(".")[0] for method in methods.TO_KERNEL}))
 
 
-@pytest.mark.parametrize("method", re.findall(rf"`((?:{ROOMS})\.[a-z_]+)`", WIRE))
-def test_the_wire_document_names_no_method_that_is_not_there(method: str) -> None:
-    to_plugins = methods.TO_PLUGIN | {methods.SETTINGS_CHANGED}
-    assert method in methods.TO_KERNEL or method in methods.CAPABILITIES or method in to_plugins
+def test_the_wire_document_names_no_method_that_is_not_there() -> None:
+    known = {*methods.TO_KERNEL, *methods.CAPABILITIES, *methods.TO_PLUGIN, methods.SETTINGS_CHANGED}
+    named = re.findall(rf"`((?:{ROOMS})\.[a-z_]+)`", WIRE)
+    assert len(named) > 100, "it really looked"
+    assert [method for method in named if method not in known] == []
 
 
-@pytest.mark.parametrize("notice", sorted(events.TYPES))
-def test_every_notice_is_in_the_wire_document(notice: str) -> None:
-    assert f"`{notice}`" in WIRE
+def test_every_notice_is_in_the_wire_document() -> None:
+    assert events.TYPES
+    assert [notice for notice in events.TYPES if f"`{notice}`" not in WIRE] == []
 
 
-@pytest.mark.parametrize("key", [d.key for d in CORE])
-def test_every_setting_is_documented(key: str) -> None:
-    assert f"`{key}`" in (ROOT / "docs" / "config.md").read_text("utf-8")
+def test_every_setting_is_documented() -> None:
+    document = (ROOT / "docs" / "config.md").read_text("utf-8")
+    assert CORE
+    assert [d.key for d in CORE if f"`{d.key}`" not in document] == []
 
 
 def leaf_commands(
@@ -58,13 +61,11 @@ def leaf_commands(
         yield path, parser
 
 
-COMMANDS = list(leaf_commands(build()))
-
-
-@pytest.mark.parametrize(("words", "parser"), COMMANDS, ids=[words for words, _ in COMMANDS])
-def test_every_command_is_documented_and_its_help_has_an_example(words: str, parser: argparse.ArgumentParser) -> None:
-    assert f"`{words}" in OPERATIONS
-    assert "Example" in (parser.epilog or "")
+def test_every_command_is_documented_and_its_help_has_an_example() -> None:
+    commands = list(leaf_commands(build()))
+    assert len(commands) > 50, "it really looked"
+    assert [words for words, _ in commands if f"`{words}" not in OPERATIONS] == []
+    assert [words for words, parser in commands if "Example" not in (parser.epilog or "")] == []
 
 
 @pytest.mark.parametrize("folder", PLUGINS, ids=lambda p: p.name)

@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted(p for room in ("homed", "waiter", "plugins") for p in (ROOT / room).rglob("*.py"))
 MODULE_LINES, MODULE_LINES_HARD = 400, 600
@@ -69,9 +67,10 @@ def faults(source: str, name: str) -> Iterator[str]:
         yield f"{name}:{line}: a broad except that passes"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_module_keeps_the_ceilings(path: Path) -> None:
-    assert list(faults(path.read_text("utf-8"), str(path.relative_to(ROOT)))) == []
+def test_every_module_keeps_the_ceilings() -> None:
+    """One test over all of them, that names every fault: a test for each would cost more than what it looks at."""
+    assert len(SOURCES) > 700, "it really looked"
+    assert [fault for p in SOURCES for fault in faults(p.read_text("utf-8"), str(p.relative_to(ROOT)))] == []
 
 
 def test_the_composition_root_stays_small() -> None:
