@@ -68,7 +68,7 @@ TOLD: list[tuple[str, str, dict[str, Any], list[str], list[str]]] = [
     ("hide", "x", RECORD, ["/memory restore 1a2b3c4d"], ["已隐藏"]),
     ("restore", "x", RECORD, ["found again: Ada"], ["又能找到了"]),
     ("forget", "1a2b3c4d", {"counts": {"records": 1}, "stays": 2}, ["records 1", "2 messages", "forget 1a2b3c4d yes"],
-     ["永远删除", "/memory hide 1a2b3c4d"]),
+     ["永远删除", "记录 1", "/memory hide 1a2b3c4d"]),
     ("forgotten", "1a2b3c4d", {"clean": True}, ["stands in no file"], ["任何文件里都没有"]),
     ("forgotten", "1a2b3c4d", {"clean": False}, ["still stands somewhere"], ["别处还有"]),
     ("injections", "", {"injections": []}, ["No turn was told"], ["还没有哪一轮"]),
