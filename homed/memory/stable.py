@@ -154,7 +154,12 @@ def find(tx: Tx, scope: str, id_: str) -> Record:
 
 def insert(tx: Tx, values: Mapping[str, SqlValue], *, at: float) -> str:
     """Store a new record of these columns (``tags`` as JSON) and return its id; the rest are the table's defaults."""
-    row: dict[str, SqlValue] = {"id": new_id(str(values["record"])), "created_at": at, "updated_at": at, **values}
+    row: dict[str, SqlValue] = {
+        "id": new_id(str(values["record"])),
+        "created_at": at,
+        "updated_at": at,
+        **_plain(values),
+    }
     marks = ", ".join("?" * len(row))
     tx.execute(f"INSERT INTO records ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
     return str(row["id"])
@@ -162,8 +167,16 @@ def insert(tx: Tx, values: Mapping[str, SqlValue], *, at: float) -> str:
 
 def update(tx: Tx, record: str, values: Mapping[str, SqlValue], *, at: float) -> None:
     """Set these columns, and when it was changed."""
-    row = {**values, "updated_at": at}
+    row = {**_plain(values), "updated_at": at}
     tx.execute(f"UPDATE records SET {', '.join(f'{name} = ?' for name in row)} WHERE id = ?", (*row.values(), record))
+
+
+def _plain(values: Mapping[str, SqlValue]) -> dict[str, SqlValue]:
+    """Without a null, after which a text ends for SQLite's own functions; in ``tags`` it is escaped."""
+    found = {name: value.replace("\0", " ") if isinstance(value, str) else value for name, value in values.items()}
+    if isinstance(tags := found.get("tags"), str) and "\\u0000" in tags:
+        found["tags"] = dumps([str(tag).replace("\0", " ") for tag in loads(tags) or ()])
+    return found
 
 
 def revise(tx: Tx, record: Record, values: Mapping[str, SqlValue], *, why: str, at: float) -> None:

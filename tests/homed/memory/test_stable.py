@@ -91,3 +91,13 @@ def test_confidence_in_a_word(tx: Tx, confidence: float, word: str) -> None:
     record = stable.get(tx, made(tx, "a", confidence=confidence))
     assert record is not None
     assert record.confidence_word == word
+
+
+def test_no_writer_stores_a_null(tx: Tx) -> None:
+    """To SQLite's own functions a text ends there: what is behind it would be found by no search and no doctor."""
+    id_ = made(tx, "a", title="b\0c", text="d\0e", tags='["f\\u0000g", "h\\\\u0000"]')
+    record = stable.get(tx, id_)
+    assert record is not None
+    assert (record.title, record.text, record.tags) == ("b c", "d e", ("f g", "h\\u0000"))
+    stable.revise(tx, record, {"text": "h\0i"}, why="edited", at=2.0)
+    assert tx.value("SELECT text FROM records") == "h i"
