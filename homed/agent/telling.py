@@ -28,6 +28,8 @@ SHARE = 3
 TRIES = 4
 """Plans that are made, each smaller, until one has no more tokens than that."""
 
+ROUNDING = 2
+
 NOBODY = ""
 """In the place of whoever speaks."""
 
@@ -99,14 +101,14 @@ def tell(texts: Texts, wanted: Wanted, found: Found, *, peer: str) -> Told:
 def _snapshot(
     texts: Texts, wanted: Wanted, found: Found, peer: str, shown: frozenset[tuple[str, int]], spent: int = 0
 ) -> Told:
-    events, left = [event for event, _ in found.hits], wanted.budget.memory - spent
+    events, template = [event for event, _ in found.hits], texts.snapshot_small if wanted.small else texts.snapshot
+    left = max(0, wanted.budget.memory - spent - _heading(template))
     if wanted.small:
         left = min(notes.SMALL_TOKENS, left)
-        plan, more, template = _small(found.known, peer, left), "", texts.snapshot_small
+        plan, more = _small(found.known, peer, left), ""
         left -= _tokens(plan)
         written = notes.write_small(events, peer=peer, tokens=left, names=found.names)
     else:
-        template = texts.snapshot
         plan, more = _planned(template, wanted, found.known, peer, shown, left // SHARE)
         left -= _tokens(plan) + estimate_tokens(more)
         written = notes.write(events, found.places, peer=peer, tokens=left, names=found.names)
@@ -174,11 +176,12 @@ def _earlier(texts: Texts, found: Found, left: int) -> Told:
     made: dict[str, str] = {}
     again: list[Event] = []
     facts: list[Fact] = []
-    spent = 0
+    spent, heading = 0, _heading(texts.snapshot_earlier)
     for turn in reversed(found.earlier):
-        told, shown = _in_short(found.facts.get(turn, ()), left - spent)
+        room = left - spent - heading
+        told, shown = _in_short(found.facts.get(turn, ()), room)
         events, limit = found.earlier[turn], notes.EARLIER_TOKENS
-        tokens = min(limit * len(events), left - spent - sum(map(estimate_tokens, told)))
+        tokens = room - sum(map(estimate_tokens, told))
         written = notes.write(events, found.places, peer=NOBODY, tokens=tokens, each=limit, names=found.names)
         if told or written:
             made[turn] = notes.snapshot(texts.snapshot_earlier, [*told, *(text for _, text in written)])
@@ -198,6 +201,11 @@ def _in_short(facts: Sequence[Fact], left: int) -> tuple[list[str], list[Fact]]:
             shown.append(fact)
             left -= cost
     return told, shown
+
+
+def _heading(template: str) -> int:
+    """Tokens of a message without any notes, and what an estimate of the whole may have over that of its parts."""
+    return estimate_tokens(notes.snapshot(template, [])) + ROUNDING
 
 
 def _tokens(plan: Plan) -> int:
