@@ -34,6 +34,7 @@ from homed.memory.normal import UNSPACED, bag, folded, is_run, jaccard, key, nor
 
 __all__ = [
     "THRESHOLD",
+    "carried",
     "compatible",
     "contradicts",
     "covers",
@@ -123,6 +124,17 @@ def covers(text: str, other: str) -> bool:
     one, two = _Signs(text), _Signs(other)
     left = Counter({sign: n for sign, n in one.characters.items() if not NOT_ZH.fullmatch(sign)}) - two.characters
     return not left and all(any(_inflected(word, said) for said in two.content) for word in one.content)
+
+
+def carried(text: str, other: str) -> float:
+    """Share of what ``text`` says, in words, numbers and single Chinese characters, that stands in ``other`` in some
+    form, 0..1; 1 of what says nothing."""
+    one, two = _Signs(text), _Signs(other)
+    mine = numbers_in(text)
+    words = sum(any(_inflected(word, said) for said in two.words) for word in one.content)
+    signs = (one.characters & two.characters).total()
+    whole = len(one.content) + len(mine) + one.characters.total()
+    return (words + signs + len(mine & numbers_in(other))) / whole if whole else 1.0
 
 
 def numbers_in(text: str) -> frozenset[str]:

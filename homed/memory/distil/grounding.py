@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Protocol
 
@@ -20,7 +20,8 @@ from homed.memory.entities import is_self, valid
 from homed.memory.evidence import Evidence, Pointer, Span
 from homed.memory.lawwords import FUNCTION_WORDS
 from homed.memory.newfact import NewFact
-from homed.memory.normal import bag, normal
+from homed.memory.normal import UNSPACED, bag, normal
+from homed.memory.relations import DISLIKES, LIKES, canonical
 
 SUPPORT = 0.5
 """Share of a statement's words that must stand in one thing a person said, when its quote stands nowhere."""
@@ -28,8 +29,16 @@ SUPPORT = 0.5
 UNQUOTED = 0.35
 """Confidence, at the most, of a statement whose quote stands nowhere: low."""
 
+CARRIED = 0.3
+"""Share of what a statement says, at the least, that stands in the message its quote is of: a true quote bears out no
+more than it says."""
+
 ECHO = 0.75
 """Share of a statement's words that others said, from which on it is theirs if people said less than half of them."""
+
+BEFORE, NEAR = 60, 1000
+"""Characters before a quote in which a word may deny it, and around it in which the rest of what a statement says may
+stand."""
 
 QUOTED = 2
 """Letters of a quote at the least: an "I" stands in every message."""
@@ -38,6 +47,11 @@ RELATION, VALUE = 60, 200
 """Characters of a relation and of its object at the most."""
 
 _LETTER = re.compile(r"[^\W_]")
+_NAMING = re.compile(
+    r"\bname|\bcall|\bknown as\b|\bi['’]?m\b|\b(?:i am|is)\b|名|叫|姓|称|是|зовут|звать|им[яе]|фамили|\b(?:я|это)\b|—",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(f"[{UNSPACED}]{{1,4}}$|(?:[^\\s{UNSPACED}]+\\s+){{0,3}}[^\\s{UNSPACED}]*$")
 _SCRIPTS = (re.compile("[\u4e00-\u9fff]"), re.compile("[а-яё]", re.IGNORECASE), re.compile("[a-z]", re.IGNORECASE))
 _CLAUSE = re.compile(r"[,.;:!?，。；：！？、\n]+|\b(?:and|but|because|и|но|а)\b|但是?|而且|因为|所以")
 
@@ -90,11 +104,11 @@ def grounded(answer: Answer, script: Script, ground: Ground) -> tuple[list[tuple
     The first that applies, in this order.  ``secret``: it holds one; ``injected``: its quote, or next to all of its
     words, stand only in what was told from memory (so a memory told back is no news, whatever it is said to be quoted
     from); ``not_said``: the same of what the model or a program said; ``unsupported``: its quote stands nowhere, and no
-    message has half of its words, or it holds a number that nobody said, says the contrary of its quote, or shares no
-    word with it; ``tainted``: no quote, or one with less than half of its words, while words of strangers were in view;
-    ``whose``: of whom it is does not fit what it says.  Kept, and counted all the same: ``no_quote``: no message says
-    it word for word, so it has a pointer only and is not sure; ``triple``: without subject, relation and object, which
-    do not fit together.
+    message has half of its words, or it holds a number that nobody said, says the contrary of its quote, or says much
+    that does not stand around it; ``tainted``: no quote, or one with less than half of its words, while words of
+    strangers were in view; ``whose``: of whom it is does not fit what it says.  Kept, and counted all the same:
+    ``no_quote``: no message says it word for word, so it has a pointer only and is not sure; ``triple``: without
+    subject, relation and object, which do not fit together.
     """
     kept: list[tuple[NewFact, Evidence]] = []
     gates: Counter[str] = Counter()
@@ -133,16 +147,29 @@ class _Heard:
             return "injected", None
         if self._echoes(stated, said, self._others) or (quote is not None and quote.whose and span is None):
             return "not_said", None
-        if dedupe.numbers_in(stated.text) - self._numbers or _contrary(stated):
+        whole = stated if span is None else replace(stated, quote=self._around(span))
+        if dedupe.numbers_in(stated.text) - self._numbers or _contrary(stated) or _contrary(whole):
             return "unsupported", None
         if self._ground.tainted and (span is None or _share(stated.text, bag(stated.quote)) < SUPPORT):
             return "tainted", None
         if span is not None:
-            if said > 0 or not _one_script(stated.text, stated.quote):
-                return "", Pointer(span.event) if _denied(stated) else span
+            if not _one_script(stated.text, stated.quote) or (said > 0 and self._carries(span, stated.text)):
+                return "", Pointer(span.event) if _denied(stated) or _denied(whole) else span
             return "unsupported", None
         event = _bearer(stated.text, self._ground.said)
         return ("unsupported", None) if event is None else ("", Pointer(event))
+
+    def _around(self, span: Span) -> str:
+        """A quote with what stands right before it in its clause: what begins behind a "not" says the contrary."""
+        text = dict(self._ground.said)[span.event]
+        clause = _CLAUSE.split(text[max(0, span.first - BEFORE) : span.first])[-1]
+        before = _BEFORE.search(clause)
+        return (before.group() if before else "") + text[span.first : span.last]
+
+    def _carries(self, span: Span, text: str) -> bool:
+        """Whether enough of a statement stands in the message that its quote is of, and in what is said around it."""
+        said = dict(self._ground.said)[span.event]
+        return dedupe.carried(text, said[max(0, span.first - NEAR) : span.last + NEAR]) >= CARRIED
 
     def fits(self, stated: Stated, event: str) -> bool:
         """Whether what it says of "the user" is of whoever spoke."""
@@ -242,9 +269,19 @@ def _triple(stated: Stated, ground: Ground) -> tuple[str, str, str]:
     spoken = _words((stated.text, *(text for _, text in ground.said)))
     if _one_script(stated.object, stated.text) and _share(stated.object, spoken) < SUPPORT:
         return "", "", ""
+    if not _says(stated.text, f"{stated.text}\n{stated.quote}", canonical(stated.relation)):
+        return "", "", ""
     about = "" if is_self(stated.about) else stated.about
     subject = stated.subject or about or _said_subject(stated.text)
     return (subject, stated.relation, stated.object) if is_self(subject) or valid(subject) else ("", "", "")
+
+
+def _says(text: str, all_: str, relation: str) -> bool:
+    """False where the words plainly say another relation: of a name, which is what everything is found by, nobody was
+    called anything; or what is liked is disliked."""
+    if relation == "name":
+        return _NAMING.search(all_) is not None
+    return {LIKES: 1, DISLIKES: -1}.get(relation, 0) * dedupe.stance(text) != -1
 
 
 def _said_subject(text: str) -> str:
