@@ -42,7 +42,7 @@ async function doing(text, act) {
 $("[data-probe]", form).addEventListener("click", () => doing(word("embedding_testing"), async () => {
   const found = await post("/memory/embedding/probe", place());
   if (found.ok) return tell(word("embedding_works", { dims: found.dims, ms: found.ms }), "good");
-  return tell([found.reachable ? word("embedding_no_model") : !found.error && word("embedding_not_reached"), found.error, found.hint].filter(Boolean).join(" "), "bad");
+  return tell([word(found.reachable ? "embedding_no_model" : "embedding_not_reached"), found.error, found.hint].filter(Boolean).join(" "), "bad");
 }));
 
 form.addEventListener("submit", (event) => {

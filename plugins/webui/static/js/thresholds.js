@@ -24,7 +24,7 @@ document.addEventListener("submit", async (event) => {
   const value = valueOf(form);
   said.className = "bad";
   if (value === null) return void (said.textContent = word("threshold_number"));
-  if (beyond(form.dataset, value)) return void (said.textContent = word("threshold_beyond"));
+  if (beyond(form.dataset, value)) return void (said.textContent = word("threshold_beyond", { least: form.dataset.least, most: form.dataset.most }));
   if (JSON.stringify(value) === form.dataset.was) return void (said.textContent = word("threshold_same"));
   said.textContent = "";
   const { key, name, prevents } = form.dataset;
