@@ -28,7 +28,8 @@ async def test_inject_with_wait_answers_with_the_outcome(house: House) -> None:
     answer = await house.api.dispatch(FakeCaller(), "io.inject", {"peer": PEER, "text": "hi", "wait": True})
     assert answer == {
         "input": "input_1", "thread": "thread_1", "state": "answered", "duplicate": False,
-        "outcome": {"state": "answered", "text": "done", "error": "", "hint": "", "usage": {"prompt": 3}, "ms": 0},
+        "outcome": {"state": "answered", "text": "done", "error": "", "hint": "", "usage": {"prompt": 3}, "ms": 0,
+                    "cause": {}},
     }  # fmt: skip
 
 

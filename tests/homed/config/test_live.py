@@ -26,6 +26,7 @@ from homed.errors import ConfigError
 from homed.host.limits import host_limits
 from homed.log import logging_to
 from homed.settings.registry import Settings, open_settings
+from homed.settings.thresholds import Because
 from homed.store.db import open_store
 from tests.homed.config.test_definitions import ROOT, key_of, keys_read, modules
 
@@ -33,6 +34,8 @@ PLUGINS = sorted((ROOT / "plugins").glob("*/plugin.json"))
 OF_ONE_RUN = {("stages.py", STAGE_TIMEOUT): "the object is made for one run of one stage and goes with it"}
 READ_FOR_OTHERS = {"lua": {"lua_memory", "lua_instructions", "http_private"}}
 """What the runner of Lua plugins reads is declared by the plugins that it runs."""
+TOLD = Because("whether it holds at once")
+"""A threshold is moved only by who says why."""
 READS_ONCE = frozenset({"__init__", "__post_init__"})
 HOSTILE: tuple[object, ...] = (
     0, -1, 1, 10**9, -(10**9), 10**400, 1e308, float("inf"), float("nan"), "0", "-1", "", "x", "1e400", True, None, [],
@@ -93,12 +96,12 @@ async def test_a_change_is_in_force_and_told_at_once_and_so_is_the_way_back(
     async with open_store(tmp_path / "d.db") as store, open_settings(store, {}, secrets) as settings:
         value = "open sesame" if definition.secret else another(definition)
         with settings.watch(key) as changed:
-            await settings.set(key, value)
+            await settings.set(key, value, why=TOLD)
             told = await changed.__anext__()
             assert told == (key, settings.get(key))
             assert settings.get(key) == value or definition.hashed
             assert settings.get(key) != definition.default
-            await settings.unset(key)
+            await settings.unset(key, why=TOLD)
             assert await changed.__anext__() == (key, definition.default)
         assert settings.get(key) == definition.default
 
@@ -111,7 +114,7 @@ async def test_a_value_that_is_taken_is_one_that_works(definition: Definition, t
         for value in HOSTILE:
             refused = ""
             try:
-                await settings.set(definition.key, value)
+                await settings.set(definition.key, value, why=TOLD)
             except ConfigError as error:
                 refused = error.message
             assert definition.key in refused or not refused
