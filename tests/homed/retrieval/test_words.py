@@ -164,7 +164,9 @@ def test_no_message_holds_up_the_cleaning(open_: str) -> None:
     ("asked", "plain"),
     [
         ("介绍一下印象派绘画", "印象派绘画"), ("请帮我算一下圆周率", "圆周率"),
-        ("tell me about the harbour", "the harbour"),
+        ("tell me about the harbour", "the harbour"), ("What does idempotent mean?", "idempotent"),
+        ("How does sonar work?", "sonar"), ("What does NASA stand for?", "NASA"), ("什么叫内卷？", "内卷"),
+        ("内卷是什么意思？", "内卷"),
         ("Could you explain gravity?", "gravity?"), ("Расскажи мне про Берн", "Берн"),
     ],
 )  # fmt: skip
@@ -173,7 +175,11 @@ def test_how_an_answer_is_asked_for_is_no_word_of_what_it_is_about(asked: str, p
 
 
 @pytest.mark.parametrize(
-    "asked", ["介绍一下", "帮我", "tell me about", "谁给我介绍的对象？", "When did I write a letter?"]
-)
+    "asked",
+    [
+        "介绍一下", "帮我", "tell me about", "谁给我介绍的对象？", "When did I write a letter?", "Where do I work?",
+        "什么意思",
+    ],
+)  # fmt: skip
 def test_what_is_asked_for_stays_where_there_is_nothing_else_or_it_is_the_matter(asked: str) -> None:
     assert query_terms(asked) == list(dict.fromkeys(Words(singles=False).tokens(asked)))
