@@ -192,7 +192,8 @@ async def test_what_is_asked_for_makes_room_for_what_is_asked_for_later(tmp_path
 async def test_a_guest_is_offered_all_that_a_guest_may_use(tmp_path: Path) -> None:
     async with running_agent(tmp_path, setup(says("hi"))) as agent:
         await agent.ask("hi", who=GUEST)
-        assert told(agent.model.requests[0]) == ["coldcontext_query", "memory_recall", "result_read", "weather_now"]
+        alone = ["coldcontext_query", "memory_open", "memory_recall", "result_read", "weather_now"]
+        assert told(agent.model.requests[0]) == alone
 
 
 async def test_all_are_offered_where_none_can_be_asked_for(tmp_path: Path) -> None:
