@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from homed.agent import reading
@@ -15,9 +14,9 @@ from homed.memory.budget import budget
 from homed.retrieval.asking import Question
 from homed.retrieval.rank import Ranker
 from homed.retrieval.without import words_only
-from homed.store import migrations
 from homed.store.connection import Transaction
 from homed.store.rows import Row, SqlValue, Tx
+from tests.kit.migrated import migrated
 from tests.kit.past import Past, Said, put
 
 
@@ -34,8 +33,7 @@ class Watched(Transaction):
 
 @pytest.fixture
 def tx() -> Iterator[Watched]:
-    connection = apsw.Connection(":memory:")
-    migrations.migrate(connection, Path(":memory:"))
+    connection = migrated()
     connection.execute("BEGIN")
     yield Watched(connection, Path(":memory:"))
     connection.close()

@@ -19,9 +19,9 @@ from homed.memory.records import Event, EventKind
 from homed.retrieval import index
 from homed.retrieval.asking import Question
 from homed.retrieval.without import words_only
-from homed.store import migrations
 from homed.store.connection import Transaction
 from homed.store.rows import Tx, dumps
+from tests.kit.migrated import migrated
 from tests.kit.past import Past, Said, put
 
 TURNS = 6_000
@@ -36,8 +36,7 @@ RANKED = 60_000
 
 @pytest.fixture(scope="module")
 def filled() -> Iterator[tuple[apsw.Connection, list[Event]]]:
-    connection = apsw.Connection(":memory:")
-    migrations.migrate(connection, Path(":memory:"))
+    connection = migrated()
     connection.execute("BEGIN")
     tx = Transaction(connection, Path(":memory:"))
     put(tx, Past(said=[Said(question="An owner's group is quiet.")], scope="group:1", at=1.0))

@@ -10,15 +10,14 @@ import pytest
 
 from homed.memory import threads
 from homed.memory.records import Thread
-from homed.store import migrations
 from homed.store.connection import Transaction
 from homed.store.rows import Tx
+from tests.kit.migrated import migrated
 
 
 @pytest.fixture
 def db() -> Iterator[apsw.Connection]:
-    connection = apsw.Connection(":memory:")
-    migrations.migrate(connection, Path(":memory:"))
+    connection = migrated()
     connection.execute("PRAGMA foreign_keys = ON; BEGIN")
     yield connection
     connection.close()

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import apsw
 import pytest
 
 from homed.memory import entities
@@ -15,17 +14,16 @@ from homed.retrieval.asking import Question
 from homed.retrieval.keywords import Keywords, Parting
 from homed.retrieval.rank import Hit, Ranker
 from homed.retrieval.without import NoVectors, words_only
-from homed.store import migrations
 from homed.store.connection import Transaction
 from homed.store.rows import Tx
+from tests.kit.migrated import migrated
 
 NAMES = ("Ida", "Anna Petrova", "小雨", "成都市", "Москва", "Ида", "C++", "order 4379", "QQ群")
 
 
 @pytest.fixture
 def tx() -> Iterator[Tx]:
-    connection = apsw.Connection(":memory:")
-    migrations.migrate(connection, Path(":memory:"))
+    connection = migrated()
     connection.execute("BEGIN")
     made = Transaction(connection, Path(":memory:"))
     for name in NAMES:
