@@ -159,7 +159,8 @@ async def test_every_offered_tool_can_be_called(tmp_path: Path) -> None:
     host = FakeHost()
     host.tool("a_one", give)
     host.tool("b_two", give, plugin="other")
-    setup = Setup(host=host, builtins=lambda store, h: builtin_tools(store))
+    settings = FakeSettings(**{"core.agent.tools_budget": 64_000})  # room for all of the kernel's and these
+    setup = Setup(host=host, settings=settings, builtins=lambda store, h: builtin_tools(store))
     async with running_agent(tmp_path, setup) as agent:
         await agent.ask("hi")
         offered = [spec.name for spec in agent.model.requests[0].tools]

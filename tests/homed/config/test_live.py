@@ -20,7 +20,9 @@ import trio.testing
 
 from homed import lifecycle
 from homed.agent.filelimits import file_limits
-from homed.config.definitions import CORE, LOG_BYTES, LOG_FILES, LOG_LEVEL, SEEDS, STAGE_TIMEOUT, Definition
+from homed.config.definitions import (
+    CORE, INJECT_MAX_CHARS, LOG_BYTES, LOG_FILES, LOG_LEVEL, SEEDS, STAGE_TIMEOUT, Definition,
+)  # fmt: skip
 from homed.config.secrets import Secrets
 from homed.errors import ConfigError
 from homed.host.limits import host_limits
@@ -52,6 +54,8 @@ def another(definition: Definition) -> object:
             return next(option for option in definition.options if option != definition.default)
         case "int" | "float" | "duration":
             assert definition.minimum is not None
+            if definition.key == INJECT_MAX_CHARS:  # more than another threshold that is to stay below it
+                return definition.maximum
             return definition.minimum if definition.minimum != definition.default else definition.maximum
         case "list":
             return [{"name": "x"}]
