@@ -21,7 +21,14 @@ import trio.testing
 from homed import lifecycle
 from homed.agent.filelimits import file_limits
 from homed.config.definitions import (
-    CORE, INJECT_MAX_CHARS, LOG_BYTES, LOG_FILES, LOG_LEVEL, SEEDS, STAGE_TIMEOUT, Definition,
+    CORE,
+    INJECT_MAX_CHARS,
+    LOG_BYTES,
+    LOG_FILES,
+    LOG_LEVEL,
+    SEEDS,
+    STAGE_TIMEOUT,
+    Definition,
 )  # fmt: skip
 from homed.config.secrets import Secrets
 from homed.errors import ConfigError
