@@ -39,6 +39,9 @@ log = logging.getLogger(__name__)
 EXCERPT = 200
 """Characters of a record that a prompt shows, so that the model knows whether to continue or correct it."""
 
+PART = 1 / 3
+"""Share of the words of each part of a profile of which more must have been said."""
+
 _END = re.compile(r"</\s*(?=transcript)", re.IGNORECASE)
 
 
@@ -195,7 +198,8 @@ def _matters(script: Transcript, answer: Answer, known: Known, gates: Counter[st
         named = (r for r in known.capsules if _is(r, whole.id) and (not mine or r.observed == peer))
         before = next((record.text for record in named), "")
         source = mine_text if mine else script.text  # nobody else says it
-        if borne_out(whole.text, f"{source}\n{before}") < grounding.SUPPORT:
+        said = f"{source}\n{before}"
+        if borne_out(whole.text, said) < grounding.SUPPORT or (mine and _made_up(whole.text, said)):
             gates["unsupported"] += 1
             continue
         new = NewCapsule(
@@ -215,6 +219,12 @@ def borne_out(text: str, source: str) -> float:
     """Share of the words of ``text`` that say something and stand in ``source`` too, 0..1."""
     words = bag(text) - FUNCTION_WORDS
     return len(words & bag(source)) / len(words) if words else 0.0
+
+
+def _made_up(text: str, source: str) -> bool:
+    """Whether one of its parts is: beside what is true of somebody anything could be said of them."""
+    parts = [part for part in grounding.clauses(text) if bag(part) - FUNCTION_WORDS]
+    return any(borne_out(part, source) <= PART for part in parts)
 
 
 def _tainted(pieces: Sequence[Piece]) -> bool:

@@ -221,6 +221,11 @@ def _clause(stated: Stated) -> str:
     return _nearest(stated.text, stated.quote)
 
 
+def clauses(text: str) -> list[str]:
+    """The parts of a text, of which each says something by itself."""
+    return [part for part in _CLAUSE.split(text) if part.strip()]
+
+
 def _nearest(text: str, quote: str) -> str:
     words = bag(text)
     return max(_CLAUSE.split(quote), key=lambda part: len(words & bag(part)))
