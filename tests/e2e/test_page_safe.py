@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, FilePayload, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, ViewportSize, expect
 
 from tests.e2e.conftest import Served, Visitor, at, ready
 from tests.kit.daemon import until
@@ -27,7 +27,7 @@ LOOKS = [
     for scheme, locale in (("light", "zh-CN"), ("dark", "en-GB"))
 ]
 """Each theme and each language: colours know nothing of words."""
-PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 800}
+PHONE, DESK = ViewportSize(width=360, height=740), ViewportSize(width=1280, height=800)
 OUTSIDE = """[...document.querySelectorAll('main, main *, dialog, dialog *, nav, nav *')].filter(
     one => one.checkVisibility() && !one.closest('pre, .block > div, .scrolls')
         && !(one.closest('nav') && !document.body.matches('.nav-open'))
