@@ -56,10 +56,10 @@ PUBLISHED = frozenset({TERMINAL_OUTPUT, SKILL_DETECTED})
 PLAIN_KEYS = frozenset(
     {
         "approval", "at", "by", "call", "channel", "chars", "child", "class", "client_msg_id", "code", "cold",
-        "counts", "created", "deleted", "done", "drops", "ended", "errors", "events", "expires_at", "in", "input", "job",
-        "kept", "kind", "late", "level", "made", "mode", "more", "ms", "peer", "phase", "plugin", "records", "seen", "shown",
-        "skill", "stage", "state", "status", "step", "terminal", "tool", "total", "usage", "what", "with", "within",
-        "yes",
+        "counts", "created", "deleted", "done", "drops", "ended", "errors", "events", "expires_at", "in", "input",
+        "job", "kept", "kind", "late", "level", "made", "mode", "more", "ms", "peer", "phase", "plugin", "records",
+        "seen", "shown", "skill", "stage", "state", "status", "step", "terminal", "tool", "total", "usage",
+        "what", "with", "within", "yes",
     }
 )  # fmt: skip
 """Keys of ``data`` that carry ids, states and counts only; every other one, and so every new one, may hold what people,

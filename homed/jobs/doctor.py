@@ -62,7 +62,8 @@ class Patient:
 
     ``read`` runs checks on the database; ``setting`` gives the value in force; ``unclaimed`` are faults of settings
     given from outside.  ``damage``: why a running daemon is read-only.  ``source`` is the model in use, ``trial`` asks
-    it a short question (only for a deep look); ``memory`` makes the quick checks of what is remembered.  ``running``: others store something meanwhile.
+    it a short question (only for a deep look); ``memory`` makes the quick checks of what is remembered.  ``running``:
+    others store something meanwhile.
     """
 
     paths: Paths

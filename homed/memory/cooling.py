@@ -127,7 +127,8 @@ def remembered(tx: Tx, turn: str) -> Piece | None:
         if not event.no_memory and event.kind is not EventKind.NOTE and not is_inner(event)
     ]
     input_ = tx.one(  # of that which began it: others may have been put into it
-        "SELECT untrusted OR mark <> '', peer, project, mark FROM inputs WHERE id = (SELECT input FROM turns WHERE id = ?)",
+        "SELECT untrusted OR mark <> '', peer, project, mark FROM inputs"
+        " WHERE id = (SELECT input FROM turns WHERE id = ?)",
         (turn,),
     )
     if not kept or input_ is None or not tx.value(_LASTING, (kept[0].thread,)):

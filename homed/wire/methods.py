@@ -55,7 +55,7 @@ PACKAGED_ONLY = frozenset(
     {
         CRITICAL, CONTENT, PUBLISH, SOCIAL_WRITE, MEMORY_WRITE, PLUGIN_MGR, SETTINGS_CROSS, TOOLS, TRACKER, AUTH, ADMIN,
     }
-)
+)  # fmt: skip
 """Capabilities that no external plugin is ever granted."""
 
 CAPABILITIES = PACKAGED_ONLY | {CORE, IO, MEMORY, COLD, KNOWLEDGE, TEXTLOG, LLM, SOCIAL_READ, NOTICES}

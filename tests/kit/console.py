@@ -92,7 +92,8 @@ async def open_desk(
         ranker, known = Ranker(lambda: embedder, vectors), list[str]()
         folders = Folders(folder, folder / "homed.db", folder / "vectors", folder / "media", folder / "backups")
         ports = ConsolePorts(
-            store=store, settings=settings, redactor=Redactor(), bus=bus, embedder=InUse(embedder, Standing("bundled", "bundled", "ready")), dense=woken,
+            store=store, settings=settings, redactor=Redactor(), bus=bus,
+            embedder=InUse(embedder, Standing("bundled", "bundled", "ready")), dense=woken,
             folders=folders, know=known.extend, ranker=ranker, wall=lambda: NOW, transport=transport,
         )  # fmt: skip
         yield Desk(store, settings, bus, Console(ports), embedder, woken, known)

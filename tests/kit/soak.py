@@ -59,8 +59,8 @@ class Held:
 
 @dataclass(slots=True)
 class Run:
-    """How it went: ``held`` at each sample, ``ends`` by (kind, state), ``seconds`` of the turns alone; ``doctor``: what a
-    deep look at the memory said in the end."""
+    """How it went: ``held`` at each sample, ``ends`` by (kind, state), ``seconds`` of the turns alone; ``doctor``: what
+    a deep look at the memory said in the end."""
 
     held: list[Held] = field(default_factory=list)
     ends: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -52,8 +52,8 @@ def check(folder: Path) -> None:
     assert rows(folder, indexed) == rows(folder, remembered), "what is stored can be found, once"
     alone = "NOT EXISTS (SELECT 1 FROM events e WHERE e.turn = i.turn AND e.kind <> 'user')"
     assert rows(folder, f"SELECT i.turn FROM injections i WHERE {alone}") == [], "none without what its turn stored"
-    told = "SELECT group_concat(l.id || l.revision) AS told FROM injected l WHERE l.injection = i.seq"
-    twice = f"SELECT i.turn, ({told}) FROM injections i GROUP BY 1, 2 HAVING count(*) > 1"
+    words = "SELECT group_concat(l.id || l.revision) AS told FROM injected l WHERE l.injection = i.seq"
+    twice = f"SELECT i.turn, ({words}) FROM injections i GROUP BY 1, 2 HAVING count(*) > 1"
     assert rows(folder, twice) == [], "what a turn was told when it was taken up again is no second row"
 
 

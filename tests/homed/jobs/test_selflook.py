@@ -16,7 +16,7 @@ from homed.redact import Redactor
 from homed.settings.registry import open_settings
 from homed.store.db import open_store
 from tests.homed.api.fake_models import FakeSources
-from tests.homed.api.fakes import FakeHost
+from tests.homed.api.fakes import FakeHost, FakeMemoryDoctor
 
 
 @pytest.mark.parametrize(("socket", "state"), [(True, State.OK), (False, State.WARN)])
@@ -27,7 +27,7 @@ async def test_a_daemon_names_itself_and_its_socket(tmp_path: Path, socket: bool
     async with open_store(paths.db) as store, open_settings(store, {}, secrets) as settings:
         look = SelfLook(
             paths=paths, store=store, settings=settings, sources=cast(Any, FakeSources()), host=host,
-            redactor=Redactor([]),
+            redactor=Redactor([]), memory=cast(Any, FakeMemoryDoctor()),
         )  # fmt: skip
         found = {check.name: check for check in await look.examine()}
     assert found["daemon"].what == f"pid {os.getpid()}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,12 @@ async def of(settings: Settings, key: str = INJECT_MIN_SCORE) -> thresholds.Thre
 
 async def test_a_threshold_gets_no_other_value_without_a_reason(opened: Opener) -> None:
     async with opened() as settings:
-        for change in (
+        changes: tuple[Callable[[], Awaitable[object]], ...] = (
             lambda: settings.set(INJECT_MIN_SCORE, 0.3),
             lambda: settings.change({MAX_TOOL_TURNS: 3, INJECT_MIN_SCORE: 0.3}),
             lambda: settings.set(INJECT_MIN_SCORE, 0.3, why=Because("  \n ", "webui:owner")),
-        ):
+        )
+        for change in changes:
             with pytest.raises(ConfigError, match=r"prevents notes that share .* needs a reason") as caught:
                 await change()
             assert caught.value.detail["needs"] == "reason"

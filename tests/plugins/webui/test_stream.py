@@ -249,12 +249,12 @@ class BusyKernel(StandIn):
 
     def __init__(self, script: Script, *, before: float = 0.0, lag: float = 0.0) -> None:
         super().__init__(script)
-        self.before, self.lag = before, lag
+        self.delay, self.lag = before, lag
         self.line: list[tuple[float, Said]] = []
 
     async def call(self, method: str, params: Mapping[str, object]) -> Any:
         if method == "io.history":
-            await trio.sleep(self.before)
+            await trio.sleep(self.delay)
         return await super().call(method, params)
 
     def post(self, type_: str, thread: str, turn: str, **data: object) -> None:
