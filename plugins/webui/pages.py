@@ -49,7 +49,8 @@ class Pages:
 
     async def new(self) -> Response:
         """A conversation that has not begun."""
-        return await self._render("chat.html", "chat", talk=None, persona=await self._persona())
+        cursor = self._site.hub.cursor(self._site.hub.latest)  # what comes before the stream begins is told then
+        return await self._render("chat.html", "chat", talk=None, cursor=cursor, persona=await self._persona())
 
     async def thread(self, thread: str) -> Response:
         """A conversation with its latest page of history."""

@@ -60,7 +60,7 @@ def test_a_guest_is_answered_without_being_offered_what_guests_may_not_use(home:
     answer = guest_says(guide, "who are you")
     assert answer["state"] == "answered"
     offered = {tool["function"]["name"] for tool in home.fake.chats[-1].body["tools"]}
-    assert offered == {"result_read", "coldcontext_query", "memory_recall"}, (
+    assert offered == {"result_read", "coldcontext_query", "memory_open", "memory_recall"}, (
         "neither the shell nor what an outsider itself declares for guests"
     )
 

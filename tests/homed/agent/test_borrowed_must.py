@@ -10,6 +10,7 @@ from homed.agent.borrowed import Function, Lent
 from homed.agent.step import MUST_TRIES
 from homed.memory.records import InputState
 from homed.providers.base import ErrorKind, ProviderError
+from homed.providers.fallback import Policy
 from tests.homed.agent.test_borrowed import LOOK, begin, handed
 from tests.kit.builders import OWNER, FakeModel, Setup, calls, fails, running_agent, says
 
@@ -65,7 +66,7 @@ async def test_a_model_that_does_not_call_it_fails_the_turn(tmp_path: Path) -> N
 async def test_an_outcome_tells_what_kind_of_failure_it_was(
     tmp_path: Path, error: ProviderError, cause: dict[str, object]
 ) -> None:
-    async with running_agent(tmp_path, Setup(model=FakeModel(*[fails(error)] * 4))) as agent:
+    async with running_agent(tmp_path, Setup(model=FakeModel(*[fails(error)] * 4), policy=Policy(attempts=1))) as agent:
         done = await agent.ask("x")
         assert done.outcome is not None
         assert done.outcome.cause == cause

@@ -99,6 +99,13 @@ AT_START: dict[str, Callable[[], None]] = {
 }
 """Done before the first message is read."""
 
+
+def close_stdout() -> None:
+    """And stays: who reads has to find out by the end of what it reads, not of the process."""
+    os.close(1)
+    time.sleep(3600)
+
+
 WHEN_READY: dict[str, Callable[[], None]] = {
     "flood-lines": flood_lines,
     "flood-calls": flood_calls,
@@ -108,7 +115,7 @@ WHEN_READY: dict[str, Callable[[], None]] = {
     "1gib": endless_line,
     "exit1-ready": lambda: os._exit(1),
     "exit0-ready": lambda: os._exit(0),
-    "close-stdout": lambda: os.close(1),
+    "close-stdout": close_stdout,
 }
 """Done once plugin.start was answered."""
 
