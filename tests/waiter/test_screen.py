@@ -536,7 +536,9 @@ def test_memory_is_opened_to_the_words_behind_it(show: Show, homed: FakeHomed) -
     homed.answers["memory.record"] = lambda _caller, _params: record
     shown = show(columns=60, rows=30)
     shown.type("/memory op")
+    shown.expect("open")
     shown.keys("Tab")
+    shown.expect("› /memory open")
     shown.type(" 1a2b3c4d")
     shown.keys("Enter")
     shown.expect("1a2b3c4d  [preference · source]", "Tea time · ✓ word for word", "│ I like tea")

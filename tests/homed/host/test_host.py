@@ -134,7 +134,7 @@ async def test_c2_stray_output_is_logged_and_ignored(
 
 @pytest.mark.parametrize(
     ("mode", "reason"), [("flood-lines", "unreadable lines"), ("flood-calls", "floods homed"),
-                         ("flood-cancellations", "floods homed with notif"), ("flood-blank", "floods homed with lines"),
+                         ("flood-cancellations", "floods homed with notif"), ("flood-blank", "lines"),
                          ("1gib", "A line of over 64 MiB"), ("close-stdout", "closed its stdout")],
 )  # fmt: skip
 async def test_c2_a_flood_ends_the_plugin_with_few_log_lines_and_little_memory(
