@@ -191,8 +191,8 @@ async def test_it_is_of_the_project_that_is_worked_in_unless_it_is_wanted_everyw
         says("ok"),
     ]
     async with running_agent(tmp_path, setup(*script)) as agent:
-        await agent.ask(said, project=key("/srv/work/engine"))
-        await agent.ask(said, project=key("/srv/work/engine"))
+        await agent.ask(said, project=key("/projects/engine"))
+        await agent.ask(said, project=key("/projects/engine"))
         first, second = await records(agent)
         assert (first.reach, first.project[13:]) == ("project", "engine")
         assert (second.reach, second.project) == ("user", "")
