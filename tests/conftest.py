@@ -5,15 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterator, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterator
 
-import apsw
 import pytest
 from hypothesis import settings
 
 from homed.store import migrations
+from tests.kit.migrated import copying
 
 # No deadline on single examples: on a machine that others use too, any of them may take its time.
 # Fifty of them in CI, which has minutes; `make soak` asks for more.
@@ -58,27 +56,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _migrated_once() -> Iterator[None]:
-    """A new database gets its schema as a copy of one that was migrated, a page for a page: 1 ms, not 17.
-
-    Of this process alone: daemons and children of tests migrate theirs themselves.
-    """
-    migrate = migrations.migrate
-
-    def copied(connection: apsw.Connection, path: Path, steps: Sequence[str] | None = None) -> int:
-        if steps is None and not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").get:
-            with connection.backup("main", template(connection.pragma("application_id")), "main") as copying:
-                copying.step()
-        return migrate(connection, path, steps)
-
-    @cache
-    def template(application: int) -> apsw.Connection:
-        made = apsw.Connection(":memory:")
-        made.pragma("application_id", application)
-        migrate(made, Path(":memory:"))
-        return made
-
+    """Databases of this process are copies of one; daemons and children of tests migrate theirs themselves."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(migrations, "migrate", copied)
+        patch.setattr(migrations, "migrate", copying(migrations.migrate))
         yield
 
 

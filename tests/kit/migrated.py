@@ -1,7 +1,8 @@
-"""A database in memory with every table, as the migrations leave it: made once, and copied for each test."""
+"""Databases with every table, as the migrations leave them: migrated once in this process, and copied from then on."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -9,18 +10,30 @@ import apsw
 
 from homed.store import migrations
 
+Migrate = Callable[[apsw.Connection, Path, Sequence[str] | None], int]
 
-@cache
-def _made() -> bytes:
-    connection = apsw.Connection(":memory:")
-    migrations.migrate(connection, Path(":memory:"))
-    made = connection.serialize("main")
-    connection.close()
-    return made
+
+def copying(migrate: Migrate) -> Migrate:
+    """``migrate`` that gives a new database its schema as a copy, a page for a page: 1 ms, not 17."""
+
+    def copied(connection: apsw.Connection, path: Path, steps: Sequence[str] | None = None) -> int:
+        if steps is None and not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").get:
+            with connection.backup("main", made(connection.pragma("application_id")), "main") as work:
+                work.step()
+        return migrate(connection, path, steps)
+
+    @cache
+    def made(application: int) -> apsw.Connection:
+        connection = apsw.Connection(":memory:")
+        connection.pragma("application_id", application)
+        migrate(connection, Path(":memory:"), None)
+        return connection
+
+    return copied
 
 
 def migrated() -> apsw.Connection:
-    """One of its own, empty."""
+    """A database in memory, of its own and empty."""
     connection = apsw.Connection(":memory:")
-    connection.deserialize("main", _made())
+    migrations.migrate(connection, Path(":memory:"))
     return connection

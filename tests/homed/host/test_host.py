@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import tracemalloc
@@ -134,7 +135,8 @@ async def test_c2_stray_output_is_logged_and_ignored(
 
 @pytest.mark.parametrize(
     ("mode", "reason"), [("flood-lines", "unreadable lines"), ("flood-calls", "floods homed"),
-                         ("flood-cancellations", "floods homed with notif"), ("flood-blank", "lines"),
+                         ("flood-cancellations", "floods homed with notif"),
+                         ("flood-blank", "(floods homed with|unreadable) lines"),
                          ("1gib", "A line of over 64 MiB"), ("close-stdout", "closed its stdout")],
 )  # fmt: skip
 async def test_c2_a_flood_ends_the_plugin_with_few_log_lines_and_little_memory(
@@ -147,7 +149,7 @@ async def test_c2_a_flood_ends_the_plugin_with_few_log_lines_and_little_memory(
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        assert reason in host.status("bad").reason
+        assert re.search(reason, host.status("bad").reason)
         assert await invoke(host, "good", a=1) == {"a": 1}
     assert peak < 16_000_000
     assert len(caplog.records) < 20
