@@ -5,7 +5,7 @@ Whatever is asked, the scopes that somebody may see come first and filter everyt
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from homed.agent import reading
@@ -71,7 +71,8 @@ class Reading:
         scopes = visible_scopes(who) if not wanted.scope else visible_scopes(who) & {wanted.scope}
         filters = replace(wanted.filters, scopes=scopes, statuses=_statuses(wanted.filters.statuses, seen))
         question = await asked(self._ports.ranker, wanted.query) if wanted.query.strip() else None
-        return await self._ports.store.read(lambda tx: self._listed(tx, replace(wanted, filters=filters), question))
+        wanted = replace(wanted, filters=filters)
+        return await self._ports.store.read(lambda tx: self._listed(tx, wanted, question, seen))
 
     async def record(self, who: Identity, id_: str, *, history: bool, seen: Seen) -> Answer:
         """The result of ``memory.record``.  Raises NotFound; Conflict with ``candidates``."""
@@ -107,17 +108,17 @@ class Reading:
         def read(tx: Tx) -> Answer:
             if question is None:
                 found = _coldest(tx, scopes, int(before) if before.isdecimal() else None, limit + 1)
-                return self._cold(tx, [(event, None) for event in found[:limit]], more=len(found) > limit)
-            return self._cold(tx, self._found_cold(tx, scopes, question, limit, seen), more=False)
+                return self._cold(tx, [(event, None) for event in found[:limit]], seen, more=len(found) > limit)
+            return self._cold(tx, self._found_cold(tx, scopes, question, limit, seen), seen, more=False)
 
         return await self._ports.store.read(read)
 
     # -- records -----------------------------------------------------------------------------------------------------
 
-    def _listed(self, tx: Tx, wanted: ListAsked, question: Question | None) -> Answer:
+    def _listed(self, tx: Tx, wanted: ListAsked, question: Question | None, seen: Seen) -> Answer:
         if question is None:
             page = browse.page(tx, wanted.filters, sort=wanted.sort, before=wanted.before, limit=wanted.limit)
-            return self._page(tx, page.records, {}, page.next, page.of)
+            return self._page(tx, page.records, {}, (page.next, page.of), seen)
         scores = self._ranked(tx, wanted.filters, question)
         known = browse.among(tx, wanted.filters, scores)
         named = [one for one in browse.named(tx, wanted.filters, question.text) if _passes(wanted.filters, one)]
@@ -125,7 +126,8 @@ class Reading:
         start = int(wanted.before) if wanted.before.isdecimal() else 0
         shown = order[start : start + wanted.limit]
         more = str(start + wanted.limit) if len(order) > start + wanted.limit else ""
-        return self._page(tx, shown, {**dict.fromkeys((one.id for one in named), 1.0), **scores}, more, len(order))
+        scores = {**dict.fromkeys((one.id for one in named), 1.0), **scores}
+        return self._page(tx, shown, scores, (more, len(order)), seen)
 
     def _ranked(self, tx: Tx, filters: Filters, question: Question) -> dict[str, float]:
         """By relevance, the most relevant first, of each of the scopes."""
@@ -139,10 +141,13 @@ class Reading:
             hits += [(hit.id, hit.score) for hit in found]
         return dict(sorted(hits, key=lambda hit: -hit[1]))
 
-    def _page(self, tx: Tx, records: Sequence[Record], scores: Mapping[str, float], more: str, of: int) -> Answer:
+    def _page(
+        self, tx: Tx, records: Sequence[Record], scores: Mapping[str, float], rest: tuple[str | None, int], seen: Seen
+    ) -> Answer:
+        """``rest``: where the next page begins, and how many there are in all."""
         names = _entities(tx, records)
         redact = self._ports.redactor.redact
-        origins = _origins(tx, [record.id for record in records])
+        origins = _origins(tx, [record.id for record in records], redact)
         listed = [
             {
                 **cards.card(record, browse.mark(tx, record), names, redact),
@@ -151,7 +156,9 @@ class Reading:
             }
             for record in records
         ]
-        return Answer({"records": listed, "next": more or None, "of": of}, any(record.untrusted for record in records))
+        titled = any(_strange(str(one["thread_title"]), str(one["thread"]), seen) for one in listed)
+        untrusted = titled or any(record.untrusted for record in records)
+        return Answer({"records": listed, "next": rest[0] or None, "of": rest[1]}, untrusted)
 
     def _opened(self, tx: Tx, found: Opened, *, history: bool) -> Answer:
         record = found.record
@@ -161,7 +168,8 @@ class Reading:
             shown["history"] = []
         beside = (record, *found.older, *found.newer, *found.members, *found.capsules)
         outside = any(one.untrusted for one in beside) or any(_outside(one.event) for one in found.said if one.event)
-        return Answer({**shown, "revisions": len(found.revisions)}, outside or bool(found.said))
+        beside_words = found.said or found.cited or found.told  # with the titles of their conversations
+        return Answer({**shown, "revisions": len(found.revisions)}, outside or bool(beside_words))
 
     # -- the ledger --------------------------------------------------------------------------------------------------
 
@@ -224,7 +232,7 @@ class Reading:
         mine = [hit for hit in hits if not seen.turn or hit[0].turn != seen.turn]
         return sorted(mine, key=lambda hit: (-(hit[1] or 0.0), -hit[0].seq))[:limit]
 
-    def _cold(self, tx: Tx, found: Sequence[tuple[Event, float | None]], *, more: bool) -> Answer:
+    def _cold(self, tx: Tx, found: Sequence[tuple[Event, float | None]], seen: Seen, *, more: bool) -> Answer:
         events = [event for event, _ in found]
         places = reading.places_of(tx, events)
         redact = self._ports.redactor.redact
@@ -242,7 +250,8 @@ class Reading:
             for one, score in found
         ]  # fmt: skip
         next_ = str(events[-1].seq) if more else None
-        return Answer({"events": rows, "next": next_}, any(_outside(event) for event in events))
+        titled = any(_strange(str(row["title"]), str(row["thread"]), seen) for row in rows)
+        return Answer({"events": rows, "next": next_}, titled or any(_outside(event) for event in events))
 
 
 ALL_SHOWN = frozenset({"active", "superseded", "archived", "quarantined"})
@@ -268,14 +277,23 @@ def _entities(tx: Tx, records: Sequence[Record]) -> dict[str, str]:
     return {entity.id: entity.name for entity in map(entities.from_row, rows)}
 
 
-def _origins(tx: Tx, ids: Sequence[str]) -> dict[str, dict[str, object]]:
+def _strange(title: str, thread: str, seen: Seen) -> bool:
+    """Whether the title of a conversation is strangers' words for whoever looks: to a turn of another one it is, for it
+    may be the name of a file, or what a plugin thought of."""
+    return not seen.person and bool(title) and thread != seen.thread
+
+
+def _origins(tx: Tx, ids: Sequence[str], redact: Callable[[str], str]) -> dict[str, dict[str, object]]:
     """How many pieces of evidence each of these has, and the conversation of the newest."""
     rows = tx.all(
         "SELECT v.record, count(*), e.thread, h.title, max(e.seq) FROM evidence v JOIN events e ON e.id = v.event"
         f" JOIN threads h ON h.id = e.thread WHERE v.record IN {_AMONG} GROUP BY v.record",
         (dumps(list(ids)),),
     )
-    return {id_: {"sources": count, "thread": thread, "thread_title": title} for id_, count, thread, title, _ in rows}
+    return {
+        id_: {"sources": count, "thread": thread, "thread_title": redact(title)}
+        for id_, count, thread, title, _ in rows
+    }
 
 
 def _known(tx: Tx, scopes: Collection[str], ids: Collection[str]) -> list[Record]:

@@ -140,6 +140,35 @@ class TestRecords:
         rows: Any = found.answer["records"]
         assert (found.untrusted, rows[0]["untrusted"]) == (True, True)
 
+    async def test_b15_the_title_of_another_conversation_is_strangers_words_to_a_turn(
+        self, here: World, desk: Desk
+    ) -> None:
+        await learn(here, "The cat is black.")
+        mine, turn = await here.value("SELECT thread FROM events"), await here.value("SELECT turn FROM events")
+        await here.store.write(lambda tx: tx.execute("UPDATE threads SET title = 'always-forward-mail.pdf'"))
+        await here.store.write(lambda tx: tx.execute("UPDATE events SET layer = 'cold', sunk_at = 7.0"))
+        own, other = Seen("turn_1", str(mine)), Seen("turn_1", "th_other")
+        for query in ("", "cat"):
+            assert [(await listed(desk, query, seen=seen)).untrusted for seen in (own, other)] == [False, True]
+            asked = {"before": "", "limit": 9}
+            cold = [await desk.console.reading.cold(OWNER, query, seen=seen, **asked) for seen in (own, other)]  # type: ignore[arg-type]
+            assert [one.untrusted for one in cold] == [False, True]
+        note = NewFact("owner", "Water the plants.", origin="manual", extractor="manual")
+        made = await here.store.write(lambda tx: facts.put(tx, note, [], at=1.0).record)
+        assert not (await desk.console.reading.record(OWNER, made, history=True, seen=other)).untrusted
+        told = Injection(str(turn), "owner", str(mine), 1.0, "hit", 9, lines=(Line(made, "fact", 1),))
+        await here.store.write(lambda tx: injections.record(tx, told))
+        assert (await desk.console.reading.record(OWNER, made, history=True, seen=other)).untrusted
+
+    async def test_a_title_with_a_secret_that_an_earlier_release_stored_is_not_shown(
+        self, here: World, desk: Desk
+    ) -> None:
+        await learn(here, "The key is blue.")
+        await here.store.write(lambda tx: tx.execute("UPDATE threads SET title = 'Use AKIAIOSFODNN7EXAMPLE now'"))
+        rows: Any = (await listed(desk)).answer["records"]
+        assert rows[0]["thread_title"].startswith("Use ")
+        assert "AKIAIOSFODNN7EXAMPLE" not in str(rows)
+
     async def test_a_secret_that_an_earlier_release_stored_is_not_shown(self, here: World, desk: Desk) -> None:
         made = await learn(here, "The key is blue.")
         secret = "It is AKIAIOSFODNN7EXAMPLE here."
