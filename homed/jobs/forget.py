@@ -24,7 +24,7 @@ from homed.errors import HomedError, StorageError, Unavailable
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.jobs import proof
 from homed.jobs.proof import Proof, ScrubbingStore
-from homed.jobs.searching import Searcher
+from homed.jobs.searching import Searcher, blank_all_logs
 from homed.memory import forget, forget_peer, forgets, needles, removal, repeats
 from homed.memory.forget import Gone
 from homed.memory.forgets import Preview, Request
@@ -198,9 +198,10 @@ class Forgetting:
         await self._close(request)
         ports.failpoints.reach("forget.wiped")
         emptied = await proof.emptied(ports.store, None if resumed else ())
+        lines = await trio.to_thread.run_sync(blank_all_logs, ports.data) if resumed else 0
         sought = needles.of_texts(gone.texts, names=names)
         self._tell(request, "searching", gone)
-        found, scrubbed, lines, said, problem = await proof.look(ports.search, ports.store, ports.data, sought)
+        found, scrubbed, blanked, said, problem = await proof.look(ports.search, ports.store, ports.data, sought)
         if emptied is None:
             problem = problem or "Something reads the database all the time, so its log could not be emptied."
         ports.failpoints.reach("forget.searched")
@@ -211,9 +212,9 @@ class Forgetting:
         return Proof(
             id=request.id, kind=request.kind, removed=counts, sentences=len(sought.sentences), short=sought.short,
             left_out=sought.left_out + (not gone.whole), files=found.files, bytes=found.bytes,
-            scrubbed=scrubbed + (emptied or 0), log_lines=lines, found=found.by_file, said=said, unread=found.unread,
-            copies=await trio.to_thread.run_sync(proof.copies, ports.data), resumed=resumed, problem=problem,
-            ms=round(1000 * (trio.current_time() - begun)),
+            scrubbed=scrubbed + (emptied or 0), log_lines=lines + blanked, found=found.by_file, said=said,
+            unread=found.unread, copies=await trio.to_thread.run_sync(proof.copies, ports.data), resumed=resumed,
+            problem=problem, ms=round(1000 * (trio.current_time() - begun)),
         )  # fmt: skip
 
     async def wipe(self, gone: Gone) -> None:
@@ -223,7 +224,7 @@ class Forgetting:
             while await ports.store.write(eraser):
                 pass
         await ports.forget_vectors()
-        await ports.store.write(partial(_noted, texts=gone.texts[:200]))
+        await ports.store.write(partial(forgets.blank_notes, texts=gone.texts[:200]))
         await ports.collect()
 
     # -- the rows --------------------------------------------------------------------------------------------------
@@ -247,6 +248,7 @@ class Forgetting:
         def write(tx: Tx) -> Gone:
             piece = remove(tx)
             forgets.count(tx, request, piece.counts)
+            forgets.blank_notes(tx, piece.texts)  # here: after a crash nobody knows the texts any more
             return piece
 
         piece = await self._ports.store.write(write)
@@ -389,12 +391,3 @@ def _holding(tx: Tx, *, scope: str, names: Sequence[str], after: int) -> tuple[l
     found = [id_ for _, id_, text in rows if any(name in text.casefold() for name in wanted)]
     belonging = [one for id_ in found for one in forget.belonging(tx, id_)]
     return belonging, rows[-1][0] if len(rows) == SCANNED else None
-
-
-def _noted(tx: Tx, texts: Sequence[str]) -> None:
-    """What a plugin wrote before it crashed may be what it was told, and why a threshold was moved, too."""
-    for text in texts:
-        for said in needles.of_texts([text]).sentences:
-            for table, column in (("crash_reports", "stderr"), ("threshold_changes", "reason")):
-                blanked = f"UPDATE {table} SET {column} = '(forgotten)' WHERE instr({column}, ?)"
-                tx.execute(blanked, (said[: needles.LONGEST],))

@@ -29,6 +29,7 @@ LEFT_OUT = ("backups", "replaced", "damaged", "models")
 _ANSWER = 16 << 20
 _LOG = re.compile(r"(?:homed\.log|logs/[^/]+\.log)(?:\.\d+)?")
 _LINE = 1 << 16
+_BLANK = b"(forgotten)"
 DATABASE = re.compile(r"homed\.db(?:-wal|-journal)?")
 
 
@@ -103,6 +104,25 @@ def blank_logs(data: Path, found: Found, needles: Needles) -> int:
     return lines
 
 
+def blank_all_logs(data: Path) -> int:
+    """Overwrite every line of our logs, also of those that were turned over; how many.  Blocks.
+
+    For a forgetting that a crash cut off: nobody knows any more which lines held what it removed.
+    """
+    lines = 0
+    for path in (*data.glob("homed.log*"), *data.glob("logs/*")):
+        if not path.is_file() or path.is_symlink() or not _LOG.fullmatch(str(path.relative_to(data))):
+            continue
+        with path.open("r+b") as file:
+            said = file.read().split(b"\n")
+            file.seek(0)
+            file.write(b"\n".join(_BLANK.ljust(len(line), b".")[: len(line)] for line in said))
+            file.flush()
+            os.fsync(file.fileno())
+        lines += sum(1 for line in said if line)
+    return lines
+
+
 def _blank_line(fd: int, offset: int, forms: Sequence[bytes]) -> int:
     begin = max(0, offset - _LINE)
     around = os.pread(fd, offset - begin + _LINE, begin)
@@ -112,6 +132,6 @@ def _blank_line(fd: int, offset: int, forms: Sequence[bytes]) -> int:
     end = len(around) if end < 0 else end
     if not any(form in around[start:end] for form in forms):
         return 0  # blanked already, or the log was turned over meanwhile
-    os.pwrite(fd, b"(forgotten)".ljust(end - start, b".")[: end - start], begin + start)
+    os.pwrite(fd, _BLANK.ljust(end - start, b".")[: end - start], begin + start)
     os.fsync(fd)
     return 1

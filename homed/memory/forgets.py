@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from homed.clock import new_id
 from homed.errors import Conflict, NotFound
-from homed.memory import forget, forget_peer, repeats
+from homed.memory import forget, forget_peer, needles, repeats
 from homed.memory.tombstones import _key
 from homed.store.rows import Row, Tx, dumps, loads
 
@@ -129,6 +129,20 @@ def count(tx: Tx, request: Request, counts: Mapping[str, int]) -> None:
     before: dict[str, int] = loads(tx.value("SELECT counts FROM forgets WHERE id = ?", (request.id,))) or {}
     total = {name: before.get(name, 0) + counts.get(name, 0) for name in {*before, *counts}}
     tx.execute("UPDATE forgets SET counts = ? WHERE id = ?", (dumps(total), request.id))
+
+
+_NOTES = (("crash_reports", "stderr"), ("threshold_changes", "reason"))
+
+
+def blank_notes(tx: Tx, texts: Sequence[str]) -> None:
+    """What a plugin wrote before it crashed may be what it was told, and why a threshold was moved, too."""
+    for table, column in _NOTES:
+        noted = tx.all(f"SELECT rowid, {column} FROM {table} WHERE {column} NOT IN ('', '(forgotten)')")
+        if not noted:
+            continue
+        said = [one[: needles.LONGEST] for one in needles.of_texts(texts).sentences]
+        gone = [rowid for rowid, note in noted if any(one in note for one in said)]
+        tx.execute(f"UPDATE {table} SET {column} = '(forgotten)' WHERE rowid IN {_AMONG}", (dumps(gone),))
 
 
 def disguise(tx: Tx, request: Request) -> None:

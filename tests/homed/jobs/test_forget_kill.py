@@ -103,3 +103,33 @@ def test_wherever_it_is_killed_the_next_start_forgets_the_rest(tmp_path: Path, k
                 trio.run(forget, folder, kind, targets[kind])
         assert standing(folder, *GONE) == {}, number
     assert cut > rounds, "otherwise this shows nothing"
+
+
+SECRET = "Ludmilla hides the key beneath the blue flowerpot. 蓝色花盆底下藏着备用钥匙"
+REASON = "INSERT INTO threshold_changes (key, was, now, reason, at) VALUES ('k', '1', '2', ?, 1)"
+CRASH = "INSERT INTO crash_reports (id, plugin, at, stderr) VALUES ('crash_1', 'p', 1, ?)"
+
+
+@pytest.mark.parametrize("point", [point for point in POINTS if point.startswith("forget.")])
+@pytest.mark.parametrize("kind", ["event", "thread"])
+def test_what_was_noted_of_it_elsewhere_goes_though_nobody_knows_its_words_any_more(
+    tmp_path: Path, kind: str, point: str
+) -> None:
+    """Logs, reports of crashes, reasons of thresholds: once the rows are gone, nothing says what to look for there."""
+
+    async def furnish() -> dict[str, str]:
+        async with world(tmp_path, run=False) as here:
+            said, _ = await here.say(SECRET)
+            for row in (REASON, CRASH):
+                await here.store.write(lambda tx, row=row: tx.execute(row, (f"It came up: {SECRET}",)))  # type: ignore[misc]
+            return {"event": said.id, "thread": said.thread}
+
+    target = trio.run(furnish)[kind]
+    logs = (tmp_path / "homed.log", tmp_path / "homed.log.1", tmp_path / "logs" / "p.log")
+    logs[-1].parent.mkdir()
+    for log in logs:
+        log.write_text(f"WARNING it broke on {SECRET} somehow\n", "utf-8")
+    assert killed(tmp_path, kind, target, KillAt(point))
+    trio.run(finish, tmp_path)
+    assert standing(tmp_path, "flowerpot", "蓝色花盆") == {}
+    assert all(log.read_text().startswith("(forgotten)") for log in logs)
