@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from homed.errors import HomedError
-from homed.memory import facts, injections, stable, tombstones
+from homed.memory import facts, injections, repeats, rests, stable, tombstones
+from homed.memory.hiding import HID
 from homed.memory.injections import Injection
 from homed.memory.newfact import NewFact
 from homed.memory.normal import key as normal_key
@@ -37,32 +38,42 @@ EDITED = "edited in an export"
 
 
 def dump(tx: Tx, scopes: str | None, redact: Callable[[str], str]) -> dict[str, str]:
-    """The files' texts by name."""
+    """The files' texts by name.  What a person hid is in none of them: neither where another record said it before, nor
+    where one that does not hold any more says it."""
     where = "1" if scopes is None else "scope IN (SELECT value FROM json_each(?))"
     params: tuple[SqlValue, ...] = () if scopes is None else (scopes,)
     texts = {}
+    beside, taken_in = repeats.hidden_beside(tx), repeats.combined_into_hidden(tx)
     for name, record in FILES.items():
         found = tx.all(
             f"SELECT {COLUMNS} FROM records WHERE record = '{record}' AND status <> 'hidden' AND {where} ORDER BY seq",
             params,
         )
-        records = [shown(tx, stable.from_row(row), redact) for row in found]
+        there = [one for one in map(stable.from_row, found) if one.id not in taken_in]
+        records = [
+            shown(tx, one, redact, beside.get(one.id, ()))
+            for one in there
+            if one.status == "active" or not repeats.says(f"{one.title}\n{one.text}", beside.get(one.id, ()))
+        ]
         texts[name] = json.dumps({"format": "holo", "version": 1, "records": records}, ensure_ascii=False, indent=1)
         texts[name] += "\n"
     texts["injections.jsonl"] = _injections(tx, where, params, redact)
     return texts
 
 
-def shown(tx: Tx, record: Record, redact: Callable[[str], str]) -> dict[str, object]:
-    """A record in the original's shape, with our own id and what the original has no place for in ``homed``."""
+def shown(tx: Tx, record: Record, redact: Callable[[str], str], hidden: Sequence[frozenset[str]]) -> dict[str, object]:
+    """A record in the original's shape, with our own id and what the original has no place for in ``homed``.
+
+    ``hidden``: words of what is hidden beside it (``repeats.hidden_beside``): no text of before and no excerpt says it.
+    """
     members = [row[0] for row in tx.all("SELECT record FROM members WHERE capsule = ?", (record.id,))]
     return {
         "id": record.id, "layer": LAYERS[record.record], "kind": record.kind, "title": redact(record.title) or None,
         "text": redact(record.text), "scope": record.reach, "projectKey": record.project or None,
         "tags": list(record.tags), "importance": record.importance, "confidence": round(record.confidence, 3),
         "createdAt": record.created_at, "updatedAt": record.updated_at, "citedCount": record.cited,
-        "lastCitedAt": record.cited_at, "revision": record.revision, "history": _history(tx, record.id, redact),
-        "source": _source(tx, record, redact), "textHash": text_hash(record.text),
+        "lastCitedAt": record.cited_at, "revision": record.revision, "history": _history(tx, record.id, redact, hidden),
+        "source": _source(tx, record, redact, hidden), "textHash": text_hash(record.text),
         "extractor": EXTRACTORS[record.extractor], **({"memberIds": members} if members else {}),
         "homed": {"scope": record.scope, "status": record.status},
     }  # fmt: skip
@@ -73,15 +84,20 @@ def text_hash(text: str) -> str:
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def _history(tx: Tx, record: str, redact: Callable[[str], str]) -> list[dict[str, object]]:
+def _history(
+    tx: Tx, record: str, redact: Callable[[str], str], hidden: Sequence[frozenset[str]]
+) -> list[dict[str, object]]:
     return [
         {"revision": r.revision, "text": redact(r.text), "title": redact(r.title) or None, "importance": r.importance,
          "tags": list(r.tags), "updatedAt": r.at, "source": r.why}
         for r in stable.history(tx, record)
+        if not repeats.says(f"{r.title}\n{r.text}", hidden)
     ]  # fmt: skip
 
 
-def _source(tx: Tx, record: Record, redact: Callable[[str], str]) -> dict[str, object] | None:
+def _source(
+    tx: Tx, record: Record, redact: Callable[[str], str], hidden: Sequence[frozenset[str]]
+) -> dict[str, object] | None:
     row = tx.one(
         "SELECT e.thread, e.turn, e.seq, e.kind, v.excerpt, v.hash FROM evidence v JOIN events e ON e.id = v.event"
         " WHERE v.record = ? ORDER BY v.first IS NULL, v.id LIMIT 1",
@@ -91,7 +107,9 @@ def _source(tx: Tx, record: Record, redact: Callable[[str], str]) -> dict[str, o
         return None if record.origin != "manual" else {"origin": "manual"}
     thread, turn, seq, kind, excerpt, hash_ = row
     found = {"origin": record.origin, "sessionId": thread, "turnId": turn, "seqStart": seq, "seqEnd": seq, "role": kind}
-    return {**found, **({"excerpt": redact(excerpt), "excerptHash": f"sha256:{hash_}"} if excerpt else {})}
+    if not excerpt or repeats.says(excerpt, hidden):  # the place alone: the words are where they were said
+        return found
+    return {**found, "excerpt": redact(excerpt), "excerptHash": f"sha256:{hash_}"}
 
 
 def _injections(tx: Tx, where: str, params: tuple[SqlValue, ...], redact: Callable[[str], str]) -> str:
@@ -175,7 +193,7 @@ def _revise(tx: Tx, known: Record, given: Mapping[str, object], read: Read, at: 
     if (text, title, importance) == (known.text, known.title, known.importance):
         read.same += 1
         return None
-    if tombstones.buried(tx, known.scope, text):
+    if _forgotten(tx, known, text):
         return read.refuse("forgotten")
     if len(text) > stable.LONGEST[known.record]:
         return read.refuse("too long")
@@ -186,6 +204,14 @@ def _revise(tx: Tx, known: Record, given: Mapping[str, object], read: Read, at: 
     stable.revise(tx, known, changed, why=EDITED, at=at)
     read.revised += 1
     return None
+
+
+def _forgotten(tx: Tx, known: Record, text: str) -> bool:
+    """Whether a text brings back what was forgotten or hidden: a file of before that is no edit."""
+    said = [text, *(rests.sentences(text) if known.record == "capsule" else ())]
+    if any(tombstones.buried(tx, known.scope, one.strip()) for one in said if one.strip()):
+        return True
+    return any(old.text == text and old.why.startswith(f"{HID} ") for old in stable.history(tx, known.id))
 
 
 def _new(tx: Tx, given: Mapping[str, object], record: str, read: Read, scope: str, at: float) -> None:

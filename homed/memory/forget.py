@@ -226,6 +226,9 @@ def _shortened(tx: Tx, record: Record, lost: Sequence[str], left: Sequence[str])
     if kept != record.text:
         tx.execute("DELETE FROM revisions WHERE record = ?", (record.id,))
         tx.execute("UPDATE records SET text = ?, key = ? WHERE id = ?", (kept, key(kept), record.id))
+    for old in stable.history(tx, record.id):  # it may have lost it before, when that was hidden or changed
+        if not rests.supported(f"{old.title}\n{old.text}", lost, left):
+            tx.execute("DELETE FROM revisions WHERE record = ? AND revision = ?", (record.id, old.revision))
     return True
 
 

@@ -13,13 +13,16 @@ from homed.memory.forget import Gone
 from homed.memory.lawwords import FUNCTION_WORDS
 from homed.memory.normal import bag, key
 from homed.memory.stable import Record
-from homed.store.rows import Tx
+from homed.store.rows import Tx, dumps
 
 SAME = 0.5
 """Share of a record's words from which on another text says what it says."""
 
 COMBINED = "combined"
 """What the reason of a revision begins with that took another record in; the end of that one's id follows."""
+
+_TURNS = "SELECT f.turn FROM evidence w JOIN events f ON f.id = w.event WHERE w.record = ? AND f.turn <> ''"
+"""Those that a record rests on."""
 
 _NOBODYS = frozenset({"user", "users", "用户"})
 
@@ -79,11 +82,66 @@ def cut(tx: Tx, record: str) -> Gone:
     gone = Gone()
     for capsule, left in of_id(tx, record).parts:
         gone.scopes.add(capsule.scope)
-        gone.note(capsule.text, *(one.text for one in stable.history(tx, capsule.id)))
+        # what stays of it must not be looked for afterwards
+        texts = (capsule.text, *(one.text for one in stable.history(tx, capsule.id)))
+        gone.note(*(one for text in texts for one in rests.sentences(text) if one.strip() not in left))
         tx.execute("DELETE FROM revisions WHERE record = ?", (capsule.id,))
         tx.execute("UPDATE records SET text = ?, key = ? WHERE id = ?", (left, key(left), capsule.id))
         gone.counts["rechecked"] += 1
+    if (known := stable.get(tx, record)) is not None:
+        _cut_before(tx, known, gone)
     return gone
+
+
+def _cut_before(tx: Tx, record: Record, gone: Gone) -> None:
+    """What summaries and capsules said before goes where it says it, too: they may have lost it long ago, when it was
+    hidden or when a newer text took the place of theirs."""
+    said = _said(tx, record)
+    holding = "record IN ('summary', 'capsule') AND scope = ? AND id <> ? AND id IN"
+    near = stable.select(
+        tx,
+        f"{holding} (SELECT capsule FROM members WHERE record = ? UNION SELECT v.record FROM evidence v JOIN events e"
+        f" ON e.id = v.event WHERE e.turn IN ({_TURNS})) ORDER BY seq",
+        (record.scope, record.id, record.id, record.id),
+    )
+    for one in near:
+        for old in stable.history(tx, one.id):
+            if says(f"{old.title}\n{old.text}", said):
+                gone.note(*(one for one in rests.sentences(old.text) if _repeats(one, said)))
+                tx.execute("DELETE FROM revisions WHERE record = ? AND revision = ?", (one.id, old.revision))
+                gone.counts["revisions"] += 1
+
+
+def says(text: str, said: Sequence[frozenset[str]]) -> bool:
+    """Whether a sentence of a text says what these words say (as `hidden_beside` has them)."""
+    return any(_repeats(sentence, said) for sentence in rests.sentences(text))
+
+
+def hidden_beside(tx: Tx) -> dict[str, list[frozenset[str]]]:
+    """The words of what is hidden, by the id of each record that may say it too: one that rests on the same turns, or
+    that it is a member of.  In every scope."""
+    rows = tx.all(
+        "SELECT w.record, h.id FROM records h JOIN evidence v ON v.record = h.id JOIN events e ON e.id = v.event"
+        " JOIN events f ON f.turn = e.turn AND f.turn <> '' JOIN evidence w ON w.event = f.id AND w.record <> h.id"
+        " WHERE h.status = 'hidden' AND h.record = 'fact'"
+        " UNION SELECT m.capsule, h.id FROM members m JOIN records h ON h.id = m.record WHERE h.status = 'hidden'"
+    )
+    hidden = stable.select(tx, "id IN (SELECT value FROM json_each(?))", (dumps(sorted({id_ for _, id_ in rows})),))
+    words = {one.id: _said(tx, one) for one in hidden}
+    found: dict[str, list[frozenset[str]]] = {}
+    for record, id_ in rows:
+        found.setdefault(str(record), []).extend(words[id_])
+    return found
+
+
+def combined_into_hidden(tx: Tx) -> frozenset[str]:
+    """The ids of what a person made one with a record that is hidden now: it says the same."""
+    rows = tx.all(
+        "SELECT g.id FROM records g JOIN records k ON k.id = g.superseded_by JOIN revisions v ON v.record = k.id"
+        " WHERE k.status = 'hidden' AND v.why = ? || substr(g.id, -8)",
+        (f"{COMBINED} ",),
+    )
+    return frozenset(str(id_) for (id_,) in rows)
 
 
 def _said(tx: Tx, record: Record) -> list[frozenset[str]]:
@@ -122,11 +180,10 @@ def taken_along(tx: Tx, record: Record) -> list[Record]:
 
 def _beside(tx: Tx, record: Record, kind: str, status: str = "active") -> list[Record]:
     """Records of a kind that rest on events of the same turns."""
-    turns = "SELECT f.turn FROM evidence w JOIN events f ON f.id = w.event WHERE w.record = ? AND f.turn <> ''"
     return stable.select(
         tx,
         "id IN (SELECT v.record FROM evidence v JOIN events e ON e.id = v.event WHERE e.turn IN"
-        f" ({turns})) AND id <> ? AND record = ? AND status = ? AND scope = ? ORDER BY seq",
+        f" ({_TURNS})) AND id <> ? AND record = ? AND status = ? AND scope = ? ORDER BY seq",
         (record.id, record.id, kind, status, record.scope),
     )
 

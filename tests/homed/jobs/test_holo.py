@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from homed.jobs import holo
-from homed.memory import injections, stable, tombstones
+from homed.memory import capsules, hiding, injections, mutate, stable, tombstones
+from homed.memory.capsules import NewCapsule
+from homed.memory.evidence import Pointer
 from homed.memory.injections import Injection, Line
 from homed.store.rows import Tx
 from tests.homed.jobs.test_carrying import filled, into, out
-from tests.kit.forgetting import World
+from tests.kit.forgetting import World, standing, world
 
 
 def changed(folder: Path, name: str, change: Callable[[list[dict[str, Any]]], None]) -> None:
@@ -131,3 +133,79 @@ async def test_what_turns_were_told_goes_out_with_their_questions_as_they_are_no
         await out(here, tmp_path / "small", format="holo")
         left = (tmp_path / "small" / "injections.jsonl").read_text().splitlines()
         assert [json.loads(line)["turnId"] for line in left] == [rows[1].turn], "the newest"
+
+
+SAID = "I am allergic to hazelnuts. And I take the train at nine."
+PROFILE = "Never give them hazelnuts: allergic. Takes the train at nine."
+
+
+async def a_profile_of_two_facts(here: World) -> tuple[str, str]:
+    """What is to be hidden, and the capsule that has said it in words of its own twice."""
+    asked, _ = await here.say(SAID, answer="Noted.")
+    fact = await here.learn("The user is allergic to hazelnuts.", (asked, "I am allergic to hazelnuts"))
+    same = await here.learn("Hazelnuts make the user ill.", (asked, SAID))
+    train = await here.learn("The user takes the train at nine.", (asked, SAID))
+
+    def write(tx: Tx) -> str:
+        new = NewCapsule("owner", "profile", "The user", PROFILE, members=(fact, train))
+        made = capsules.put_capsule(tx, new, [Pointer(asked.id)], at=60.0).record
+        capsule, one, other = (stable.get(tx, id_) for id_ in (made, fact, same))
+        assert capsule
+        assert one
+        assert other
+        stable.revise(tx, capsule, {"text": f"{PROFILE} Lives here."}, why="model", at=61.0)
+        mutate.combine(tx, one, other, at=62.0)
+        return made
+
+    return fact, await here.store.write(write)
+
+
+def hidden(tx: Tx, fact: str) -> None:
+    found = stable.get(tx, fact)
+    assert found
+    hiding.hide(tx, found, at=70.0)
+
+
+async def test_what_is_hidden_goes_out_in_no_file_nor_does_what_others_said_of_it_before(tmp_path: Path) -> None:
+    async with world(tmp_path / "one") as here:
+        fact, capsule = await a_profile_of_two_facts(here)
+        await out(here, tmp_path / "before", format="holo")
+        await here.store.write(lambda tx: hidden(tx, fact))
+        await out(here, tmp_path / "after", format="holo")
+        found = {one["id"]: one for one in json.loads((tmp_path / "after" / "l3.json").read_text())["records"]}
+        assert found[capsule]["text"] == "Takes the train at nine. Lives here."
+        assert standing(tmp_path / "before", "azelnut") != {}
+        assert standing(tmp_path / "after", "azelnut") == {}
+        assert "train at nine" in (tmp_path / "after" / "l2.json").read_text(), "what nobody hid goes out"
+
+        done = await into(here, tmp_path / "before")
+        assert done.refused == {"forgotten": 1} or done.forgotten == 1
+        assert await here.value("SELECT text FROM records WHERE id = ?", capsule) == found[capsule]["text"]
+
+
+async def test_what_is_hidden_and_then_forgotten_stands_in_no_text_of_before(tmp_path: Path) -> None:
+    async with world(tmp_path / "one") as here:
+        fact, capsule = await a_profile_of_two_facts(here)
+        await here.store.write(lambda tx: hidden(tx, fact))
+        assert "azelnut" in str(await here.value("SELECT group_concat(text) FROM revisions WHERE record = ?", capsule))
+        proof = await here.forgetting.forget("fact", fact, wide=True)
+        assert proof.clean, proof
+        await out(here, tmp_path / "after", format="holo")
+    assert standing(tmp_path / "after", "azelnut") == {}
+    assert standing(tmp_path / "one", "azelnut") == {}
+
+
+async def test_a_text_of_before_goes_with_what_it_says_though_the_record_says_it_no_more(tmp_path: Path) -> None:
+    async with world(tmp_path / "one") as here:
+        fact, capsule = await a_profile_of_two_facts(here)
+
+        def move_on(tx: Tx) -> None:
+            found = stable.get(tx, capsule)
+            assert found
+            stable.revise(tx, found, {"text": "Takes the train at nine. Lives here."}, why="model", at=63.0)
+
+        await here.store.write(move_on)
+        await here.forgetting.forget("fact", fact)
+        texts = await here.store.read(lambda tx: [old.text for old in stable.history(tx, capsule)])
+        assert texts == []
+        assert await here.value("SELECT text FROM records WHERE id = ?", capsule)
