@@ -14,11 +14,19 @@ from homed.memory.forgets import Preview
 PATH = 4096
 
 
-class Forget(PeerParams):
-    """``admin.memory_preview``, ``admin.memory_forget``"""
+class Foreseen(PeerParams):
+    """``admin.memory_preview``"""
 
     kind: Literal["event", "fact", "entity", "peer", "thread"]
     target: Name
+    wide: bool = False
+
+
+class Forget(PeerParams):
+    """``admin.memory_forget``; ``text``: taken out of what is no memory, where it stands among other words."""
+
+    kind: Literal["event", "fact", "entity", "peer", "thread", "text"]
+    target: str = Field(min_length=1, max_length=PATH)
     wide: bool = False
 
 
@@ -68,7 +76,7 @@ class OfDone(PeerParams):
     done: int = Field(ge=1, lt=1 << 53)
 
 
-async def preview(call: PeerCall[Forget]) -> Mapping[str, object]:
+async def preview(call: PeerCall[Foreseen]) -> Mapping[str, object]:
     """What would be forgotten; nothing changes."""
     params = call.params
     return _previewed(await call.ports.keeping.preview(params.kind, params.target, wide=params.wide))
@@ -139,7 +147,7 @@ def _previewed(found: Preview) -> dict[str, object]:
 
 
 METHODS: dict[str, Method] = {
-    "admin.memory_preview": administrative(Forget, preview),
+    "admin.memory_preview": administrative(Foreseen, preview),
     "admin.memory_find": administrative(Find, find, in_person=True),
     "admin.memory_forget": administrative(Forget, forget, in_person=True),
     "admin.memory_export": administrative(Export, export, in_person=True),

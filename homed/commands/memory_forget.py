@@ -26,6 +26,7 @@ _WORDS = {
     "peers": "names and roles", "ledger": "records of what turns were shown", "accesses": "looks",
     "turns": "turns", "merged": "merges", "rechecked": "held against what else they rest on",
     "revisions": "texts they had before", "vectors": "vectors", "threshold_changes": "reasons of thresholds",
+    "crash_reports": "reports of crashes",
 }  # fmt: skip
 
 _TAKEN = {
@@ -117,18 +118,30 @@ def _everything(args: argparse.Namespace) -> int:
             if sys.stderr.isatty():
                 print(f"\r{len(proofs)} forgotten", end="", file=sys.stderr, flush=True)
         found = ask_or_open(args, "admin.memory_find", **wanted)
+    if args.text and any(one["table"] in _NOTES for one in found.get("elsewhere", [])):
+        proofs.append(ask_or_open(args, "admin.memory_forget", kind="text", target=args.text))
+        found = ask_or_open(args, "admin.memory_find", **wanted)
     left, elsewhere = _each(found), found.get("elsewhere", [])
     clean_ = not left and not elsewhere and (not proofs or proofs[-1]["clean"])
     if args.json:
         as_json({"clean": clean_, "left": [id_ for _, id_ in left], "elsewhere": elsewhere, "proofs": proofs})
         return 0 if clean_ else 1
-    print(f"\n{len(proofs)} were forgotten, with what rested on them alone." if proofs else "There was nothing.")
+    notes = [(_WORDS[name], count) for one in proofs if one["kind"] == "text" for name, count in one["removed"].items()]
+    whole = sum(one["kind"] != "text" for one in proofs)
+    if whole or not notes:
+        print(f"\n{whole} were forgotten, with what rested on them alone." if whole else "There was nothing.")
+    for what, count in notes:
+        print(f"It was taken out of {count} {what}; their other words stay.")
     if proofs:
         print("\n".join(_verdict(proofs[-1])))
     for one in elsewhere:
         what = _WORDS.get(one["table"], f"rows of {one['table']}")
         print(clean(f"{one['count']} {what} ({one['column']}) hold it, and are no memory: they stay."))
     return 0 if clean_ else 1
+
+
+_NOTES = ("threshold_changes", "crash_reports")
+"""What is no memory and may hold it among other words: those stay."""
 
 
 def _each(found: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -157,6 +157,12 @@ class Forgetting:
         assert wait.proof is not None
         return wait.proof
 
+    async def forget_text(self, text: str) -> Proof:
+        """Take a text out of what is no memory; see ``forget_text.forget_text``."""
+        from homed.jobs.forget_text import forget_text  # seldom
+
+        return await forget_text(self._ports, text)
+
     async def _stored(self, write: Callable[[Tx], Request]) -> Request:
         with trio.move_on_after(ASK_LIMIT, shield=True):
             return await self._ports.store.write(write)

@@ -67,16 +67,17 @@ class Keeping:
         return await self.forgetting.preview(_kind(kind), target, wide=wide)
 
     async def forget(self, kind: str, target: str, *, wide: bool) -> Proof:
-        """See ``Forgetting.forget``."""
+        """See ``Forgetting.forget``; of the kind ``text``, ``Forgetting.forget_text``."""
+        if kind == "text":
+            return await self.forgetting.forget_text(_text(target))
         return await self.forgetting.forget(_kind(kind), target, wide=wide)
 
     async def find(self, text: str, since: float | None, until: float | None) -> Held:
         """What holds a text, or was said in a time.  Raises InvalidInput where neither is given."""
         from homed.memory.holding import find  # seldom
 
-        if len(text.strip()) < 2 and since is None and until is None:
-            raise InvalidInput("Give a text of two characters or more, or a time.")
-        return await self.store.read(lambda tx: find(tx, text.strip(), since, until))
+        plain = text.strip() if since is not None or until is not None else _text(text)
+        return await self.store.read(lambda tx: find(tx, plain, since, until))
 
     async def export(self, path: str, format: str, scopes: Collection[str] | None) -> Exported:
         """Write memory to a folder that is not there yet."""
@@ -111,3 +112,9 @@ def _absolute(path: str) -> Path:
     if not found.is_absolute():
         raise InvalidInput("The path must be absolute: homed may run in another folder.")
     return found
+
+
+def _text(text: str) -> str:
+    if len(plain := text.strip()) < 2:
+        raise InvalidInput("Give a text of two characters or more, or a time.")
+    return plain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -131,6 +132,9 @@ def count(tx: Tx, request: Request, counts: Mapping[str, int]) -> None:
     tx.execute("UPDATE forgets SET counts = ? WHERE id = ?", (dumps(total), request.id))
 
 
+FORGOTTEN = "(forgotten)"
+"""What stands where a note had the words."""
+
 _NOTES = (("crash_reports", "stderr"), ("threshold_changes", "reason"))
 
 
@@ -143,6 +147,22 @@ def blank_notes(tx: Tx, texts: Sequence[str]) -> None:
         said = [one[: needles.LONGEST] for one in needles.of_texts(texts).sentences]
         gone = [rowid for rowid, note in noted if any(one in note for one in said)]
         tx.execute(f"UPDATE {table} SET {column} = '(forgotten)' WHERE rowid IN {_AMONG}", (dumps(gone),))
+
+
+def blank_text(tx: Tx, text: str) -> tuple[dict[str, int], set[str]]:
+    """Take a text out of the same notes, in whatever capitals, and leave the other words: rows changed by table, and
+    how it was written in them."""
+    pattern = re.compile(re.escape(text), re.IGNORECASE)
+    counts: dict[str, int] = {}
+    spellings: set[str] = set()
+    for table, column in _NOTES:
+        for rowid, note in tx.all(f"SELECT rowid, {column} FROM {table} WHERE {column} <> ''"):
+            spellings |= (found := set(pattern.findall(note)))
+            if found:
+                left = pattern.sub(FORGOTTEN, note)
+                tx.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (left, rowid))
+                counts[table] = counts.get(table, 0) + 1
+    return counts, spellings
 
 
 def disguise(tx: Tx, request: Request) -> None:

@@ -21,7 +21,7 @@ from homed.memory.newfact import NewFact
 from homed.paths import Paths
 from homed.retrieval import index
 from homed.store.rows import Tx
-from tests.kit.forgetting import world
+from tests.kit.forgetting import standing, world
 
 SAID = "Ada lives in Graz, and her cello is from 1890."
 Run = Callable[..., tuple[int, str, str]]
@@ -169,6 +169,19 @@ def test_everything_that_holds_a_text_or_was_said_in_a_time_is_forgotten(run: Ru
     for words in (["forget"], ["forget", "1a2b3c4d", "--text", "x"]):
         assert run(*words)[0] == 2
     assert run("forget", "--text", "x", "--yes")[0] == 1
+
+
+def test_a_text_in_the_reason_of_a_threshold_goes_and_the_row_stays(run: Run, filled: Path) -> None:
+    key, reason = "core.memory.inject_min_score", "notes about Zebulon came all day"
+    assert main(["--data", str(filled), "config", "set", key, "0.2", "--reason", reason]) == 0
+    code, out, _ = run("forget", "--text", "zebulon", "--yes")
+    assert (code, "It was taken out of 1 reasons of thresholds; their other words stay." in out) == (0, True), out
+    assert "It stands in no file of the data folder." in out
+    assert "stay." in out
+    code, out, _ = run("forget", "--text", "Zebulon", "--yes", "--json")
+    assert (code, json.loads(out)) == (0, {"clean": True, "left": [], "elsewhere": [], "proofs": []})
+    assert main(["--data", str(filled), "config", "unset", key, "--reason", "as it was"]) == 0
+    assert standing(filled, "Zebulon") == {}
 
 
 def test_a_secret_is_refused_by_the_name_of_its_pattern(run: Run) -> None:

@@ -212,6 +212,28 @@ async def test_a_peer_with_all_they_said_anywhere_and_every_row_that_names_them(
     assert standing(tmp_path, "Zoya", "zoya_4711", "Elm Street", "gate code is 9921", "9921", "zoyas-flat") == {}
 
 
+@pytest.mark.parametrize(("text", "other"), [("blue Flowerpot", "BLUE flowerpot"), ("蓝色花盆", "蓝色花盆")])
+async def test_a_text_among_other_words_of_a_reason_is_taken_out_and_stands_nowhere(
+    tmp_path: Path, text: str, other: str
+) -> None:
+    async with world(tmp_path) as here:
+        for words in (f"too many notes about the {text} came", f"again: {other}!", "less noise"):
+            await here.store.write(lambda tx, words=words: tx.execute(REASON, (words,)))  # type: ignore[misc]
+        proof = await here.forgetting.forget_text(text)
+        rows = await here.value("SELECT group_concat(reason, '|') FROM threshold_changes")
+        assert rows == "too many notes about the (forgotten) came|again: (forgotten)!|less noise"
+        assert await here.value("SELECT count(*) FROM forgets") == 0, "a wish would hold the text"
+        assert (proof.kind, proof.removed, proof.clean) == ("text", {"threshold_changes": 2}, True), proof
+        assert proof.sentences > 0
+        again = await here.forgetting.forget_text(text)
+        assert (again.removed, again.clean) == ({}, True)
+        await here.say(f"It is in the {text}.")
+        stands = await here.forgetting.forget_text(text)
+        assert not stands.clean, "what is memory is forgotten as such"
+        await here.forgetting.forget("thread", str(await here.value("SELECT id FROM threads")))
+    assert standing(tmp_path, text, other) == {}
+
+
 async def test_a_call_goes_with_its_results_and_what_they_were_asked(tmp_path: Path) -> None:
     async with world(tmp_path) as here:
         asked, _ = await here.say("Look it up for me, please do.")
