@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from tests.providers.stage import Case
 from tests.providers.wires import Wired
 
-MODULES = ("plain", "streams", "refusals", "tools", "pairs", "reasoning", "pictures", "switching", "learning", "turns")
+MODULES = (
+    "plain", "streams", "refusals", "tools", "pairs", "reasoning", "pictures", "switching", "learning", "turns",
+    "trouble",
+)  # fmt: skip
 """Of the folder ``scenarios``, in the order of the table."""
 
 

@@ -50,13 +50,14 @@ async def talking(
 ) -> AsyncIterator[Agent]:
     """An agent whose model is the case's wire; a second one on the same folder is a restart.
 
-    ``settings``, ``host`` and ``failpoints`` as in ``Setup``; the rest are changes of the source.
+    ``settings``, ``host``, ``policy`` and ``builtins`` as in ``Setup``; the rest are changes of the source.
     """
     host = more.pop("host", None) or FakeHost()
     if tools:
         tools(host)
+    given = {"policy": SOON} | {name: more.pop(name) for name in ("policy", "builtins") if name in more}
     settings = FakeSettings(**more.pop("settings", {}))
-    setup = Setup(model=Providers(case.guarded(**more)[0], *others), host=host, settings=settings, policy=SOON)
+    setup = Setup(model=Providers(case.guarded(**more)[0], *others), host=host, settings=settings, **given)
     async with running_agent(case.folder, setup) as agent:
         yield agent
 
