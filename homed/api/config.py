@@ -11,7 +11,7 @@ from homed.api.method import Json, Method, PeerCall, PeerParams, administrative
 from homed.api.ports import ApiPorts
 from homed.config.definitions import LLM_CURRENT, LLM_SOURCES, SPEND_PRICES, SPEND_RATES, WEB_PASSWORD
 from homed.config.values import read
-from homed.errors import InvalidInput, NotFound
+from homed.errors import Denied, InvalidInput, NotFound
 from homed.providers.stored import masked, shown
 from homed.settings.history import SnapshotView
 from homed.settings.plugin import split_key
@@ -85,17 +85,32 @@ async def config_set(call: PeerCall[ConfigSet]) -> Mapping[str, object]:
         raise InvalidInput(
             f"{call.params.key} cannot be null.", hint="`homed config unset` brings the default back, `config_unset`."
         )
+    _in_person(call, {call.params.key: value})
     return {"key": call.params.key, **await change(call, {call.params.key: value}, call.params.reason)}
 
 
 async def config_unset(call: PeerCall[ConfigUnset]) -> Mapping[str, object]:
     """Take a stored value out: the default holds again."""
+    _in_person(call, {call.params.key: None})
     return {"key": call.params.key, **await change(call, {call.params.key: None}, call.params.reason)}
 
 
 async def config_change(call: PeerCall[ConfigChange]) -> Mapping[str, object]:
     """Change several settings, all or none."""
+    _in_person(call, call.params.changes)
     return await change(call, call.params.changes, call.params.reason)
+
+
+def _in_person(call: PeerCall[Any], changes: Mapping[str, object]) -> None:
+    """Raises Denied for a threshold that a turn would move by itself: why is for a person to say.  The tools go by
+    ``settings.*`` and ask a person each time."""
+    moved = [key for key in changes if key in PREVENTS]
+    if call.lent is not None and moved:
+        raise Denied(
+            f"{moved[0]} is a threshold: a person moves it and says why; a call token does not do.",
+            hint="Name the peer who decides, or use the tool config_set, which asks a person.",
+            detail={"key": moved[0]},
+        )
 
 
 async def change(call: PeerCall[Any], changes: Mapping[str, object], reason: str) -> dict[str, object]:

@@ -15,7 +15,10 @@ from homed.settings.plugin import split_key
 async def set_(call: PeerCall[ConfigSet]) -> Mapping[str, object]:
     """Change one; the registry makes one change after another."""
     _open_to_plugins(call.ports, call.params.key)
-    return await config_set(call)
+    if call.params.value is None:
+        return await config_set(call)  # which says what to do instead
+    done = await change(call, {call.params.key: call.params.value}, call.params.reason)
+    return {"key": call.params.key, **done}
 
 
 async def change_(call: PeerCall[ConfigChange]) -> Mapping[str, object]:

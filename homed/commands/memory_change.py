@@ -1,4 +1,4 @@
-"""`homed memory note|edit|hide|restore`: one record, by hand."""
+"""`homed memory note|edit|hide|restore|combine|reinstate`: one record, by hand, or two."""
 
 from __future__ import annotations
 
@@ -38,6 +38,16 @@ def add(actions: Actions) -> None:
         ("restore", _restore, "have a hidden record found again"),
     ):
         actions.add(name, handler, text, "1a2b3c4d").add_argument("id", metavar="ID")
+    combine = actions.add(
+        "combine", _combine, "make two records one: evidence and citations of both, the words of the first",
+        "1a2b3c4d 5e6f7a8b",
+    )  # fmt: skip
+    combine.add_argument("keep", metavar="ID", help="the one that stays")
+    combine.add_argument("gone", metavar="OTHER", help="the one that becomes history of it")
+    back = actions.add(
+        "reinstate", _reinstate, "have a superseded record hold again; what was combined is parted", "5e6f7a8b"
+    )
+    back.add_argument("id", metavar="ID", help="`homed memory list --status superseded` shows those there are")
 
 
 def _note(args: argparse.Namespace) -> int:
@@ -78,7 +88,24 @@ def _restore(args: argparse.Namespace) -> int:
     return _done(args, ask_or_open(args, "memory.restore", id=args.id), {}, "It is found again")
 
 
-def _done(args: argparse.Namespace, done: dict[str, Any], words: dict[str, str], otherwise: str = "Stored") -> int:
+def _combine(args: argparse.Namespace) -> int:
+    done = ask_or_open(args, "memory.combine", keep=args.keep, gone=args.gone)
+    return _done(args, done, {}, "They are one now", history="`homed memory reinstate {id}` parts them again.")
+
+
+def _reinstate(args: argparse.Namespace) -> int:
+    return _done(args, ask_or_open(args, "memory.reinstate", id=args.id), {}, "It holds again")
+
+
+def _done(
+    args: argparse.Namespace,
+    done: dict[str, Any],
+    words: dict[str, str],
+    otherwise: str = "Stored",
+    *,
+    history: str = "",
+) -> int:
+    """``history``: what is said of each record that became history, behind its id."""
     if args.json:
         as_json(done)
         return 0
@@ -86,7 +113,8 @@ def _done(args: argparse.Namespace, done: dict[str, Any], words: dict[str, str],
     text = "" if done.get("status") == "hidden" else f": {done.get('text', '')}"
     print(clean(f"{said}{text}  (id:{done['shown']})"))
     for id_ in done.get("superseded") or []:
-        print(f"  It took the place of id:{str(id_)[-8:]}, which is history now.")
+        more = f" {history.format(id=str(id_)[-8:])}" if history else ""
+        print(f"  It took the place of id:{str(id_)[-8:]}, which is history now.{more}")
     return 0
 
 

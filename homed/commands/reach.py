@@ -46,7 +46,7 @@ _CHANGES = frozenset(
         "rules_remove",
         "embedding_set",
     ]
-) | {"memory.note", "memory.edit", "memory.hide", "memory.restore"}
+) | {f"memory.{name}" for name in ("note", "edit", "hide", "restore", "combine", "reinstate")}
 """Methods that change the folder: without a daemon the person is told which folder that was."""
 
 

@@ -136,9 +136,9 @@ def combine(tx: Tx, keep: Record, gone: Record, *, at: float) -> Changed:
     Raises Conflict for what can not be one.
     """
     if keep.id == gone.id:
-        raise Conflict("That is one record already.")
+        raise Conflict("That is one record already.", hint="Give the ids of two.")
     if (keep.scope, keep.record) != (gone.scope, gone.record):
-        raise Conflict("Only two of one kind and one scope can be one.")
+        raise Conflict("Only two of one kind and one scope can be one.", hint="Hide the one that is not wanted.")
     if keep.status != "active" or gone.status not in ("active", "quarantined", "archived"):
         raise Conflict("Only what holds can be made one.", hint="Put it back first.")
     tx.execute(  # of this moment: by that it is known what came with it, should it be parted again
@@ -174,7 +174,7 @@ def reinstate(tx: Tx, record: Record, *, at: float) -> Changed:
     parted.  Raises Conflict when it was not superseded, or another record says that already (``detail.record``).
     """
     if record.status != "superseded":
-        raise Conflict(f"{record.shown_id} was not superseded.")
+        raise Conflict(f"{record.shown_id} was not superseded.", hint="What is hidden or archived is restored.")
     rivals.alone(tx, record, record.text)
     newer = stable.get(tx, record.superseded_by) if record.superseded_by else None
     if newer is not None:

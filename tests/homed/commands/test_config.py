@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -41,3 +43,18 @@ def test_an_empty_password_is_said_to_be_removed(data: str, capsys: pytest.Captu
 def test_a_model_source_that_is_not_there_cannot_be_chosen(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert config(data, "set", "core.llm.current", "no\x1b[2Jne") != 0
     assert "There is no model source" in capsys.readouterr().err
+
+
+def test_a_threshold_is_moved_with_a_reason_and_it_is_kept_who_did(
+    data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = "core.memory.inject_min_score"
+    for words in (["set", key, "0.2"], ["unset", key]):
+        assert config(data, "set", key, "0.3", "--reason", "to begin with") == 0
+        assert config(data, *words) == 1
+        assert "needs a reason" in capsys.readouterr().err
+        assert config(data, *words, "--reason", f"because of {words[0]}") == 0
+    with closing(sqlite3.connect(Paths(Path(data)).db)) as db:
+        kept = db.execute("SELECT key, reason, peer FROM threshold_changes ORDER BY seq").fetchall()
+    reasons = ["to begin with", "because of set", "to begin with", "because of unset"]
+    assert kept == [(key, reason, "cli:owner") for reason in reasons]

@@ -153,6 +153,27 @@ def test_a_note_is_written_corrected_hidden_brought_back_and_forgotten(run: Run)
     assert (code, "It stands in no file" in out) == (0, True)
 
 
+def test_two_become_one_and_are_parted_again(run: Run) -> None:
+    for text in ("Balthasar sails on Sundays.", "Every Sunday Balthasar takes the boat out."):
+        run("note", text)
+    two = [str(one["shown"]) for one in json.loads(run("search", "Balthasar", "--json")[1])["records"]]
+    assert len(two) == 2
+    code, out, err = run("combine", *two)
+    assert (code, "stored there for its next start" in err) == (0, True)
+    assert out.startswith("They are one now: ")
+    assert f"`homed memory reinstate {two[1]}` parts them again." in out
+    listed = json.loads(run("list", "--status", "superseded", "--json")[1])["records"]
+    assert two[1] in [one["shown"] for one in listed]
+    code, out, _ = run("reinstate", two[1])
+    assert (code, out.startswith("It holds again: ")) == (0, True)
+    code, _, err = run("reinstate", two[1])
+    assert (code, "was not superseded" in err) == (1, True)
+    code, _, err = run("combine", two[0], two[0])
+    assert (code, "Give the ids of two." in err) == (1, True)
+    code, _, err = run("combine", two[0], "ffffffff")
+    assert (code, "There is no record ffffffff" in err) == (1, True)
+
+
 def test_everything_that_holds_a_text_or_was_said_in_a_time_is_forgotten(run: Run) -> None:
     for text in ("Zoltan keeps a parrot.", "The parrot of ZOLTAN is green.", "鹦鹉是绿色的。"):
         run("note", text)
