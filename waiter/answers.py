@@ -39,6 +39,8 @@ def replied(state: State, tag: Tag, result: Data, words: Words) -> Step:
             return told(state, words("persona.set" if text(result, "text") else "persona.unset"))
         case "/persona later":
             return told(state, words("persona.later"))
+        case "/memory edit":
+            return ask(state, "/memory edited", *remembered.edited(tag.arg, result), arg=tag.arg)
         case "/settings set":
             later = result.get("applied") == "restart"  # the value is told as homed gives it back, not as it was typed
             return ask(state, "/settings later" if later else "/settings now", "admin.config_get", {"key": tag.arg})

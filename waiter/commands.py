@@ -144,9 +144,13 @@ def _memory(talk: Talk, rest: str) -> None:
         return
     wanted = remembered.asked(verb or "stats", more)
     if wanted is None:
-        talk.note(f"/memory {table.MEMORY.removesuffix('|why')}")
+        takes = remembered.usage(verb)
+        talk.note(f"/memory {verb} {takes}" if takes else f"/memory {table.MEMORY.removesuffix('|why')}")
         return
-    _lines(talk, remembered.lines_of(verb or "stats", more, talk.session.call(*wanted), talk.words))
+    answer = talk.session.call(*wanted)
+    if verb == "edit":
+        verb, answer = "edited", talk.session.call(*remembered.edited(more, answer))
+    _lines(talk, remembered.lines_of(verb or "stats", more, answer, talk.words))
 
 
 def _lines(talk: Talk, lines: list[str]) -> None:

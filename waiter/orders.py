@@ -168,7 +168,8 @@ def _memory(state: State, rest: str, words: Words) -> Step:
         return ask(state, "/memory forgotten", "admin.memory_forget", {"kind": "fact", "target": target}, arg=target)
     wanted = remembered.asked(verb, more)
     if wanted is None:
-        return told(state, words("usage", name="memory", usage=table.MEMORY))
+        takes = remembered.usage(verb)
+        return told(state, words("usage", name="memory", usage=f"{verb} {takes}" if takes else table.MEMORY))
     method, params = wanted
     return ask(state, f"/memory {verb}", method, params, arg=more)
 

@@ -29,9 +29,12 @@ CHECKS = 20
 """Findings of the health check that are told, the worst first."""
 
 VERBS = (
-    "why", "stats", "search", "open", "list", "note", "hide", "restore", "forget", "injections", "doctor",
+    "why", "stats", "search", "open", "list", "note", "edit", "hide", "restore", "combine", "reinstate", "forget",
+    "injections", "doctor",
 )  # fmt: skip
 """What may follow ``/memory``."""
+
+USAGES: Mapping[str, str] = {"edit": "ID TEXT", "combine": "ID ID", "reinstate": "ID"}
 
 Asked = tuple[str, dict[str, object]]
 """A method and its parameters."""
@@ -51,8 +54,13 @@ def asked(verb: str, rest: str) -> Asked | None:
             return "memory.record", {"id": rest}
         case "note" if rest:
             return "memory.note", {"text": rest}
-        case "hide" | "restore" if rest and one:
+        case "edit" if rest and not one:  # the revision first: whoever changed it meanwhile is not written over
+            return "memory.record", {"id": rest.split()[0], "history": False}
+        case "hide" | "restore" | "reinstate" if rest and one:
             return f"memory.{verb}", {"id": rest}
+        case "combine" if len(rest.split()) == 2:
+            keep, gone = rest.split()
+            return "memory.combine", {"keep": keep, "gone": gone}
         case "forget" if rest and one:
             return "admin.memory_preview", {"kind": "fact", "target": rest}
         case "injections" if not rest:
@@ -60,6 +68,17 @@ def asked(verb: str, rest: str) -> Asked | None:
         case "doctor" if rest in ("", "deep"):
             return "admin.memory_doctor", {"deep": rest == "deep"}
     return None
+
+
+def edited(arg: str, result: Data) -> Asked:
+    """What is asked then to correct a record: ``arg`` is its id and the new words, ``result`` how it stands."""
+    id_, _, said = arg.partition(" ")
+    return "memory.edit", {"id": id_, "revision": number(result, "revision"), "text": said.strip()}
+
+
+def usage(verb: str) -> str:
+    """What belongs behind ``/memory``: for a word that takes more than an id, what it takes."""
+    return USAGES.get(verb, "")
 
 
 def lines_of(verb: str, arg: str, result: Data, words: Words) -> list[str]:
@@ -174,6 +193,37 @@ def _restored(_: str, result: Data, words: Words) -> list[str]:
     return [words("remembered.restored", id=text(result, "shown"), text=_short(text(result, "text")))]
 
 
+def _edited(_: str, result: Data, words: Words) -> list[str]:
+    return [
+        words(
+            "remembered.edited", id=text(result, "shown"), text=_short(text(result, "text")),
+            revision=number(result, "revision"),
+        ),
+        *_became(result, words),
+    ]  # fmt: skip
+
+
+def _combined(_: str, result: Data, words: Words) -> list[str]:
+    gone = next(iter(_ids(result)), "")
+    said = words("remembered.combined", id=text(result, "shown"), text=_short(text(result, "text")), gone=gone)
+    return [said] if gone else [said.split("\n")[0]]
+
+
+def _reinstated(_: str, result: Data, words: Words) -> list[str]:
+    said = words("remembered.reinstated", id=text(result, "shown"), text=_short(text(result, "text")))
+    return [said, *_became(result, words)]
+
+
+def _became(result: Data, words: Words) -> list[str]:
+    """What became history by it."""
+    return [words("remembered.history", id=one) for one in _ids(result)]
+
+
+def _ids(result: Data) -> list[str]:
+    found = result.get("superseded")
+    return [one[-8:] for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
 def _preview(arg: str, result: Data, words: Words) -> list[str]:
     lines = [words("remembered.goes", id=arg, counts=_counted(mapping(result.get("counts")), "goes", words))]
     lines += [words("remembered.stays", count=number(result, "stays"))] if number(result, "stays") else []
@@ -256,6 +306,7 @@ def _when(at: object) -> str:
 
 _TOLD: Mapping[str, Callable[[str, Data, Words], list[str]]] = {
     "stats": _stats, "search": _records, "list": lambda _, result, words: _records("", result, words),
-    "open": _record, "note": _written, "hide": _hidden, "restore": _restored, "forget": _preview,
+    "open": _record, "note": _written, "hide": _hidden, "restore": _restored, "edited": _edited, "combine": _combined,
+    "reinstate": _reinstated, "forget": _preview,
     "forgotten": _forgotten, "injections": _injections, "doctor": _doctor,
 }  # fmt: skip

@@ -24,7 +24,10 @@ class Entry:
 PERSONAS = ("steady", "friend", "brief", "tutor", "butler")
 """The suggestions that homed comes with, for completion; homed itself says which there are."""
 
-MEMORY = "stats|search TEXT|open ID|list|note TEXT|hide ID|forget ID|injections|doctor|why"
+MEMORY = (
+    "stats|search TEXT|open ID|list|note TEXT|edit ID TEXT|hide ID|combine ID ID|reinstate ID|forget ID|injections"
+    "|doctor|why"
+)
 
 ENTRIES = (
     Entry("help", lines=True),

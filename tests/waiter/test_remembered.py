@@ -39,6 +39,9 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
     ("note 小雨住在成都。", "memory.note", {"text": "小雨住在成都。"}),
     ("hide 1a2b3c4d", "memory.hide", {"id": "1a2b3c4d"}),
     ("restore 1a2b3c4d", "memory.restore", {"id": "1a2b3c4d"}),
+    ("edit 1a2b3c4d Ada likes cake.", "memory.record", {"id": "1a2b3c4d", "history": False}),
+    ("combine 1a2b3c4d 00000001", "memory.combine", {"keep": "1a2b3c4d", "gone": "00000001"}),
+    ("reinstate 00000001", "memory.reinstate", {"id": "00000001"}),
     ("forget 1a2b3c4d", "admin.memory_preview", {"kind": "fact", "target": "1a2b3c4d"}),
     ("forget 1a2b3c4d yes", "admin.memory_forget", {"kind": "fact", "target": "1a2b3c4d"}),
     ("injections", "memory.injections", {"limit": 10}),
@@ -67,6 +70,12 @@ TOLD: list[tuple[str, str, dict[str, Any], list[str], list[str]]] = [
     ("note", "x", {**RECORD, "outcome": "same"}, ["Known already: Ada likes tea."], ["已经知道"]),
     ("hide", "x", RECORD, ["/memory restore 1a2b3c4d"], ["已隐藏"]),
     ("restore", "x", RECORD, ["found again: Ada"], ["又能找到了"]),
+    ("edited", "x", RECORD, ["Corrected: Ada likes tea.  (1a2b3c4d, revision 2)", "/memory open 1a2b3c4d"],
+     ["已更正：Ada likes tea.（1a2b3c4d，第 2 版）"]),
+    ("combine", "x", {**RECORD, "superseded": ["fact_00000001"]}, ["one now: Ada", "/memory reinstate 00000001 parts"],
+     ["两条合为一条", "/memory reinstate 00000001"]),
+    ("reinstate", "x", {**RECORD, "superseded": ["fact_00000001"]}, ["holds again: Ada", "00000001 is history now."],
+     ["重新有效", "00000001 成为历史"]),
     ("forget", "1a2b3c4d", {"counts": {"records": 1}, "stays": 2}, ["records 1", "2 messages", "forget 1a2b3c4d yes"],
      ["永远删除", "记录 1", "/memory hide 1a2b3c4d"]),
     ("forgotten", "1a2b3c4d", {"clean": True}, ["stands in no file"], ["任何文件里都没有"]),
@@ -100,6 +109,25 @@ def test_a_word_that_is_missing_or_too_much_is_told_and_nothing_is_asked(line: s
     assert "search TEXT" in play.notes[-1]
 
 
+@pytest.mark.parametrize("line", ["edit", "edit 1a2b3c4d", "combine 1a2b3c4d", "reinstate", "reinstate a b"])
+def test_what_a_word_takes_is_said_where_something_is_missing(line: str) -> None:
+    play = Play().up()
+    assert not [one for one in play(Typed(f"/memory {line}", "m")) if isinstance(one, Call)]
+    verb = line.split()[0]
+    assert f"/memory {verb} {remembered.USAGES[verb]}" in play.notes[-1]
+
+
+def test_words_are_corrected_at_the_revision_that_stands() -> None:
+    play = Play().up()
+    (first,) = [one for one in play(Typed("/memory edit 1a2b3c4d  Ada likes cake.", "m")) if isinstance(one, Call)]
+    (then,) = [one for one in play(Replied(first.tag, RECORD)) if isinstance(one, Call)]
+    assert (then.method, then.params) == (
+        "memory.edit", {"id": "1a2b3c4d", "revision": 2, "text": "Ada likes cake."},
+    )  # fmt: skip
+    play(Replied(then.tag, {**RECORD, "revision": 3, "text": "Ada likes cake."}))
+    assert "Corrected: Ada likes cake.  (1a2b3c4d, revision 3)" in play.notes[-1]
+
+
 @pytest.mark.parametrize(("verb", "arg", "result", "en", "zh"), TOLD)
 def test_what_is_told(verb: str, arg: str, result: dict[str, Any], en: list[str], zh: list[str]) -> None:
     play = Play().up()
@@ -112,7 +140,7 @@ def test_what_is_told(verb: str, arg: str, result: dict[str, Any], en: list[str]
 def test_every_word_that_is_completed_is_handled_and_told() -> None:
     handled = {line.split()[0] for line, _, _ in ASKED}
     assert set(remembered.VERBS) == handled | {"why"}
-    assert {verb for verb, *_ in TOLD} == handled | {"forgotten"}
+    assert {verb for verb, *_ in TOLD} == handled - {"edit"} | {"edited", "forgotten"}
     assert [verb for verb in remembered.VERBS if verb not in table.MEMORY and verb != "restore"] == []
 
 
