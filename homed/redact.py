@@ -7,6 +7,7 @@ also takes out the keys that are configured here, whatever they look like.
 
 from __future__ import annotations
 
+import binascii
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,6 +52,19 @@ _AUTHORIZATION = re.compile(
     re.IGNORECASE,
 )
 _URL = re.compile(r"(://[^\s/:@]{0,64}:)[^\s/@]{1,256}@")
+# Of a header that holds cookies each value goes; what only says how they are kept stays.
+_COOKIES = re.compile(r"\bcookies?[\"']?[ \t]{0,4}[:=][ \t]{0,4}(?=[^\r\n]{0,64}=)", re.IGNORECASE)
+_COOKIE = re.compile(
+    r"((?<![A-Za-z0-9_.-])(?!(?:path|domain|expires|max-age|samesite|version)=)[A-Za-z0-9_.-]{1,64}=)"
+    r"(?!\[secret:)[^\s;,\"'\\]{8,}",
+    re.IGNORECASE,
+)
+_LINE = 4096
+"""Characters looked at of such a header."""
+
+_ENCODED = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}+={0,2}")
+_URL_SAFE = str.maketrans("-_", "+/")
+_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 
@@ -96,7 +110,11 @@ def marker(kind: str) -> str:
 
 
 def redact(text: str) -> str:
-    """The text with everything that looks like a secret replaced by ``[secret:KIND]``."""
+    """The text with everything that looks like a secret replaced by ``[secret:KIND]``, also where it is in base64."""
+    return _redact_encoded(_redact_plain(text), redact)
+
+
+def _redact_plain(text: str) -> str:
     text = _redact_key_blocks(text)
     for kind, needle, pattern in _TOKENS:
         if needle in text:
@@ -108,10 +126,45 @@ def redact(text: str) -> str:
         text = _AUTHORIZATION.sub(rf"\g<1>{marker('token')}", text)
     if "bearer" in lowered:
         text = _BEARER.sub(rf"\g<1>{marker('token')}", text)
+    if "cookie" in lowered:
+        text = _redact_cookies(text)
     text = _redact_assignments(text)
     if "密" in text or "口令" in text or "秘钥" in text:
         text = _CHINESE.sub(rf"\g<1>{marker('password')}", text)
     return text
+
+
+def _redact_cookies(text: str) -> str:
+    kept: list[str] = []
+    place = 0
+    while header := _COOKIES.search(text, place):
+        newline = text.find("\n", header.end(), header.end() + _LINE)
+        end = newline if newline >= 0 else min(len(text), header.end() + _LINE)
+        kept += [text[place : header.end()], _COOKIE.sub(rf"\g<1>{marker('cookie')}", text[header.end() : end])]
+        place = end
+    return "".join([*kept, text[place:]]) if kept else text
+
+
+def _redact_encoded(text: str, clean: Callable[[str], str]) -> str:
+    """What is text in base64, and holds a secret, goes whole."""
+
+    def checked(found: re.Match[str]) -> str:
+        said = _decoded(found[0])
+        return found[0] if said is None or clean(said) == said else marker("encoded")
+
+    return _ENCODED.sub(checked, text)
+
+
+def _decoded(run: str) -> str | None:
+    """The text that it is in base64, of either alphabet, with or without its end; None if it is none."""
+    run = run.rstrip("=").translate(_URL_SAFE)
+    run = run[:-1] if len(run) % 4 == 1 else run  # a letter of what follows
+    said = binascii.a2b_base64(run + "=" * (-len(run) % 4))
+    try:
+        text = said.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if _NO_TEXT.search(text) else text
 
 
 def _redact_assignments(text: str) -> str:
@@ -168,7 +221,8 @@ def redact_json(value: object) -> object:
 
 
 _TELLING = re.compile(r"auth|key|token|secret|passw|cookie|session|credential|signature", re.IGNORECASE)
-_TELLING_LEAST = 20
+_TELLING_LEAST, _TELLING_MIXED = 20, 16
+_MIXED = re.compile(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])")
 
 
 def telling_words(name: str, value: str) -> list[str]:
@@ -179,11 +233,15 @@ def telling_words(name: str, value: str) -> list[str]:
     """
     words = [word for word in re.split(r"[\s;,]+", value) if len(word) >= SHORTEST_KNOWN]
     if _TELLING.search(name):
-        return words
+        named = [word.partition("=")[2] for word in words]  # of a cookie also what it is without its name
+        return words + [word for word in named if len(word) >= SHORTEST_KNOWN]
     return [
         word
         for word in words
-        if len(word) >= _TELLING_LEAST and "://" not in word and re.search(r"\d", word) and re.search(r"[A-Za-z]", word)
+        if len(word) >= (_TELLING_MIXED if _MIXED.match(word) else _TELLING_LEAST)
+        and "://" not in word
+        and re.search(r"\d", word)
+        and re.search(r"[A-Za-z]", word)
     ]
 
 
@@ -212,7 +270,7 @@ class Redactor:
         """The text without known secrets and without what looks like one."""
         if self._pattern is not None:
             text = self._pattern.sub(marker("configured"), text)
-        return redact(text)
+        return _redact_encoded(_redact_plain(text), self.redact)
 
     def redact_json(self, value: object) -> object:
         """The same for a JSON value, as the function of that name."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 import time
 
@@ -7,11 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homed.redact import DEEPEST, Redactor, redact, redact_json
+from homed.redact import DEEPEST, Redactor, redact, redact_json, telling_words
 
 KEY = "sk-proj-A1b2C3d4E5f6G7h8I9j0"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
 PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\nAAAA\n-----END OPENSSH PRIVATE KEY-----"
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
 @pytest.mark.parametrize(
@@ -43,6 +48,17 @@ PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\nAAAA\n-----END OPEN
         ("密码：hunter2!", "密码：[secret:password]"),
         ("postgres://me:s3cr3t@db.local/x", "postgres://me:[secret:password]@db.local/x"),
         ("https://a.b/c?api_key=0123abcd&x=1", "https://a.b/c?api_key=[secret:key]&x=1"),
+        (
+            "Set-Cookie: session=9vBtKc4WnJdY8sHf; Path=/account/of/mine; Domain=.example.com; Secure",
+            "Set-Cookie: session=[secret:cookie]; Path=/account/of/mine; Domain=.example.com; Secure",
+        ),
+        ("Cookie: lang=en; sid=9vBtKc4WnJdY8sHf; x=1\nHost: a", "Cookie: lang=en; sid=[secret:cookie]; x=1\nHost: a"),
+        ("curl -H 'cookie: sid=9vBtKc4WnJdY8sHf'", "curl -H 'cookie: sid=[secret:cookie]'"),
+        (f"  value: {encoded(KEY)}", "  value: [secret:encoded]"),
+        (f"TOKEN_B64={encoded(KEY)}", "TOKEN_B64=[secret:encoded]"),
+        (encoded(f"用户: me\napi_key={KEY}\n"), "[secret:encoded]"),
+        (encoded(f"a>>>b???{KEY}").translate(str.maketrans("+/", "-_")).rstrip("=") + ".", "[secret:encoded]."),
+        (encoded(encoded(KEY)), "[secret:encoded]"),
     ],
 )
 def test_takes_out_what_looks_like_a_secret(text: str, clean: str) -> None:
@@ -68,6 +84,10 @@ def test_takes_out_what_looks_like_a_secret(text: str, clean: str) -> None:
         "the secret is to begin",
         "你好🌍",
         "",
+        "cookies: a recipe with 200 g of flour = 2 cups",
+        "see /usr/lib/python3/dist-packages/somewhere/else and 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+        encoded("The quick brown fox jumps over the lazy dog."),
+        encoded("x" * 5000),
     ],
 )
 def test_leaves_ordinary_text_alone(text: str) -> None:
@@ -83,6 +103,7 @@ def test_a_configured_key_goes_whatever_it_looks_like_also_escaped() -> None:
     assert "words" not in clean
     assert clean.count("[secret:configured]") == 3
     assert redactor.redact("short") == "short"
+    assert redactor.redact(encoded('it is plain/words and "quotes"')) == "[secret:encoded]"
     assert "plain" not in repr(redactor)
 
 
@@ -98,6 +119,12 @@ def test_of_two_known_keys_the_longer_goes_whole() -> None:
     assert Redactor(["abcdefgh", "abcdefgh-ijkl"]).redact("abcdefgh-ijkl abcdefgh") == " ".join(
         ["[secret:configured]"] * 2
     )
+
+
+def test_of_a_header_the_words_that_are_worth_searching_for() -> None:
+    assert telling_words("Cookie", "lang=en; sid=9vBtKc4WnJdY8sHf") == ["sid=9vBtKc4WnJdY8sHf", "9vBtKc4WnJdY8sHf"]
+    assert telling_words("X-Custom", "Zq8Wn3Rt6Yb1Kd5Mv0") == ["Zq8Wn3Rt6Yb1Kd5Mv0"], "mixed as only keys are"
+    assert telling_words("X-Title", "My HologramAgent at home, version 2026-11-30") == []
 
 
 def test_json_loses_secret_values_and_keeps_its_shape() -> None:
@@ -119,7 +146,8 @@ def test_json_nested_without_end_is_cut_not_followed() -> None:
 
 PIECES = st.sampled_from(
     [KEY, JWT, PEM, PEM[:50], "password", "token", "=", ":", ": ", '"', "'", " ", "\n", "sk-", "eyJ", "Bearer ", "://",
-     "@", "/", "a1b2c3d4e5f6g7h8i9j0", "hunter2", "密码是", "[secret:", "]", "AKIA", "ghp_", "is ", "\\", "x", "."]
+     "@", "/", "a1b2c3d4e5f6g7h8i9j0", "hunter2", "密码是", "[secret:", "]", encoded(KEY), "cookie: ", "sid=",
+     "; ", "AKIA", "ghp_", "is ", "\\", "x", "."]
 )  # fmt: skip
 
 
@@ -137,7 +165,9 @@ def test_a_key_never_survives_whatever_stands_around_it(before: str, after: str)
 @pytest.mark.parametrize(
     "unit",
     ["sk-", "eyJ", "eyJ-", "eyJaaaaaaaa.", "password", "password=", "a://b:", "Bearer ", "-----BEGIN PRIVATE KEY-----",
-     "token: ", "密码是", "AKIA", "secret_key_", '"token":"', "authorization: basic ", "xoxb-"],
+     "token: ", "密码是", "AKIA", "secret_key_", '"token":"', "authorization: basic ", "xoxb-",
+     "cookie: ", "cookie: a=bcdefghij;", "cookie=", "QUFB", "QUFBQUFBQUFBQUFBQUFBQUFBQUFB ",
+     "c2stcHJvai1BMWIyQzNkNEU1RjZnN0g4STlqMA== "],
 )  # fmt: skip
 @pytest.mark.parametrize("end", ["", "(", "[", '"', "9"])
 def test_no_input_makes_it_slow(unit: str, end: str) -> None:
