@@ -14,6 +14,7 @@ from homed.commands.output import as_json, clean, table, when
 from homed.commands.reach import ask_or_open
 from homed.config.dump import Line, as_toml
 from homed.errors import InvalidInput, NotFound
+from homed.redact import redact_json
 
 
 def register(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -133,7 +134,7 @@ def _list(args: argparse.Namespace) -> int:
 def _dump(args: argparse.Namespace) -> int:
     settings = ask_or_open(args, "admin.config_list", prefix=args.prefix, hidden=True)["settings"]
     if args.json:
-        as_json({s["key"]: s["value"] for s in settings if not _withheld(s)})
+        as_json({s["key"]: redact_json(s["value"]) for s in settings if not _withheld(s)})
         return 0
     print("# The settings of homed, as they are in force.  What is a comment is a default, or is not written down.")
     print(as_toml(_line(setting, whole=args.all) for setting in settings), end="")
@@ -151,6 +152,8 @@ def _line(setting: Mapping[str, Any], *, whole: bool) -> Line:
         return Line(key, "", "a password: it is not written down" if value else "")
     if setting["masked"]:  # a person's own headers, which may be keys
         return Line(key, value, "with headers that are not written down: fill them in")
+    if (clean := redact_json(value)) != value:  # in a text, where no key belongs
+        return Line(key, clean, "what looks like a key is not written down: fill it in")
     at_default = setting["source"] == "default" or (setting["source"] == "stored" and value == setting["default"])
     return Line(key, value, "" if at_default and not whole else None)
 

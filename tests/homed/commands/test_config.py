@@ -58,3 +58,16 @@ def test_a_threshold_is_moved_with_a_reason_and_it_is_kept_who_did(
         kept = db.execute("SELECT key, reason, peer FROM threshold_changes ORDER BY seq").fetchall()
     reasons = ["to begin with", "because of set", "to begin with", "because of unset"]
     assert kept == [(key, reason, "cli:owner") for reason in reasons]
+
+
+def test_a_key_in_a_text_is_not_written_down(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    key = "sk-" + "proj-A1b2C3d4E5f6G7h8I9j0"
+    assert config(data, "set", "core.agent.persona", f"Kind. The key is {key}.") == 0
+    for words in (["dump"], ["dump", "--json"]):
+        capsys.readouterr()
+        assert config(data, *words) == 0
+        out = capsys.readouterr().out
+        assert "Kind. The key is [secret:key]." in out
+        assert key not in out
+    assert config(data, "dump", "core.agent") == 0
+    assert '# persona = "Kind.' in capsys.readouterr().out, "so that it is not taken in as it stands"
