@@ -118,7 +118,7 @@ class Hub:
 
     def begin(self, seq: int) -> None:
         """The subscription starts after ``seq``: nothing at or before it will ever be in the ring."""
-        self._floor = max(self._floor, seq)
+        self._floor, self._latest = max(self._floor, seq), max(self._latest, seq)
 
     def publish(self, notice: Notice) -> None:
         """Hand a notice to everybody it is for.  Never waits."""

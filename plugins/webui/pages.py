@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quart import Blueprint, Response, request
+from quart import Blueprint, Response, g, request
 
 from homed.errors import HomedError, NotFound
 
@@ -34,6 +34,7 @@ class Pages:
     def blueprint(self) -> Blueprint:
         """These routes."""
         made = Blueprint("pages", __name__)
+        made.before_request(self._place)
         made.add_url_rule("/", "new", self.new)
         made.add_url_rule("/t/<thread>", "thread", self.thread)
         made.add_url_rule("/plugins", "plugins", self.plugins)
@@ -47,10 +48,13 @@ class Pages:
             part(self._site, self._render).add_to(made)
         return made
 
+    def _place(self) -> None:
+        """Where the stream is before a page is made: what comes while it is, or before its own begins, is told then."""
+        g.cursor = self._site.hub.cursor(self._site.hub.latest)
+
     async def new(self) -> Response:
         """A conversation that has not begun."""
-        cursor = self._site.hub.cursor(self._site.hub.latest)  # what comes before the stream begins is told then
-        return await self._render("chat.html", "chat", talk=None, cursor=cursor, persona=await self._persona())
+        return await self._render("chat.html", "chat", talk=None, persona=await self._persona())
 
     async def thread(self, thread: str) -> Response:
         """A conversation with its latest page of history."""
@@ -129,6 +133,7 @@ class Pages:
             daemon=await self._daemon(),
             presets=PRESETS,
             owner=who().owner,
+            cursor=g.cursor,
             **values,
         )
 

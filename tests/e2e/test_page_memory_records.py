@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -52,6 +53,23 @@ def wide(page: Page) -> list[str]:
             .map(one => one.tagName + '.' + one.className)"""
     )
     return found
+
+
+def test_what_changes_before_the_stream_begins_is_seen(visitor: Visitor, served: Served) -> None:
+    """A notice in the gap: the page is there, its stream is not yet."""
+    held: list[Any] = []
+    visitor.context.route("**/api/v1/chat/events*", lambda route: held.append(route))
+    page = visitor.open("/memory")
+    stats = served.kernel.memory_stats("")
+    stats["records"]["record"]["fact"] = 7341
+    served.kernel.memory_stats = lambda peer: stats  # type: ignore[method-assign]
+    served.kernel.post("memory", "", "", what="changed")
+    page.wait_for_function("performance.now() > 0")  # scripts have run; nothing has told them of it
+    assert "341" not in page.locator("#memory").inner_text()
+    for route in held:
+        route.continue_()
+    assert held, "the stream is asked for"
+    expect(page.locator("#memory")).to_contain_text(re.compile("7.?341"))
 
 
 def test_a_record_is_searched_for_opened_and_its_words_lead_to_the_conversation(

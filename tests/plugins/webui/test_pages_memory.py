@@ -48,6 +48,25 @@ async def test_every_page_has_the_menu_and_the_parts_in_the_persons_language(
         assert not re.search(r"\b(found|search|evidence|revision|Combine|hidden)\b", plain)
 
 
+@pytest.mark.parametrize("path", [*PAGES, "/memory/injections", "/memory/graph", "/memory/thresholds"])
+async def test_what_comes_while_a_page_is_made_or_before_its_stream_begins_is_told_to_it(
+    browser: Browser, path: str
+) -> None:
+    kernel, call = browser.kernel, browser.kernel.call
+
+    async def slow(method: str, params: Any) -> Any:
+        found = await call(method, params)
+        if method == "io.threads":  # asked for last: what the page shows is older
+            kernel.post("memory", "", "", what="changed")
+        return found
+
+    kernel.call = slow  # type: ignore[method-assign]
+    kernel.post("memory", "", "", what="before")
+    body = (await browser.get(path)).body
+    (cursor,) = re.findall(r'id="memory"[^>]* data-cursor="([^"]+)"', body)
+    assert [one.seq for one in kernel.hub.missed(cursor, "", owner=True) or ()] == [kernel.seq]
+
+
 async def test_the_overview_shows_what_there_is_what_waits_and_what_was_stopped(browser: Browser) -> None:
     body = (await browser.get("/memory")).body
     told = (

@@ -13,7 +13,7 @@ export function follow({ again, onWork }) {
   };
   const live = new Live({
     thread: "",
-    cursor: "",
+    cursor: document.getElementById("memory")?.dataset.cursor ?? "", // what came since the page was made is told, too
     onOp: (name, op) => {
       if (name === "memory") soon();
       else if (name === "working") onWork?.(op);
