@@ -56,6 +56,6 @@ def serve(state: Talk, text: str) -> None:
                 show.error_lines(outcome.error or words("talk.ended", state=outcome.state), outcome.hint), dim=False
             )
     except HomedError as error:
-        terminal.note(show.error_lines(error.message, error.hint), dim=False)
+        terminal.note(show.error_lines(words.kernel(error.message), words.kernel(error.hint)), dim=False)
     except Left:
         terminal.note(words("talk.left"))

@@ -274,8 +274,9 @@ def _doctor(_: str, result: Data, words: Words) -> list[str]:
     lines = [words("remembered.checked", n=len(checks), read=number(result, "read"))]
     for one in wrong[:CHECKS]:
         sign = "✗" if text(one, "status") in ("fail", "error") else "!"
-        lines.append(f"{sign} {text(one, 'name')}: {text(one, 'evidence')}")
-        lines += [f"    → {text(one, 'fix')}"] if one.get("fix") else []
+        said = words.kernel
+        lines.append(f"{sign} {said(text(one, 'name'))}: {said(text(one, 'evidence'))}")
+        lines += [f"    → {said(text(one, 'fix'))}"] if one.get("fix") else []
     lines += [words("remembered.wrong", n=len(wrong))] if wrong else [words("remembered.clean")]
     return lines
 

@@ -360,7 +360,7 @@ def _refused(state: State, message: Refused, words: Words) -> Step:
         said = [one.text for one in state.outbox if one.id == tag.arg]  # they stand nowhere else any more
         state = replace(state, outbox=tuple(one for one in state.outbox if one.id != tag.arg))
         state, effects = _send(state)
-        state, _ = told(state, "\n\n".join([_with_hint(message), *said]), "error")
+        state, _ = told(state, "\n\n".join([_with_hint(message, words), *said]), "error")
         return state, effects
     if tag.name in ("chat", "status", "first", "threads", "names", "told") or lost:
         return state, ()
@@ -372,8 +372,8 @@ def _refused(state: State, message: Refused, words: Words) -> Step:
         state = replace(state, follow=replace(state.follow, fetching=False, held=()))
     if tag.name == "approve" and message.code == "not_found":
         return told(state, words("late"))
-    return told(state, _with_hint(message), "error")
+    return told(state, _with_hint(message, words), "error")
 
 
-def _with_hint(message: Refused) -> str:
-    return f"{message.error}\n{message.hint}" if message.hint else message.error
+def _with_hint(message: Refused, words: Words) -> str:
+    return "\n".join(words.kernel(said) for said in (message.error, message.hint) if said)

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 
+from .kernel import Kernel
+
 LANGUAGES = ("en", "zh")
 
 
@@ -26,16 +28,21 @@ class Words:
     def _english(self) -> dict[str, str]:
         return self._texts if self.language == "en" else _texts("en")
 
+    @cached_property
+    def kernel(self) -> Kernel:
+        """What homed says, in this language."""
+        return Kernel({} if self.language == "en" else _texts(f"kernel.{self.language}"))
+
     def __call__(self, key: str, /, **values: object) -> str:
         """The text, with ``{name}`` replaced by the value of that name."""
         text = self._texts.get(key) or self._english[key]
         return text.format_map({name: str(value) for name, value in values.items()}) if values else text
 
 
-def _texts(language: str) -> dict[str, str]:
+def _texts(name: str) -> dict[str, str]:
     from importlib.resources import files  # with the first text
 
-    found: dict[str, str] = json.loads((files("waiter") / "strings" / f"{language}.json").read_text("utf-8"))
+    found: dict[str, str] = json.loads((files("waiter") / "strings" / f"{name}.json").read_text("utf-8"))
     return found
 
 

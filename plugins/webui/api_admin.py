@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from quart import Response
@@ -75,10 +76,16 @@ class AdminApi:
         found = await self._site.call("admin.doctor")
         said = self._site.lang().kernel.text
         checks = [
-            {**check, "what": said(str(check.get("what", ""))), "hint": said(str(check.get("hint", "")))}
+            {**check, "what": listed(str(check.get("what", "")), said), "hint": said(str(check.get("hint", "")))}
             for check in found["checks"]
         ]
         return reply({**found, "checks": checks})
+
+
+def listed(what: str, said: Callable[[str], str]) -> str:
+    """A finding, or several with ``; `` between them, each by itself."""
+    whole, parts = said(what), what.split("; ")
+    return "；".join(map(said, parts)) if len(parts) > 1 and said(parts[0]) != parts[0] else whole
 
 
 def _trimmed(value: object) -> object:

@@ -3,13 +3,16 @@ is no command to the terminal."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from tests.waiter.test_update import Play
 from waiter import remembered, table
-from waiter.messages import Call, Replied, Tag, Typed
+from waiter.messages import Call, Refused, Replied, Tag, Typed
+from waiter.model import Note
+from waiter.update import update
 from waiter.words import Words
 
 EN, ZH = Words("en"), Words("zh")
@@ -135,6 +138,25 @@ def test_what_is_told(verb: str, arg: str, result: dict[str, Any], en: list[str]
     assert [word for word in en if word not in play.notes[-1]] == [], play.notes[-1]
     chinese = "\n".join(remembered.lines_of(verb, arg, result, ZH))
     assert [word for word in zh if word not in chinese] == [], chinese
+
+
+def test_the_doctor_and_refusals_speak_chinese_in_chinese() -> None:
+    wrong = {
+        **CHECK, "name": "Thresholds", "evidence": "Read 120 settings of memory: 1 have a value that they may not have,"
+        " so that the default counts instead, or are out of order.",
+        "fix": "Set each anew, or take it out: `homed config unset KEY`.",
+    }  # fmt: skip
+    told = "\n".join(remembered.lines_of("doctor", "", {"checks": [wrong], "read": 7}, ZH))
+    assert not re.search(r"[a-z]{3,} [a-z]{2,}", re.sub("`[^`]*`", "", told)), told
+    refused = Refused(
+        Tag("/memory edit", "1a2b3c4d x"), "There is no record 1a2b3c4d.",
+        "Ids are the eight digits behind id: in a note.", "not_found",
+    )  # fmt: skip
+    state, _ = update(Play().up().state, refused, ZH)
+    note = state.follow.items[-1]
+    assert isinstance(note, Note)
+    assert note.text.startswith("没有记录 1a2b3c4d。\n")
+    assert not re.search(r"[a-z]{3,} [a-z]{2,}", note.text)
 
 
 def test_every_word_that_is_completed_is_handled_and_told() -> None:

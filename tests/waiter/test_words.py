@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
+from tests.kit import doctor_words
 from waiter import commands, orders, table
+from waiter import words as words_module
 from waiter.completion import Commands
 from waiter.model import Line, Names, Row, State
 from waiter.options import parser
@@ -118,3 +122,29 @@ def test_no_text_is_there_for_nothing() -> None:
 def test_every_command_of_line_mode_says_what_it_does(language: str) -> None:
     said = {key.removeprefix("talk.help.") for key in texts(language) if key.startswith("talk.help.")}
     assert said == set(commands.COMMANDS)
+
+
+KERNEL: dict[str, str] = json.loads((Path(words_module.__file__).parent / "strings" / "kernel.zh.json").read_text())
+
+
+def test_what_homed_says_is_said_as_on_the_page() -> None:
+    page = json.loads((doctor_words.ROOT / "plugins/webui/strings/kernel.zh.json").read_text("utf-8"))["texts"]
+    assert {english: page.get(english) for english in KERNEL} == KERNEL
+    assert len(KERNEL) > 200
+
+
+@pytest.mark.parametrize(("said", "least"), [(doctor_words.of_memory, 300), (doctor_words.refusals, 30)])
+def test_all_that_the_doctor_of_memory_and_refusals_can_say_is_there(said: Callable[[], set[str]], least: int) -> None:
+    kernel, texts_ = Words("zh").kernel, said()
+    assert len(texts_) > least, "they are not found where they stand any more"
+    told = {text: kernel(text) for text in texts_}
+    assert [text for text, zh in told.items() if zh == text] == []
+    two = re.compile(r"\b[a-z]{3,} [a-z]{2,}")
+    assert [zh for zh in told.values() if two.search(re.sub("`[^`]*`", "", zh))] == []
+
+
+def test_in_english_and_where_nothing_is_known_it_stays_as_homed_said_it() -> None:
+    said = "Read 7 messages: nothing wrong."
+    assert Words("en").kernel(said) == said
+    assert Words("zh").kernel("Something that no catalogue knows.") == "Something that no catalogue knows."
+    assert Words("zh").kernel("x" * 5000) == "x" * 5000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import pytest
 
 from homed.config.definitions import CORE
 from homed.errors import Unavailable
+from homed.store.repair import INVARIANTS
+from plugins.webui.api_admin import listed
 from plugins.webui.context import FOLDER
 from plugins.webui.translated import PART, Translated, load_translated
 from plugins.webui.words import load
+from tests.kit import doctor_words
 
 from .client import browsing
 from .standin import StandIn, furnished
@@ -48,6 +52,30 @@ def test_every_check_of_the_doctor_has_a_name(lang: str) -> None:
     assert len(names) > 15
     words = load(FOLDER / "strings")[lang]
     assert not [name for name in names if not words.get(f"js.check_name_{name.replace(' ', '_')}", "")]
+
+
+ENGLISH = re.compile(r"\b[a-z]{3,} [a-z]{2,}")
+"""Two words in a row outside of what is typed."""
+
+
+@pytest.mark.parametrize(
+    ("said", "least"), [(doctor_words.of_installation, 60), (doctor_words.of_memory, 300), (doctor_words.refusals, 30)]
+)
+def test_all_that_the_doctors_can_say_is_there(said: Callable[[], set[str]], least: int) -> None:
+    texts = said()
+    assert len(texts) > least, "they are not found where they stand any more"
+    told = {text: ZH.text(text) for text in texts}
+    assert [text for text, zh in told.items() if zh == text] == []
+    assert [zh for zh in told.values() if ENGLISH.search(re.sub("`[^`]*`", "", zh))] == []
+
+
+def test_several_findings_in_one_are_told_each() -> None:
+    told = listed("shell is backoff (4 crashes within 5 minutes); timer is attention (needs attention: x)", ZH.text)
+    assert told.startswith("shell：稍后重试（")
+    assert "；timer：需要处理（" in told
+    broken = "; ".join([*INVARIANTS, "events that names a lost threads"])
+    assert not ENGLISH.search(listed(broken, ZH.text))
+    assert listed("one; two", ZH.text) == "one; two"
 
 
 def test_what_is_said_of_scripts_trials_and_a_day_that_may_not_go_on_is_there() -> None:
