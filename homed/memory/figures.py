@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Any
 
 from homed.memory import browse
-from homed.memory.passes import gates
+from homed.memory.passes import JOB, gates, written
 from homed.store.rows import Tx, dumps, loads
 
 WEEK = 7 * 86_400.0
@@ -132,6 +132,39 @@ def passes(tx: Tx, scopes: Collection[str]) -> dict[str, object]:
     stopped = gates(tx, scopes)
     blocked = sum(count for gate, count in stopped.items() if gate.split(":")[0] == "secret")
     return {"waiting": waiting, "oldest": oldest, "gates": stopped, "blocked": blocked}
+
+
+def unread(tx: Tx, scopes: Collection[str]) -> dict[str, object]:
+    """Turns that no pass has read, and when the job that reads them is due at the latest (UTC seconds; a turn that ends
+    wakes it before).  ``due`` None while it is ``paused``, or was never planned yet; ``held``: left alone after
+    failures."""
+    waiting, held = tx.all(
+        "SELECT count(*), coalesce(sum(EXISTS (SELECT 1 FROM job_units u WHERE u.job = ? AND u.unit = p.turn AND"
+        f" u.held = 1)), 0) FROM passes p JOIN threads h ON h.id = p.thread WHERE p.told = 0 AND h.scope IN {_AMONG}",
+        (JOB, dumps(sorted(scopes))),
+    )[0]
+    return {"count": int(waiting), "held": int(held), **due(tx)}
+
+
+def of_turn(tx: Tx, scopes: Collection[str], turn: str) -> dict[str, object] | None:
+    """What is made of one turn: ``state`` and ``records`` as ``passes.written`` has them, and when more may come; None
+    for one of another scope, or that runs still."""
+    own = f"SELECT t.ended_at FROM turns t JOIN threads h ON h.id = t.thread WHERE t.id = ? AND h.scope IN {_AMONG}"
+    if tx.value(own, (turn, dumps(sorted(scopes)))) is None:
+        return None
+    made = written(tx, turn)
+    open_ = made.state in ("waiting", "told")
+    return {
+        "turn": turn, "state": made.state, "records": {kind: list(ids) for kind, ids in made.records.items()},
+        **(due(tx) if open_ else {"due": None, "paused": False}),
+    }  # fmt: skip
+
+
+def due(tx: Tx) -> dict[str, object]:
+    """When turns are read next at the latest."""
+    row = tx.one("SELECT due_at, paused FROM jobs WHERE name = ?", (JOB,))
+    paused = row is not None and bool(row[1])
+    return {"due": None if row is None or paused else float(row[0]), "paused": paused}
 
 
 def runs(tx: Tx, jobs: Collection[str]) -> list[dict[str, object]]:

@@ -67,16 +67,17 @@ class LedgerPages:
         except NotFound:
             return await self._render("why_missing.html", "memory", status=404, part="injections")
         told = await self._told(str(explained["turn"]))
-        return await self._render("why.html", "memory", part="injections", found=why.page(explained, told))
+        found = why.page(explained, mappings(told.get("injections")), told.get("written"))
+        return await self._render("why.html", "memory", part="injections", found=found)
 
-    async def _told(self, turn: str) -> list[Mapping[str, Any]]:
-        """The ledger's rows of the turn; without them the page says what the records alone say."""
+    async def _told(self, turn: str) -> Mapping[str, Any]:
+        """The ledger's rows of the turn, and what was made of it; without them the page says what the records alone
+        say."""
         try:
-            found = await self._site.call("memory.injections", turn=turn, limit=LISTED)
+            found: Mapping[str, Any] = await self._site.call("memory.injections", turn=turn, limit=LISTED)
         except HomedError:
-            return []
-        rows: list[Mapping[str, Any]] = found["injections"]
-        return rows
+            return {}
+        return found
 
 
 def place(before: str) -> int | None:

@@ -63,6 +63,7 @@ class MemoryPages:
         return await self._render(
             "records.html", "memory", part="records", asked=shown, older=older,
             wrong=wrong, records_found=found["records"], found_of=found["of"], kinds=recordview.KINDS,
+            unread={**READ, **(found.get("unread") or {})},
             narrowed=len(asked.keys() & set(recordview.FILTERS) - {"record"}) + ("sort" in asked),
         )  # fmt: skip
 
@@ -101,6 +102,8 @@ class MemoryPages:
         return await self._render("merges.html", "memory", part="merges", merges=found["merges"], done=found["done"])
 
 
+READ: Mapping[str, Any] = {"count": 0, "held": 0, "due": None, "paused": False}
+"""Where no turn waits to be read."""
 NOTHING: Mapping[str, Any] = {"records": [], "next": "", "of": 0}
 NO_DAY = "That is no day."
 USES = ("citations", "injections")

@@ -74,7 +74,11 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """All of it.  ``told``: rows of the ledger; ``window``: tokens that the model takes, with its ``shares``."""
+    """All of it.  ``told``: rows of the ledger; ``window``: tokens that the model takes, with its ``shares``.
+
+    ``written``: what was made of the turn since (``state``, ``records``, ``due``, ``paused``), empty where that is not
+    known.
+    """
 
     turn: str
     thread: str
@@ -85,10 +89,11 @@ class Page:
     shares: tuple[Share, ...] = ()
     told: tuple[Data, ...] = ()
     parts: tuple[Part, ...] = ()
+    written: Data = field(default_factory=dict)
 
 
-def page(explained: Data, told: Sequence[Data] = ()) -> Page:
-    """The page for ``memory.explain``, with the turn's rows of ``memory.injections``."""
+def page(explained: Data, told: Sequence[Data] = (), written: object = None) -> Page:
+    """The page for ``memory.explain``, with the turn's rows of ``memory.injections`` and what those say of its pass."""
     events, entries = mapping(explained.get("events")), mappings(explained.get("entries"))
     made = [_part(entry, events) for entry in entries]
     chose = next((mapping(one.get("data")) for one in reversed(entries) if one.get("kind") == "select"), {})
@@ -99,7 +104,7 @@ def page(explained: Data, told: Sequence[Data] = ()) -> Page:
         next((string(row, "query") for row in told if row.get("query")), ""),
         next((string(row, "title") for row in told if row.get("title")), title),
         integer(chose.get("window")), tuple(shares(chose)), tuple(told),
-        tuple(part for part in made if part.sentences or part.groups),
+        tuple(part for part in made if part.sentences or part.groups), mapping(written),
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from homed.agent.asking import asked
 from homed.agent.fitting import fitted_text
 from homed.identity.roles import Identity, visible_scopes
 from homed.jobs.console.ports import Answer, ConsolePorts, Seen
-from homed.memory import browse, cards, entities, injections, network, opened, speakers
+from homed.memory import browse, cards, entities, figures, injections, network, opened, speakers
 from homed.memory import events as table
 from homed.memory.browse import Filters, Sort
 from homed.memory.cards import Then
@@ -118,7 +118,7 @@ class Reading:
     def _listed(self, tx: Tx, wanted: ListAsked, question: Question | None, seen: Seen) -> Answer:
         if question is None:
             page = browse.page(tx, wanted.filters, sort=wanted.sort, before=wanted.before, limit=wanted.limit)
-            return self._page(tx, page.records, {}, (page.next, page.of), seen)
+            return self._page(tx, page.records, {}, (page.next, page.of, wanted.filters.scopes), seen)
         scores = self._ranked(tx, wanted.filters, question)
         known = browse.among(tx, wanted.filters, scores)
         named = [one for one in browse.named(tx, wanted.filters, question.text) if _passes(wanted.filters, one)]
@@ -127,7 +127,7 @@ class Reading:
         shown = order[start : start + wanted.limit]
         more = str(start + wanted.limit) if len(order) > start + wanted.limit else ""
         scores = {**dict.fromkeys((one.id for one in named), 1.0), **scores}
-        return self._page(tx, shown, scores, (more, len(order)), seen)
+        return self._page(tx, shown, scores, (more, len(order), wanted.filters.scopes), seen)
 
     def _ranked(self, tx: Tx, filters: Filters, question: Question) -> dict[str, float]:
         """By relevance, the most relevant first, of each of the scopes."""
@@ -142,10 +142,15 @@ class Reading:
         return dict(sorted(hits, key=lambda hit: -hit[1]))
 
     def _page(
-        self, tx: Tx, records: Sequence[Record], scores: Mapping[str, float], rest: tuple[str | None, int], seen: Seen
+        self,
+        tx: Tx,
+        records: Sequence[Record],
+        scores: Mapping[str, float],
+        rest: tuple[str | None, int, Collection[str]],
+        seen: Seen,
     ) -> Answer:
-        """``rest``: where the next page begins, and how many there are in all."""
-        names = _entities(tx, records)
+        """``rest``: where the next page begins, how many there are in all, and of which scopes."""
+        names, scopes = _entities(tx, records), rest[2]
         redact = self._ports.redactor.redact
         origins = _origins(tx, [record.id for record in records], redact)
         listed = [
@@ -158,7 +163,8 @@ class Reading:
         ]
         titled = any(_strange(str(one["thread_title"]), str(one["thread"]), seen) for one in listed)
         untrusted = titled or any(record.untrusted for record in records)
-        return Answer({"records": listed, "next": rest[0] or None, "of": rest[1]}, untrusted)
+        waits = figures.unread(tx, scopes)
+        return Answer({"records": listed, "next": rest[0] or None, "of": rest[1], "unread": waits}, untrusted)
 
     def _opened(self, tx: Tx, found: Opened, *, history: bool) -> Answer:
         record = found.record
@@ -193,7 +199,8 @@ class Reading:
             for one in shown
         ]  # fmt: skip
         answer = {"injections": rows, "next": shown[-1].seq if len(found) > wanted.limit else None}
-        return Answer(answer, untrusted=bool(rows))
+        written = figures.of_turn(tx, scopes, wanted.turn) if wanted.turn else None
+        return Answer(answer | ({"written": written} if written else {}), untrusted=bool(rows))
 
     # -- the graph ---------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -61,6 +62,32 @@ async def test_pages_of_the_ledger_are_asked_for_by_place_and_filter() -> None:
 
 def test_a_place_is_a_number_or_nothing() -> None:
     assert [place(one) for one in ("12", "", "-1", "x", "²", "9" * 40)] == [12, None, None, None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("lang", "written", "said"),
+    [
+        ("en", {"state": "waiting", "due": 1.79e9}, ["What was made of this turn", "Not yet read", "is due by <time"]),
+        ("zh", {"state": "waiting", "due": 1.79e9}, ["从这一轮记下了什么", "尚未阅读", "最迟阅读时间："]),
+        ("en", {"state": "told", "paused": True, "records": {"summary": ["summary_000000001a2b3c4d"]}},
+         ["is to read it yet", "paused", '<a href="/memory/records/summary_000000001a2b3c4d">']),
+        ("en", {"state": "held"}, ["could not be read whole"]),
+        ("en", {"state": "done"}, ["Nothing was remembered of this."]),
+        ("en", {"state": "done", "records": {"fact": ["fact_000000009f3c1a7b"]}}, ["9f3c1a7b</code></a>"]),
+    ],
+)  # fmt: skip
+async def test_why_says_what_was_made_of_the_turn_or_when_it_is_read(
+    lang: str, written: dict[str, Any], said: list[str]
+) -> None:
+    made = kernel()
+    told = made.memory_injections
+    whole = {"turn": "ta", "records": {}, "due": None, "paused": False, **written}
+    made.memory_injections = lambda peer, **asked: {**told(peer, **asked), "written": whole}  # type: ignore[method-assign]
+    async with browsing(made) as browser:
+        body = (await browser.get("/turns/ta/why", Accept_Language=lang)).body
+        part = body.partition('aria-labelledby="written-title"')[2].partition("</section>")[0]
+        assert [one for one in said if one not in part] == []
+        assert ("<time" in part) == bool(whole["due"])
 
 
 async def test_why_does_without_the_ledger() -> None:

@@ -67,6 +67,27 @@ async def test_what_comes_while_a_page_is_made_or_before_its_stream_begins_is_to
     assert [one.seq for one in kernel.hub.missed(cursor, "", owner=True) or ()] == [kernel.seq]
 
 
+@pytest.mark.parametrize(
+    ("lang", "count", "more", "words"),
+    [
+        ("en", 3, {"due": AT}, ["3 turns are not read yet.", "The next look is due by <time datetime="]),
+        ("en", 1, {"paused": True}, ["One turn is not read yet.", "paused"]),
+        ("zh", 3, {"due": AT, "held": 2}, ["有 3 轮尚未阅读。", "最迟阅读时间："]),
+        ("en", 0, {"due": AT}, []),
+    ],
+)
+async def test_turns_that_are_not_read_yet_are_told_above_the_list_with_when_they_are(
+    browser: Browser, lang: str, count: int, more: dict[str, Any], words: list[str]
+) -> None:
+    listed = browser.kernel.memory_records
+    unread = {"count": count, "held": 0, "due": None, "paused": False, **more}
+    browser.kernel.memory_records = lambda peer, **asked: {**listed(peer, **asked), "unread": unread}  # type: ignore[method-assign]
+    body = (await browser.get("/memory/records", Accept_Language=lang)).body
+    (told,) = re.findall(r'<p id="unread"[^>]*>(.*?)</p>', body, re.DOTALL)
+    assert [one for one in words if one not in told] == []
+    assert bool(told.strip()) == bool(words)
+
+
 async def test_the_overview_shows_what_there_is_what_waits_and_what_was_stopped(browser: Browser) -> None:
     body = (await browser.get("/memory")).body
     told = (

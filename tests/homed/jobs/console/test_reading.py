@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from homed.jobs import book
 from homed.jobs.console.ports import Answer, Seen
 from homed.jobs.console.reading import LedgerAsked, ListAsked
-from homed.memory import evidence, facts, hiding, injections, mutate, stable
+from homed.memory import evidence, facts, hiding, injections, mutate, passes, stable
 from homed.memory.browse import Filters
 from homed.memory.injections import Injection, Line
 from homed.memory.newfact import NewFact
@@ -315,6 +316,42 @@ class TestInjections:
         turn = (await self.ledger(desk, of=GUEST))["injections"][0]["turn"]
         assert (await self.ledger(desk, turn=turn))["injections"] == []
         assert (await self.ledger(desk, thread=theirs.thread))["injections"] == []
+
+
+class TestUnread:
+    async def test_of_a_turn_that_nothing_was_made_of_yet_it_is_said_and_when_it_is_read(
+        self, here: World, desk: Desk
+    ) -> None:
+        asked, _ = await here.say("The cat is black.")
+        await here.say("Theirs is red.", scope=GUEST.scope)
+        of = LedgerAsked(20, turn=asked.turn)
+
+        async def look(who_: Any = OWNER) -> tuple[Any, Any]:
+            rows: Any = (await listed(desk, of=who_)).answer["unread"]
+            return rows, (await desk.console.reading.injections(who_, of, Seen())).answer.get("written")
+
+        waits = {"turn": asked.turn, "state": "waiting", "records": {}, "due": None, "paused": False}
+        assert await look() == ({"count": 1, "held": 0, "due": None, "paused": False}, waits)
+        assert (await look(GUEST))[1] is None, "another's turn"
+        await here.store.write(lambda tx: book.enroll(tx, "pass", 4_000.0))
+        assert await look() == ({"count": 1, "held": 0, "due": 4_000.0, "paused": False}, {**waits, "due": 4_000.0})
+        await here.store.write(lambda tx: book.pause(tx, "pass", paused=True))
+        assert await look() == ({"count": 1, "held": 0, "due": None, "paused": True}, {**waits, "paused": True})
+        await here.store.write(lambda tx: book.unit_failed(tx, "pass", asked.turn, "broken", at=1.0, limit=1))
+        unread, written = await look()
+        assert (unread["held"], written["state"], written["paused"]) == (1, "held", False)
+
+        def done(tx: Tx) -> str:
+            made = facts.put(
+                tx, NewFact("owner", "The cat is black."), [evidence.find(asked, "The cat is black.")], at=5
+            )
+            passes.settle(tx, [asked.turn])
+            return made.record
+
+        made = await here.store.write(done)
+        unread, written = await look()
+        assert unread["count"] == 0
+        assert (written["state"], written["records"], written["due"]) == ("done", {"fact": [made]}, None)
 
 
 class TestCold:
