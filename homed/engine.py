@@ -5,11 +5,12 @@ Below ``wiring``, which enters it and hands its parts on; everything here ends b
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import partial
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -28,25 +29,14 @@ from homed.config.definitions import (
 )
 from homed.config.environment import child_environment
 from homed.config.zone import system_zone, zone_named
-from homed.jobs import upkeep
-from homed.jobs.distil import DistilPorts, distil
+from homed.errors import StorageError
+from homed.jobs import late, upkeep
 from homed.jobs.due import Nightly
 from homed.jobs.every import GRACE, Jobs
-from homed.jobs.exporting import ExportPorts
-from homed.jobs.extract import Extractor
-from homed.jobs.eyes import Eyes
-from homed.jobs.forget import ForgetPorts, Forgetting
-from homed.jobs.importing import Importing, ImportPorts
 from homed.jobs.job import Job, JobPorts
-from homed.jobs.judging import JudgingPorts, judging
-from homed.jobs.keeping import Keeping
-from homed.jobs.making import by_rules
+from homed.jobs.kept import KeptOnDemand
+from homed.jobs.late import Shelf
 from homed.jobs.memcheck.ondemand import DoctorPorts, MemoryDoctor
-from homed.jobs.model import Background, BackgroundPorts
-from homed.jobs.passing import LastPorts, PassPorts, last_words, passing
-from homed.jobs.searching import InChild
-from homed.jobs.seeing import SeeingPorts, seeing
-from homed.jobs.statements import StatementPorts, statements
 from homed.lifecycle import House
 from homed.memory import bounds, passes
 from homed.memory.forgets import dropped_scopes
@@ -61,6 +51,11 @@ from homed.spend.embedding import EmbedTill
 from homed.spend.ports import SpendPort
 from homed.store.backup import backup
 from homed.store.files import MediaFiles
+from homed.store.rows import Storage
+
+if TYPE_CHECKING:  # loaded when somebody wants it
+    from homed.jobs.forget import Forgetting
+    from homed.jobs.keeping import Keeping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +76,8 @@ class Engine:
             store=house.store, wall=house.wall, zone=lambda: zone_of(house.settings), turns=conversations,
         )  # fmt: skip
         made = [
-            upkeep.prune(conversations.sinking), *self._distilling(conversations, sources, completions),
-            seeing(self._eyes(uploads)), upkeep.reindex(self.dense), *self._nightly(),
+            upkeep.prune(conversations.sinking), *self._making(conversations, sources, completions),
+            self._seeing(uploads), upkeep.reindex(self.dense), *self._nightly(),
         ]  # fmt: skip
         jobs = Jobs(ports, house.bus, made)
         jobs.soon(passes.JOB, GRACE)  # what an earlier run left
@@ -91,6 +86,10 @@ class Engine:
     async def last_words(self) -> None:
         """Record what no pass has read yet, at an exit; see ``homed.jobs.passing.last_words``."""
         house = self.house
+        if not await _owed(house.store):
+            return
+        from homed.jobs.passing import LastPorts, last_words  # mostly it is there: something was said
+
         await last_words(
             LastPorts(
                 store=house.store, settings=house.settings, wall=house.wall, failpoints=house.failpoints,
@@ -98,35 +97,39 @@ class Engine:
             )
         )  # fmt: skip
 
-    def _distilling(self, conversations: Conversations, sources: Sources, completions: Completions) -> list[Job]:
-        house, settings, stored = self.house, self.house.settings, self.dense.wake
-        store, wall, points = house.store, house.wall, house.failpoints
-        background = Background(
-            BackgroundPorts(
-                sources=sources, completions=completions, settings=settings, store=store,
-                wall=wall, turns=conversations,
-            )
-        )  # fmt: skip
-        reader = Extractor(background, store, settings)
-        return [
-            passing(
-                PassPorts(
-                    store=store, settings=settings, wall=wall, reader=reader, rules=by_rules, bus=house.bus,
-                    failpoints=points, stored=stored, topics=self.ranker.keywords.top,
-                )
-            ),
-            distil(
-                DistilPorts(
-                    store=store, settings=settings, wall=wall, reader=reader, rules=by_rules, failpoints=points,
-                    stored=stored, topics=self.ranker.keywords.top,
-                )
-            ),
-            statements(StatementPorts(store=store, reader=reader, rules=by_rules, wall=wall, stored=stored)),
-            judging(JudgingPorts(store=store, wall=wall, background=background, failpoints=points)),
-        ]  # fmt: skip
+    def _making(self, conversations: Conversations, sources: Sources, completions: Completions) -> list[Job]:
+        def make() -> Mapping[str, Job]:
+            from homed.memoryjobs import MakingPorts, memory_jobs
 
-    def forgetting(self, conversations: Conversations, uploads: Uploads) -> Forgetting:
-        """Forgets on a person's wish; works while its ``run`` does."""
+            return memory_jobs(
+                MakingPorts(
+                    house=self.house, conversations=conversations, sources=sources, completions=completions,
+                    stored=self.dense.wake, topics=self.ranker.keywords.top,
+                )
+            )  # fmt: skip
+
+        shelf = Shelf(self.house.store, "homed.memoryjobs", make)
+        return [shelf.job(one) for one in late.MEMORY]
+
+    def _seeing(self, uploads: Uploads) -> Job:
+        house, paths = self.house, self.house.paths
+
+        def make() -> Mapping[str, Job]:
+            from homed.jobs.eyes import Eyes
+            from homed.jobs.seeing import SeeingPorts, seeing
+
+            ports = SeeingPorts(
+                store=house.store, files=MediaFiles(paths.media), keeper=uploads, redact=house.redactor.redact,
+                eyes=Eyes(paths.run_dir, child_environment(), paths.family), failpoints=house.failpoints,
+            )  # fmt: skip
+            return {late.SEE.name: seeing(ports)}
+
+        return Shelf(house.store, "homed.jobs.seeing", make).job(late.SEE)
+
+    def _forgetting(self, conversations: Conversations, uploads: Uploads) -> Forgetting:
+        from homed.jobs.forget import ForgetPorts, Forgetting
+        from homed.jobs.searching import InChild
+
         house, paths = self.house, self.house.paths
         return Forgetting(
             ForgetPorts(
@@ -136,13 +139,21 @@ class Engine:
             )
         )  # fmt: skip
 
-    def keeping(self, conversations: Conversations, uploads: Uploads) -> Keeping:
+    def keeping(self, conversations: Conversations, uploads: Uploads) -> KeptOnDemand:
         """What a person does with memory as a whole; forgets while its ``run`` does."""
+        house = self.house
+        return KeptOnDemand(house.store, house.paths.data, house.wall, lambda: self._keeping(conversations, uploads))
+
+    def _keeping(self, conversations: Conversations, uploads: Uploads) -> Keeping:
+        from homed.jobs.exporting import ExportPorts
+        from homed.jobs.importing import Importing, ImportPorts
+        from homed.jobs.keeping import Keeping
+
         house, media = self.house, self.house.paths.media
         redact, points = house.redactor.redact, house.failpoints
         return Keeping(
             data=house.paths.data, store=house.store, files=MediaFiles(media),
-            forgetting=self.forgetting(conversations, uploads),
+            forgetting=self._forgetting(conversations, uploads),
             exports=ExportPorts(store=house.store, media=media, redact=redact, wall=house.wall, failpoints=points),
             imports=Importing(
                 ImportPorts(
@@ -170,13 +181,6 @@ class Engine:
             await self.dense.forget_now(scope)
         for erased in self.beside:
             await erased()
-
-    def _eyes(self, uploads: Uploads) -> SeeingPorts:
-        house, paths = self.house, self.house.paths
-        return SeeingPorts(
-            store=house.store, files=MediaFiles(paths.media), keeper=uploads, redact=house.redactor.redact,
-            eyes=Eyes(paths.run_dir, child_environment(), paths.family), failpoints=house.failpoints,
-        )  # fmt: skip
 
     def _nightly(self) -> list[Job]:
         store, settings = self.house.store, self.house.settings
@@ -219,6 +223,14 @@ async def open_engine(house: House, spend: SpendPort) -> AsyncIterator[Engine]:
             yield engine
             await engine.last_words()
         nursery.cancel_scope.cancel()
+
+
+async def _owed(store: Storage) -> bool:
+    """Whether a pass is owed; not known of a store that fails is yes."""
+    try:
+        return bool(await store.read(lambda tx: tx.value(late.PASS.owed)))
+    except StorageError:
+        return True
 
 
 async def _keep_bounds(house: House) -> None:

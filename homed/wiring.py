@@ -44,7 +44,7 @@ from homed.host.shelf import Shelf
 from homed.identity.people import People
 from homed.identity.rules import Rules
 from homed.jobs.console.ondemand import ConsoleOnDemand
-from homed.jobs.forget import Forgetting
+from homed.jobs.kept import KeptOnDemand
 from homed.jobs.memcheck.ondemand import MemoryDoctor
 from homed.jobs.selflook import SelfLook
 from homed.jobs.textlog.ondemand import TextLogOnDemand
@@ -86,7 +86,7 @@ async def open_kernel(house: House) -> AsyncIterator[Conversations]:
         tracker = _kept_beside(house, engine, sources, slow)
         uploads = _uploads(house, files)
         # both are there before a tool is called
-        remembered = _remembered(house, engine, lambda: keeping.forgetting, lambda: memory_doctor)
+        remembered = _remembered(house, engine, lambda: keeping, lambda: memory_doctor)
         conversations = _conversations(house, engine, asking, tracker, uploads, remembered)
         jobs = engine.jobs(conversations, uploads, sources, asking.completions)
         keeping = engine.keeping(conversations, uploads)
@@ -158,7 +158,7 @@ def _local(house: House) -> LocalPorts:
 
 
 def _remembered(
-    house: House, engine: Engine, forgetting: Callable[[], Forgetting], doctor: Callable[[], MemoryDoctor]
+    house: House, engine: Engine, forgetting: Callable[[], KeptOnDemand], doctor: Callable[[], MemoryDoctor]
 ) -> MemoryPorts:
     return MemoryPorts(
         store=house.store, wall=house.wall, failpoints=house.failpoints, ranker=engine.ranker,

@@ -4,74 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from homed.api import (
-    admin,
-    attach,
-    cold,
-    config,
-    console,
-    cross,
-    doctor,
-    io,
-    jobs,
-    keeping,
-    keys,
-    knowledge,
-    life,
-    llm,
-    memory,
-    meta,
-    models,
-    peers,
-    persona,
-    plugin_mgr,
-    porch,
-    publish,
-    records,
-    social,
-    textlog,
-    tools,
-    tracker,
-    usage,
-)
-from homed.api.method import Call, Method, PeerCall, PeerParams, parse
+from homed.api import porch
+from homed.api.method import Call, PeerCall, PeerParams, SpokenParams, parse
 from homed.api.ports import ApiPorts, Caller
+from homed.api.table import Table
 from homed.errors import Denied, InvalidInput
 from homed.host.grants import require
 from homed.identity.roles import Identity, Role
 from homed.identity.tokens import CallIdentity
-
-METHODS: dict[str, Method] = {
-    **porch.METHODS,
-    **life.METHODS,
-    **io.METHODS,
-    **doctor.METHODS,
-    **admin.METHODS,
-    **models.METHODS,
-    **config.METHODS,
-    **persona.METHODS,
-    **keys.METHODS,
-    **peers.METHODS,
-    **jobs.METHODS,
-    **usage.METHODS,
-    **tracker.METHODS,
-    **keeping.METHODS,
-    **memory.METHODS,
-    **records.METHODS,
-    **console.METHODS,
-    **cold.METHODS,
-    **knowledge.METHODS,
-    **textlog.METHODS,
-    **llm.METHODS,
-    **social.METHODS,
-    **publish.METHODS,
-    **cross.METHODS,
-    **tools.METHODS,
-    **attach.METHODS,
-    **meta.METHODS,
-    **plugin_mgr.METHODS,
-}
-"""Every method a plugin may call; kept equal to ``wire.methods.TO_KERNEL`` by a test."""
 
 
 class ApiDispatcher:
@@ -84,13 +24,14 @@ class ApiDispatcher:
     def __init__(self, ports: ApiPorts) -> None:
         self._ports = ports
         self._porch = porch.Porch(ports)
+        self._table = Table()
 
     async def dispatch(self, caller: Caller, method: str, params: Mapping[str, object]) -> object:
         """Answer one request; raises a ``HomedError`` that says what is wrong.  Cancellation reaches the handler."""
         if method in porch.METHODS:
             return await self._porch.dispatch(caller, method, params)
         require(caller.plugin, porch.open_to(caller), method)
-        entry = METHODS[method]
+        entry = await self._table.find(method)
         parsed = parse(method, entry.params, params)
         if not isinstance(parsed, PeerParams):
             # nobody is asked for, but a token is never passed by unlooked at
@@ -128,6 +69,6 @@ class ApiDispatcher:
             return lent.identity, lent
         if peer is None:
             raise InvalidInput(f"{method}: peer is missing.", hint=f'Give the peer as "{caller.plugin}:ID".')
-        group = params.group if isinstance(params, io.Said) else ""
+        group = params.group if isinstance(params, SpokenParams) else ""
         who = await self._ports.directory.identify(caller.plugin, peer.id, name=peer.name, group=group)
         return who, None

@@ -14,7 +14,7 @@ from homed.agent.levels import HIGHEST, LOWEST, clamped
 from homed.agent.uploads import PIECE, Piece
 from homed.agent.views import outcome_view
 from homed.api import within
-from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, personal
+from homed.api.method import MAX_NAME, Method, PeerCall, PeerParams, SpokenParams, personal
 from homed.api.porch import open_to
 from homed.api.programs import Lends, Results, results, with_functions
 from homed.errors import Denied, InvalidInput, NotFound
@@ -40,12 +40,11 @@ MAX_TEXT = 1024 * 1024
 """Characters; ``Conversations`` has a limit in bytes, and says it."""
 
 
-class Said(PeerParams):
+class Said(SpokenParams):
     """What ``io.inject`` and ``io.interrupt`` have in common."""
 
     text: str = Field(max_length=MAX_TEXT)
     thread: str = Field(default="", max_length=MAX_NAME)
-    group: str = Field(default="", max_length=MAX_NAME)
     client_msg_id: str = Field(default="", max_length=MAX_NAME)
     no_memory: bool = False
     can_ask: bool = False

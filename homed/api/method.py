@@ -77,6 +77,12 @@ class PeerParams(Params):
         return {"id": value} if isinstance(value, str) else value
 
 
+class SpokenParams(PeerParams):
+    """Parameters of what a peer says, in a ``group`` if it was said there."""
+
+    group: str = Field(default="", max_length=MAX_NAME)
+
+
 P = TypeVar("P", bound=Params)
 PP = TypeVar("PP", bound=PeerParams)
 

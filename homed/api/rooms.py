@@ -5,31 +5,30 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from homed.agent.complete import Completion, Question
-from homed.agent.dispatch import Result
-from homed.agent.metering import Paid
-from homed.agent.ports import CallContext
-from homed.agent.remember import Remembered
-from homed.events import Notice
-from homed.host.registry import ToolEntry
-from homed.identity.people import Person
-from homed.identity.permissions import Rule
-from homed.identity.roles import Identity
-from homed.identity.tokens import CallIdentity
-from homed.jobs.book import HeldUnit, RunRecord
-from homed.jobs.every import JobView
-from homed.jobs.exporting import Exported
-from homed.jobs.importing import Imported
-from homed.jobs.merging import Done, Proposed
-from homed.jobs.proof import Proof
-from homed.memory.forgets import Preview
-from homed.providers.base import Source
-from homed.providers.local.models import Standing
-from homed.spend.records import Cost, Purpose, Tokens
-from homed.store.backup import BackupInfo
-
-if TYPE_CHECKING:  # loaded when something is tracked
+if TYPE_CHECKING:  # each is loaded when it is first asked something
+    from homed.agent.complete import Completion, Question
+    from homed.agent.dispatch import Result
+    from homed.agent.metering import Paid
+    from homed.agent.ports import CallContext
+    from homed.agent.remember import Remembered
+    from homed.events import Notice
+    from homed.host.registry import ToolEntry
+    from homed.identity.people import Person
+    from homed.identity.permissions import Rule
+    from homed.identity.roles import Identity
+    from homed.identity.tokens import CallIdentity
+    from homed.jobs.book import HeldUnit, RunRecord
+    from homed.jobs.every import JobView
+    from homed.jobs.exporting import Exported
+    from homed.jobs.importing import Imported
+    from homed.jobs.merging import Done, Proposed
+    from homed.jobs.proof import Proof
+    from homed.memory.forgets import Preview
     from homed.memory.holding import Held
+    from homed.providers.base import Source
+    from homed.providers.local.models import Standing
+    from homed.spend.records import Cost, Purpose, Tokens
+    from homed.store.backup import BackupInfo
     from homed.tracker.records import Wanted
     from homed.tracker.tracker import Asked
     from homed.wire.tracked import Change

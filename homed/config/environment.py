@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 
 from homed.config import values
@@ -90,6 +89,8 @@ def child_environment(env: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def closest(key: str, known: Iterable[str]) -> str:
     """``Did you mean …?`` or nothing."""
+    from difflib import get_close_matches  # for what is wrong
+
     near = get_close_matches(key, list(known), n=1, cutoff=0.75)
     return f"Did you mean {near[0]}? " if near else ""
 

@@ -16,10 +16,11 @@ import trio
 
 from homed.clock import WallClock
 from homed.errors import StorageError
-from homed.events import MEMORY, TURN, Bus, Notice
+from homed.events import MEMORY, Bus
 from homed.failpoints import Failpoints
 from homed.jobs.due import Interval
 from homed.jobs.job import Job, Later, Outage, Run
+from homed.jobs.late import SETTLE, wakes
 from homed.jobs.making import Maker, ReaderPort, Rules, SettingsPort, is_recorded
 from homed.jobs.storing import Extracted, Keeping, Stored, Topics, store, summaries, told, unknown
 from homed.memory import cooling, passes
@@ -33,10 +34,6 @@ NAME = passes.JOB
 
 EVERY = 3600.0
 """Seconds after which it looks again if nobody woke it."""
-
-SETTLE = 1.0
-"""Seconds after the end of a turn: what follows an answer comes first, and turns that end together are read in one
-run."""
 
 BATCH = 100
 """Turns that one look at what is owed takes."""
@@ -75,11 +72,6 @@ def passing(ports: PassPorts) -> Job:
     """The job."""
     resting = _Resting(ports.wall)
     return Job(NAME, lambda: Interval(EVERY), lambda run: _Passing(ports, run, resting).work(), heavy=True, wakes=wakes)
-
-
-def wakes(notice: Notice) -> float | None:
-    """The seconds after which a notice has it begin; None for one that is nothing to it."""
-    return SETTLE if notice.type == TURN and notice.data.get("phase") == "end" else None
 
 
 class _Resting:

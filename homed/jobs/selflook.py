@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
 
 import trio
 
 from homed.errors import NotFound
-from homed.jobs import doctor
-from homed.jobs.checks import Check, ok, warn
-from homed.jobs.doctor import Patient
-from homed.jobs.memcheck.ondemand import MemoryDoctor
-from homed.paths import Paths
-from homed.providers.registry import Sources
-from homed.redact import Redactor
-from homed.settings.registry import Settings
-from homed.store.db import Store
+
+if TYPE_CHECKING:  # what looks is loaded when somebody asks
+    from homed.jobs.checks import Check
+    from homed.jobs.memcheck.ondemand import MemoryDoctor
+    from homed.paths import Paths
+    from homed.providers.registry import Sources
+    from homed.redact import Redactor
+    from homed.settings.registry import Settings
+    from homed.store.db import Store
 
 
 class Plugins(Protocol):
@@ -63,6 +64,11 @@ class SelfLook:
             return await self._examine(deep=True)
 
     async def _examine(self, *, deep: bool) -> list[Check]:
+        await trio.to_thread.run_sync(import_module, "homed.jobs.doctor")
+        from homed.jobs import doctor
+        from homed.jobs.checks import ok
+        from homed.jobs.doctor import Patient
+
         damage = self.store.damage
         patient = Patient(
             paths=self.paths, disk=self.store.disk, redact=self.redactor.redact, read=self.store.read,
@@ -80,6 +86,8 @@ class SelfLook:
             return None
 
     def _socket(self) -> Check:
+        from homed.jobs.checks import ok, warn
+
         places = [address for kind, address in self.host.addresses.values() if kind == "socket"]
         if not places:
             return warn("socket", "nobody listens for terminals", "Start the cli plugin: `homed plugin start cli`.")

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx2
 import trio
 
 from homed.config.definitions import (
@@ -27,14 +26,13 @@ from homed.config.definitions import (
     LLM_SOURCES,
 )
 from homed.errors import Conflict, HomedError, InvalidInput, NotFound, Unavailable
-from homed.net import open_http
 from homed.providers import learnt
 from homed.providers.adapters import SCRIPT, native
 from homed.providers.base import LOCAL, Provider, Source
 from homed.providers.checking import checked, place
+from homed.providers.connecting import Connecting, Late, open_connecting
 from homed.providers.fallback import order
 from homed.providers.guarded import Guarded, GuardPorts
-from homed.providers.http import HttpPorts, HttpProvider, Limits
 from homed.providers.local import gguf
 from homed.providers.local.models import EMBEDDED, LocalModels, LocalPorts, Standing
 from homed.providers.lua.lazy import LazyScripts
@@ -47,8 +45,11 @@ PROVIDES = ("llm",)
 NEEDS = ("settings",)
 SLOW = True
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded when a source is asked
+    import httpx2
+
     from homed.providers.cassette import Tape
+    from homed.providers.http import HttpPorts, Limits
     from homed.providers.listing import Available
     from homed.providers.lua.scripts import Listed
     from homed.providers.trial import Trial
@@ -79,10 +80,10 @@ async def open_sources(
     ``know`` hears of every new key before it is used or stored, so that it is taken out of logs and texts.  What uses
     a source ends before the block does: on leaving it, models on this machine are ended at once.
     """
-    async with open_http() as http, trio.open_nursery() as nursery:
+    async with open_connecting() as connecting, trio.open_nursery() as nursery:
         models = None if local is None else LocalModels(local, nursery.start_soon)
         scripts = LazyScripts(local, nursery.start_soon)
-        sources = Sources(settings, secrets, http, know, models, scripts)
+        sources = Sources(settings, secrets, connecting, know, models, scripts)
         if local is not None and local.warm:
             nursery.start_soon(sources.follow, local.hold)
             nursery.start_soon(scripts.put_in_place, local.hold)
@@ -105,7 +106,7 @@ class Sources:
         self,
         settings: SettingsPort,
         secrets: SecretsPort,
-        http: httpx2.AsyncClient,
+        connecting: Connecting,
         know: Callable[[Sequence[str]], None],
         local: LocalModels | None = None,
         scripts: LazyScripts | None = None,
@@ -115,7 +116,7 @@ class Sources:
         self._scripts = scripts or LazyScripts(None, lambda _: None)
         self._settings = settings
         self._secrets = secrets
-        self._http = http
+        self._connecting = connecting
         self._made: dict[str, _Made] = {}
         self._slots: dict[tuple[str, str, str], trio.CapacityLimiter] = {}
         self.tape: Callable[[], Tape | None] = lambda: None
@@ -302,7 +303,7 @@ class Sources:
         else:
             self._know([api_key])
         key = (self._secrets.get(secret_name(source.name)) or "") if api_key is None else api_key.strip()
-        return await listing.fetch(self._http, source, key, self._limits())
+        return await listing.fetch(await self._connecting.client(), source, key, self._limits())
 
     async def adapters(self) -> Sequence[Listed]:
         """The adapter scripts there are, each tried.  Raises StorageError."""
@@ -325,17 +326,27 @@ class Sources:
 
     def _provider(self, source: Source) -> Provider:
         if source.adapter.startswith(SCRIPT):
-            return self._scripts.get().provider(source, self._ports(source))
-        return HttpProvider(source, native(source.adapter), self._ports(source))
+            self._scripts.needed()
 
-    def _ports(self, source: Source) -> HttpPorts:
+        def make(client: httpx2.AsyncClient) -> Provider:
+            from homed.providers.http import HttpProvider
+
+            if source.adapter.startswith(SCRIPT):
+                return self._scripts.get().provider(source, self._ports(source, client))
+            return HttpProvider(source, native(source.adapter), self._ports(source, client))
+
+        return Late(source, self._connecting, make)
+
+    def _ports(self, source: Source, client: httpx2.AsyncClient) -> HttpPorts:
+        from homed.providers.http import HttpPorts
+
         def key() -> str | None:
             """A question may wait, and ask again, while the source gets another address and the key of that."""
             now = self._in(self._stored(), source.name)
             return self._secrets.get(secret_name(source.name)) if now and place(now) == place(source) else None
 
         tape = self.tape()
-        http = self._http if tape is None else tape.client(source, key, self._http)
+        http = client if tape is None else tape.client(source, key, client)
         return HttpPorts(http, key, self._limits, policy=ONCE, slots=self._slots_of(source))
 
     def _slots_of(self, source: Source) -> trio.CapacityLimiter:
@@ -345,5 +356,7 @@ class Sources:
         return slots
 
     def _limits(self) -> Limits:
+        from homed.providers.http import Limits
+
         read = self._settings.float
         return Limits(read(CONNECT_TIMEOUT), read(FIRST_BYTE_TIMEOUT), read(IDLE_TIMEOUT))

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from homed.api.dispatch import METHODS
 from homed.api.method import Params
+from homed.api.table import whole
 from homed.wire import methods
 from tests.kit.daemon import until
 from tests.kit.house import House, Plan, house
@@ -35,7 +35,7 @@ def home(tmp_path: Path) -> Iterator[House]:
     folder = data / "plugins" / "fuzz"
     shutil.copytree(SOURCE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     frames: dict[str, dict[str, str]] = {name: {} for name in (*methods.TO_PLUGIN, "nonsense")}
-    frames |= {name: _types(method.params) for name, method in METHODS.items()}
+    frames |= {name: _types(method.params) for name, method in whole().items()}
     (folder / "methods.json").write_text(json.dumps(frames), "utf-8")
     (folder / "seed").write_text(str(SEED), "ascii")
     with house(data, Plan(grants={"fuzz": GRANTED})) as built:

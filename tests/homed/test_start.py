@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,46 @@ def test_the_porch_loads_nothing_of_the_kernel() -> None:
     found = loaded("import homed.app, homed.api.porch")
     rooms = {"homed.wiring", "homed.engine", "homed.jobs", "homed.retrieval", "homed.providers", "homed.builtin.tools"}
     assert not found & {*rooms, "homed.agent.conversations", "homed.api.io", "numpy", "PIL", "onnxruntime", "httpx2"}
+
+
+RARE = {
+    "homed.jobs.checks": "homed doctor",
+    "homed.jobs.distil": "a memory to make",
+    "homed.jobs.doctor": "homed doctor",
+    "homed.jobs.exporting": "an export",
+    "homed.jobs.extract": "a memory to make",
+    "homed.jobs.forget": "something to forget",
+    "homed.jobs.importing": "an import",
+    "homed.jobs.judging": "two names that are alike",
+    "homed.jobs.memcheck.findings": "homed memory doctor",
+    "homed.jobs.merging": "somebody who looks at what may be one",
+    "homed.jobs.passing": "a turn that is over",
+    "homed.jobs.seeing": "a file",
+    "homed.jobs.textlog.log": "a turn that is over",
+    "homed.memory.distil": "a memory to make",
+    "homed.providers.cassette": "somebody who records",
+    "homed.providers.http": "a question",
+    "homed.providers.listing": "somebody who looks for models",
+    "homed.providers.lua.scripts": "a source with a script",
+    "homed.providers.trial": "homed models test",
+    "homed.retrieval.embed.remote": "an endpoint for vectors",
+    "homed.spend.report": "the usage page",
+    "homed.tracker.tracker": "a tracked folder",
+    "httpx2": "a question",
+}
+"""What a daemon does without, until there is what is said here."""
+
+EVER = {"homed.api.dispatch", "homed.api.table", "homed.api.method", "homed.api.ports", "homed.api.rooms"}
+ON_THE_PORCH = {f"homed.api.{name}" for name in ("auth", "core", "door", "events", "overview", "porch")}
+
+
+def test_a_daemon_that_nobody_asks_anything_does_without_what_is_rarely_used() -> None:
+    found = loaded("from homed import app\napp._load_porch(), app._load_kernel()")
+    assert "homed.wiring" in found
+    assert not found & RARE.keys()
+    assert {name for name in found if name.startswith("homed.api.")} <= EVER | ON_THE_PORCH
+
+
+def test_all_that_is_rarely_used_is_there() -> None:
+    """A module that was renamed would be found nowhere, and so never where it should not be."""
+    assert [name for name in RARE if find_spec(name) is None] == []

@@ -32,14 +32,19 @@ class LazyScripts:
 
     def get(self) -> Scripts:
         """The scripts; raises Unavailable where there is no data folder."""
+        local = self.needed()
         if self._scripts is None:
             from homed.providers.lua.scripts import LuaPorts, Scripts
 
-            if self._local is None:
-                raise Unavailable("Adapter scripts run only inside homed.")
-            data, run = self._local.data, self._local.run.with_name("adapters")
-            self._scripts = Scripts(LuaPorts(data / FOLDER, run, self._local.env, _family(data)), self._start)
+            data, run = local.data, local.run.with_name("adapters")
+            self._scripts = Scripts(LuaPorts(data / FOLDER, run, local.env, _family(data)), self._start)
         return self._scripts
+
+    def needed(self) -> LocalPorts:
+        """Where they are; raises Unavailable where there is no data folder.  Loads nothing."""
+        if self._local is None:
+            raise Unavailable("Adapter scripts run only inside homed.")
+        return self._local
 
     async def put_in_place(self, hold: Callable[[], Awaitable[None]]) -> None:
         """Once ``hold`` returns, put the scripts that come along into the data folder, where people look for them."""

@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import httpx2
 import trio
 
 from homed.config.environment import child_environment
@@ -21,6 +20,9 @@ from homed.retrieval.embed.failed import EmbedFailed
 from homed.retrieval.embed.make import Made, MakePorts, make
 from homed.retrieval.embed.till import Till
 from homed.retrieval.embed.worker import WorkerPorts
+
+if TYPE_CHECKING:
+    import httpx2
 
 PROVIDES = ("embedder",)
 NEEDS = ("settings",)

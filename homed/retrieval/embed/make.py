@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import httpx2
 import trio
 
 from homed.config.secrets import key_of
 from homed.errors import ConfigError
 from homed.memory.ports import Embedder
-from homed.net import open_http
 from homed.retrieval.embed import bundled, wordfile
 from homed.retrieval.embed.choice import Bundled, Endpoint, Folder, Off, Source, Static, Tfidf
 from homed.retrieval.embed.encoders import Unfit
@@ -21,10 +21,12 @@ from homed.retrieval.embed.failed import EmbedFailed
 from homed.retrieval.embed.files import model_files
 from homed.retrieval.embed.hashing import fingerprint
 from homed.retrieval.embed.local import LocalEmbedder, LocalModel
-from homed.retrieval.embed.remote import RemoteEmbedder
 from homed.retrieval.embed.tfidf import TfidfEmbedder
 from homed.retrieval.embed.till import Till
 from homed.retrieval.embed.worker import Opened, WorkerPorts
+
+if TYPE_CHECKING:  # loaded where an endpoint is set
+    import httpx2
 
 PATIENT = (5.0, 30.0, 120.0, 300.0)
 """Seconds before an endpoint is tried again that has not answered yet."""
@@ -94,6 +96,10 @@ async def _remote(source: Endpoint, ports: MakePorts) -> AsyncIterator[Made]:
         yield _failing(error.message, error.hint)
         return
     ports.know([whole.key] if whole.key else [])
+    await trio.to_thread.run_sync(import_module, "homed.retrieval.embed.remote")
+    from homed.net import open_http
+    from homed.retrieval.embed.remote import RemoteEmbedder
+
     async with open_http(ports.transport) as http:
         embedder = RemoteEmbedder(whole, http, baseline=ports.baseline, till=ports.till)
         yield Made(embedder, embedder.prepare, patient=True)

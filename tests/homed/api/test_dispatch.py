@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+from importlib import import_module
+from types import ModuleType
+
 import pytest
+import trio
+import trio.testing
 
 from homed.agent.conversations import Message
-from homed.api.dispatch import METHODS
 from homed.api.method import PeerParams
+from homed.api.table import MODULES, Table, whole
 from homed.errors import Denied, InvalidInput, NotFound
 from homed.host.states import Trust
 from homed.identity.roles import Identity, Role
@@ -23,6 +30,8 @@ from homed.wire.methods import (
 )
 from tests.homed.api.fakes import FakeCaller, House
 
+METHODS = whole()
+
 OF_NO_PERSON = (CORE, NOTICES, AUTH)
 """Capabilities for the plugin's own affairs."""
 _OF_A_SET = frozenset(f"tracker.{name}" for name in ("add", "put", "finish", "plan", "get"))
@@ -35,6 +44,36 @@ GUEST = Identity("qq:1", "qq", "", Role.GUEST, "guest:qq:1")
 
 def test_every_method_of_the_wire_has_a_handler_and_there_is_no_other() -> None:
     assert set(METHODS) == set(TO_KERNEL)
+
+
+@pytest.mark.parametrize("module", sorted(set(MODULES.values())))
+def test_each_is_looked_for_in_the_module_that_has_it(module: str) -> None:
+    assert {name for name, where in MODULES.items() if where == module} == import_module(module).METHODS.keys()
+
+
+async def test_who_asks_first_for_what_is_not_loaded_goes_on_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two messages are taken in the order in which they came, also the first two after a start."""
+    gate, order, room = threading.Event(), list[str](), ModuleType("room")
+    room.METHODS = {"x.one": METHODS["io.inject"], "x.two": METHODS["io.stop"]}  # type: ignore[attr-defined]
+
+    def load(name: str) -> None:
+        gate.wait(30)
+        monkeypatch.setitem(sys.modules, name, room)
+
+    async def ask(name: str) -> None:
+        assert await table.find(name) is room.METHODS[name]
+        order.append(name)
+
+    monkeypatch.setattr("homed.api.table.MODULES", dict.fromkeys(room.METHODS, "room"))
+    monkeypatch.setattr("homed.api.table.import_module", load)
+    table = Table()
+    async with trio.open_nursery() as nursery:
+        for name in ("x.one", "x.two"):
+            nursery.start_soon(ask, name)
+            await trio.testing.wait_all_tasks_blocked()
+        assert order == []
+        gate.set()
+    assert order == ["x.one", "x.two"]
 
 
 def test_what_changes_homed_or_people_needs_an_owner_and_nothing_else_does() -> None:

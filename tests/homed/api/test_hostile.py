@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from importlib import import_module
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -17,9 +18,9 @@ import pytest
 import trio
 from pydantic import BaseModel
 
-from homed.api.dispatch import METHODS
 from homed.api.method import PeerParams
 from homed.api.porch import METHODS as ON_THE_PORCH
+from homed.api.table import MODULES, whole
 from homed.errors import Denied, HomedError, InvalidInput
 from homed.host.states import Trust
 from homed.identity.roles import Identity, Role
@@ -27,6 +28,7 @@ from homed.wire.methods import CAPABILITIES, CORE, PACKAGED_ONLY, TO_KERNEL
 from tests.homed.api.fakes import FakeCaller, House
 from tests.homed.api.test_dispatch import ENOUGH
 
+METHODS = whole()
 OWNER = Identity("webui:owner", "webui", "", Role.OWNER, "owner")
 ALL = sorted(TO_KERNEL)
 OF_PEOPLE = [name for name in ALL if issubclass(METHODS[name].params, PeerParams)]
@@ -59,9 +61,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tried]:
         return run
 
     with monkeypatch.context() as patch:
-        for table in (METHODS, ON_THE_PORCH):
-            for name, entry in list(table.items()):
-                patch.setitem(table, name, replace(entry, handler=spy(name)))
+        for name, entry in METHODS.items():
+            table = ON_THE_PORCH if name in ON_THE_PORCH else import_module(MODULES[name]).METHODS
+            patch.setitem(table, name, replace(entry, handler=spy(name)))
         yield tried
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from homed.api.dispatch import METHODS
+from homed.api.table import whole
 from homed.errors import ConfigError, Conflict, Denied, InvalidInput, NotFound
 from homed.identity.roles import Identity, Role
 from homed.wire.methods import MEMORY_WRITE, TO_KERNEL
@@ -19,6 +19,18 @@ READS = sorted(
     f"memory.{name}" for name in ("stats", "records", "record", "injections", "graph", "cold", "thresholds")
 )  # fmt: skip
 KEY = "sk-proj-abcdefghijklmnop1234567890"
+
+
+THRESHOLD = "core.memory.inject_min_score"
+WAYS: list[tuple[str, dict[str, Any]]] = [
+    ("admin.threshold_set", {"key": THRESHOLD, "value": 0.2}),
+    ("admin.config_set", {"key": THRESHOLD, "value": "0.2"}),
+    ("admin.config_unset", {"key": THRESHOLD}),
+    ("admin.config_change", {"changes": {THRESHOLD: 0.2}}),
+    ("settings.set", {"key": THRESHOLD, "value": 0.2}),
+    ("settings.change", {"changes": {THRESHOLD: None}}),
+]
+"""Each method by which a threshold can be moved."""
 
 
 async def ask(house: House, method: str, peer: str = "webui:owner", **params: Any) -> Any:
@@ -72,7 +84,7 @@ async def test_b14_each_sees_and_changes_what_is_theirs(house: House) -> None:
 
 @pytest.mark.parametrize("method", WRITES)
 async def test_no_turn_changes_anything_with_a_token(house: House, method: str) -> None:
-    assert METHODS[method].in_person
+    assert whole()[method].in_person
     with (
         house.tokens.lent("timer", OWNER, turn="turn_1", thread="t", channel="webui") as token,
         pytest.raises(Denied, match="for a person to say"),
@@ -172,6 +184,44 @@ class TestThresholds:
         one = next(one for one in found["thresholds"] if one["key"] == key)
         assert (one["value"], one["changes"], one["place"]) == (0.2, [], "")
         assert "Ida" not in str(found)
+
+    @pytest.mark.parametrize(("method", "params"), WAYS)
+    async def test_on_every_way_it_needs_a_reason_and_says_who_it_was(
+        self, house: House, method: str, params: dict[str, Any]
+    ) -> None:
+        await ask(house, "admin.threshold_set", key=THRESHOLD, value=0.5, reason="to have something to go back from")
+        for reason in ({}, {"reason": " … "}):
+            with pytest.raises((ConfigError, InvalidInput), match="reason"):
+                await ask(house, method, **params, **reason)
+        assert house.settings.get(THRESHOLD) == 0.5
+        await ask(house, method, **params, reason="noise at breakfast")
+        (one,) = [one for one in (await ask(house, "memory.thresholds"))["thresholds"] if one["key"] == THRESHOLD]
+        assert one["value"] != 0.5
+        assert [(it["was"], it["reason"], it["peer"]) for it in one["changes"]][:1] == [
+            (0.5, "noise at breakfast", "webui:owner")
+        ]
+
+    @pytest.mark.parametrize(("method", "params"), WAYS)
+    async def test_a_turn_moves_one_by_the_tools_alone_which_ask_a_person_each_time(
+        self, house: House, method: str, params: dict[str, Any]
+    ) -> None:
+        await ask(house, "admin.threshold_set", key=THRESHOLD, value=0.5, reason="to have something to go back from")
+        with house.tokens.lent("timer", OWNER, turn="turn_1", thread="t", channel="webui") as token:
+            asked = house.api.dispatch(FakeCaller("timer"), method, {"call": token, **params, "reason": "noise"})
+            if method.startswith("settings."):
+                assert await asked
+            else:
+                with pytest.raises(Denied, match="person"):
+                    await asked
+            other = {"key": "core.agent.max_tool_turns", "value": 4}
+            assert await house.api.dispatch(FakeCaller("timer"), "admin.config_set", {"call": token, **other})
+        assert (house.settings.get(THRESHOLD) != 0.5) == method.startswith("settings.")
+
+    async def test_no_other_method_takes_a_setting_by_its_key(self) -> None:
+        fields = {name: one.params.model_fields.keys() for name, one in whole().items()}
+        takes = {name for name, has in fields.items() if {"key", "value"} <= has or "changes" in has}
+        others = {"core.settings_set", "tracker.add"}  # a plugin's own settings; changes of files
+        assert takes == {method for method, _ in WAYS} - {"admin.config_unset"} | others
 
     async def test_a_guest_moves_none(self, house: House) -> None:
         with pytest.raises(Denied, match="for owners"):
