@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from homed.agent.borrowed import OWNER
-from homed.agent.catalogue import Catalogue
-from homed.agent.offers import MORE, SHOW, Room, Sized, Wanted, pick, sized
+from homed.agent.catalogue import KERNEL, Catalogue
+from homed.agent.offers import MORE, SHOW, Room, Sized, Wanted, at_once, pick, sized
 from homed.agent.ports import AgentPorts
 from homed.agent.turn import Turn
 from homed.config.definitions import TOOLS_ALWAYS, TOOLS_BUDGET
 from homed.errors import StorageError
 from homed.host.registry import ToolEntry
+from homed.host.states import Trust
 from homed.memory.events import NOT_REMOVED
 from homed.memory.records import EventKind
 from homed.memory.temporary import reads
@@ -78,7 +79,10 @@ class Offering:
             return tuple(one.spec for one in known.values())
         ours = {name: one for name, one in known.items() if name not in lent}
         room = self._room()
-        always = self._always(ours)
+        plugins = [entry for entry in usable if entry.name in ours and entry.plugin != KERNEL]
+        brought = [entry.name for entry in plugins if entry.trust is not Trust.PACKAGED]
+        further = [entry.name for entry in plugins], brought
+        always = at_once(self._always(ours), further, ours, room.within(window).begin)
         wanted = await self._of_conversation(turn, ours, always, room)
         names = [*pick(ours, always, wanted, room.within(window)), *lent]  # a program's are this message's alone
         return tuple(known[name].spec for name in names)

@@ -89,9 +89,23 @@ class Wanted:
         return found
 
 
+def at_once(
+    always: Sequence[str], further: Iterable[Sequence[str]], sizes: Mapping[str, Sized], room: int
+) -> list[str]:
+    """What a conversation begins with: those that are ``always`` there, and the first of these ``further`` lists that
+    fits beside them into ``room`` bytes, whole.  What is seldom wanted is on none of the lists, so that it keeps no
+    plugin of a small install from being there."""
+    for more in further:
+        names = list(dict.fromkeys([*always, *more]))
+        if sum(_size(sizes, name) for name in names) <= room:
+            return names
+    return list(always)
+
+
 def pick(usable: Mapping[str, Sized], always: Sequence[str], wanted: Wanted, room: Room) -> list[str]:
-    """The names to describe, in their order: all if they fit, else those that are ``always`` there, and what is
-    wanted.  ``always`` is in order of importance: of a small window's too many, the last are left to be asked for."""
+    """The names to describe, in their order: all if they fit, else those that are ``always`` there (see ``at_once``),
+    and what is wanted.  ``always`` is in order of importance: of a small window's too many, the last are left to be
+    asked for."""
     if sum(sized.bytes for sized in usable.values()) <= room.begin:
         return sorted(usable)
     left, base = room.most, []

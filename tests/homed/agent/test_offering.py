@@ -13,6 +13,7 @@ from homed.agent.offers import sized
 from homed.builtin.children import children_tools
 from homed.builtin.ports import MemoryPorts
 from homed.builtin.tools import builtin_tools
+from homed.host.states import Trust
 from homed.identity.permissions import Decision, Rule
 from homed.identity.roles import Identity
 from homed.memory.records import InputState
@@ -112,6 +113,36 @@ async def test_from_the_catalogue_to_the_tool_in_a_second_turn_and_across_a_rest
         assert told(agent.model.requests[0]) == [*ALWAYS, "weather_now", "weather_week"]
         await agent.ask("hi")
         assert told(agent.model.requests[1]) == [*ALWAYS, "weather_now"], "a new one begins with what was used lately"
+
+
+def few(plugins: int, **changed: Any) -> FakeHost:
+    host = house(plugins=0)
+    for p in range(plugins):
+        host.tool(f"p{p}_t", give, plugin=f"p{p}", description=WORDS, **changed)
+    return host
+
+
+async def test_in_a_small_install_the_plugins_tools_are_there_at_once_and_the_kernels_seldom_ones_are_not(
+    tmp_path: Path,
+) -> None:
+    """Its own alone are more than a conversation begins with: they keep no plugin's from being there."""
+    async with running_agent(tmp_path, setup(show("people"), says("x"), host=few(3))) as agent:
+        await agent.ask("hi")
+        first, second = agent.model.requests
+        base = sorted([*ALWAYS, "p0_t", "p1_t", "p2_t", "weather_now", "weather_week"])
+        assert told(first) == base
+        assert "memory_edit" in system(first)
+        assert told(second)[: len(base)] == base, "what is asked for comes behind"
+        assert "person_list" in told(second)
+
+
+async def test_where_not_all_plugins_fit_those_that_a_person_installed_are_there_at_once(tmp_path: Path) -> None:
+    host = house()
+    host.tool("ours_a", give, plugin="ours", trust=Trust.EXTERNAL, description=WORDS)
+    host.tool("ours_b", give, plugin="ours", trust=Trust.EXTERNAL, description=WORDS)
+    async with running_agent(tmp_path, setup(says("x"), host=host)) as agent:
+        await agent.ask("hi")
+        assert told(agent.model.requests[0]) == sorted([*ALWAYS, "ours_a", "ours_b"])
 
 
 async def test_a_tool_that_was_not_offered_is_called_all_the_same(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from homed.agent.catalogue import LINES, shortened
-from homed.agent.offers import Room, Sized, Wanted, pick, sized, slim
+from homed.agent.offers import Room, Sized, Wanted, at_once, pick, sized, slim
 from homed.host.registry import ToolEntry
 from homed.host.states import Trust
 from homed.providers.base import ToolSpec
@@ -58,6 +59,14 @@ def test_a_conversation_begins_with_what_was_used_lately_as_far_as_that_fits() -
     assert wanted.order == ["new", "old"]
     wanted.want(["huge"], 5, known, 110)
     assert wanted.order == ["new", "huge"], "of those the older one went"
+
+
+@pytest.mark.parametrize(
+    ("room", "begins"), [(60, ["a", "p", "q", "r"]), (45, ["a", "q"]), (30, ["a", "q"]), (29, ["a"]), (5, ["a"])]
+)
+def test_the_first_list_that_fits_whole_is_there_at_once(room: int, begins: list[str]) -> None:
+    known = sizes(a=10, p=10, q=20, r=10, seldom=1000)
+    assert at_once(["a"], [["p", "q", "r"], ["q"]], known, room) == begins
 
 
 def test_a_plugin_with_more_tools_than_room_has_the_first_ones() -> None:
