@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import trio
 from quart import Blueprint, Response, has_request_context, request, websocket
+from quart.routing import QuartRule
 from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
@@ -68,11 +69,27 @@ class View:
         return await self.handler(**given)
 
 
+class MatchedRule(QuartRule):
+    """A rule whose way back, from an endpoint to an address, is made only when an address is asked for.
+
+    None is here: every page writes the addresses that it links to.  Werkzeug compiles two functions a rule for it,
+    which is most of what it takes to make the application."""
+
+    def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
+        compiled = super()._compile_builder
+
+        def build(rule: QuartRule, *args: object, **values: object) -> tuple[str, str]:
+            return compiled(append_unknown)(rule, *args, **values)
+
+        return build
+
+
 class App(QuartTrio):
     """Quart on Trio, with bodies that are bounded as they come."""
 
     asgi_http_class = BoundedConnection
     request_class = BoundedRequest
+    url_rule_class = MatchedRule  # type: ignore[assignment]  # Flask's declaration stands beside Quart's
 
 
 async def _http(error: HTTPException) -> Response:

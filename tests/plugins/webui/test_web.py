@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from werkzeug.routing import Rule
 
 from homed.errors import Denied, HomedError, NotFound, Unavailable
 from plugins.webui.bodies import MAX_BODY
@@ -31,6 +34,23 @@ async def test_no_page_has_an_inline_script_or_style() -> None:
             assert "<style" not in body
             assert " style=" not in body
             assert " on" not in {f" {word[:2]}" for word in body.split("<") if word.startswith("on")}
+
+
+async def test_an_address_can_be_built_and_none_is_until_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+    real = Rule._compile_builder
+
+    def counting(rule: Rule, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
+        compiled.append(rule.rule)
+        return real(rule, append_unknown)
+
+    monkeypatch.setattr(Rule, "_compile_builder", counting)
+    async with browsing() as browser:
+        assert compiled == []
+        addresses = browser.app.url_map.bind("localhost:8080")
+        assert addresses.build("api.rename", {"thread": "a b", "x": "1"}, method="POST") == "/api/v1/threads/a%20b?x=1"
+        assert addresses.build("static", {"filename": "css/base.css"}) == "/static/css/base.css"
+        assert compiled == ["/api/v1/threads/<thread>", "/static/<path:filename>"]
 
 
 async def test_a_body_over_the_limit_is_refused() -> None:
