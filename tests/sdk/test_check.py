@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+import trio
 
 from homed.errors import ConfigError, Conflict, InvalidInput
 from homed.sdk.__main__ import main
@@ -34,7 +37,20 @@ def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.rglob("*")]
 
 
+@pytest.fixture(scope="module")
+def _written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trio.run(new, "hello", tmp_path_factory.mktemp("written"))
+
+
+@pytest.fixture
+def hello(_written: Path, tmp_path: Path) -> Path:
+    """A folder of the test's own with the plugin that ``new`` writes; it was written once, which takes a process."""
+    return Path(shutil.copytree(_written, tmp_path / "hello", ignore=shutil.ignore_patterns("__pycache__")))
+
+
 MARKS = {"c": pytest.mark.cc, "node": pytest.mark.node}
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""pytest as it comes: who writes a plugin need not have our extensions of it, and loading them takes seconds."""
 
 
 @pytest.mark.parametrize("lang", [pytest.param(lang, marks=MARKS.get(lang, ())) for lang in LANGUAGES])
@@ -47,7 +63,7 @@ async def test_a_new_plugin_passes_its_own_tests_and_the_check_in_under_a_minute
     folder = await new("hello", tmp_path, lang)
     tests = subprocess.run(  # noqa: ASYNC221 - nothing else runs in this test
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
+        cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ, **ALONE},
     )  # fmt: skip
     assert tests.returncode == 0, tests.stdout
     assert "2 passed" in tests.stdout
@@ -84,69 +100,62 @@ async def test_a_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
     assert names_in(tmp_path) == ["hello"]
 
 
-async def test_a_changed_tool_is_found_out_of_step_and_brought_in_step(tmp_path: Path) -> None:
-    folder = await new("hello", tmp_path)
-    edit(folder, "hello_plugin", "loudly", "aloud")
-    ok, detail = step(await check(folder), "manifest in step")
+async def test_a_changed_tool_is_found_out_of_step_and_brought_in_step(hello: Path) -> None:
+    edit(hello, "hello_plugin", "loudly", "aloud")
+    ok, detail = step(await check(hello), "manifest in step")
     assert not ok
     assert "tools differ from the code" in detail
-    assert await update_manifest(folder)
-    assert not await update_manifest(folder)
-    manifest = json.loads((folder / "plugin.json").read_text("utf-8"))
+    assert await update_manifest(hello)
+    assert not await update_manifest(hello)
+    manifest = json.loads((hello / "plugin.json").read_text("utf-8"))
     assert "aloud" in manifest["tools"][0]["parameters"]["properties"]
     assert manifest["settings"][0]["key"] == "greeting", "what was written by hand stays"
-    assert (await check(folder)).ok
+    assert (await check(hello)).ok
 
 
-async def test_a_tool_that_only_one_side_knows_is_named(tmp_path: Path) -> None:
-    folder = await new("hello", tmp_path)
-    edit(folder, "hello_plugin", 'cls="read"', 'name="other", cls="read"')
-    ok, detail = step(await check(folder), "registrations")
+async def test_a_tool_that_only_one_side_knows_is_named(hello: Path) -> None:
+    edit(hello, "hello_plugin", 'cls="read"', 'name="other", cls="read"')
+    ok, detail = step(await check(hello), "registrations")
     assert not ok
     assert "hello_greet stands in plugin.json but is not registered" in detail
     assert "other is registered but does not stand in plugin.json" in detail
 
 
-async def test_a_plugin_that_cannot_be_imported_shows_its_last_words(tmp_path: Path) -> None:
-    folder = await new("hello", tmp_path)
-    edit(folder, "hello_plugin", "from homed import sdk", "from homed import sdk\nimport nonesuch")
-    report = await check(folder)
+async def test_a_plugin_that_cannot_be_imported_shows_its_last_words(hello: Path) -> None:
+    edit(hello, "hello_plugin", "from homed import sdk", "from homed import sdk\nimport nonesuch")
+    report = await check(hello)
     assert not report.ok
     assert "No module named 'nonesuch'" in report.text()
 
 
-async def test_writing_to_the_wire_is_found(tmp_path: Path) -> None:
+async def test_writing_to_the_wire_is_found(hello: Path) -> None:
     """C2"""
-    folder = await new("hello", tmp_path)
-    edit(folder, "__main__", "sdk.run", "print('a banner', flush=True)\nsdk.run")
-    report = await check(folder)
+    edit(hello, "__main__", "sdk.run", "print('a banner', flush=True)\nsdk.run")
+    report = await check(hello)
     ok, detail = step(report, "stdout")
     assert not ok
     assert "a banner" in detail
 
 
-async def test_a_plugin_that_does_not_leave_is_found(tmp_path: Path) -> None:
-    folder = await new("hello", tmp_path)
-    edit(folder, "__main__", "sdk.run(plugin)", "sdk.run(plugin)\nraise SystemExit(9)")
-    ok, detail = step(await check(folder), "clean stop")
+async def test_a_plugin_that_does_not_leave_is_found(hello: Path) -> None:
+    edit(hello, "__main__", "sdk.run(plugin)", "sdk.run(plugin)\nraise SystemExit(9)")
+    ok, detail = step(await check(hello), "clean stop")
     assert not ok
     assert "exit code 9" in detail
 
 
-async def test_a_call_without_its_capability_is_found(tmp_path: Path) -> None:
-    folder = await new("hello", tmp_path)
+async def test_a_call_without_its_capability_is_found(hello: Path) -> None:
     more = '\n\n@plugin.main\nasync def watch(kernel: sdk.Kernel) -> None:\n    await kernel.threads("hello:me")\n'
-    edit(folder, "hello_plugin", "else greeting\n", f"else greeting\n{more}")
-    ok, detail = step(await check(folder), "capabilities")
+    edit(hello, "hello_plugin", "else greeting\n", f"else greeting\n{more}")
+    ok, detail = step(await check(hello), "capabilities")
     assert not ok
     assert "io.threads (io)" in detail
 
 
-async def test_wanting_to_be_configured_first_is_no_fault(tmp_path: Path) -> None:
-    folder = await new("hello", tmp_path)
+async def test_wanting_to_be_configured_first_is_no_fault(hello: Path) -> None:
     more = '\n\n@plugin.on_start\ndef ready(kernel: sdk.Kernel) -> None:\n    raise sdk.ConfigError("No key yet.")\n'
-    edit(folder, "hello_plugin", "else greeting\n", f"else greeting\n{more}")
-    report = await check(folder)
+    edit(hello, "hello_plugin", "else greeting\n", f"else greeting\n{more}")
+    report = await check(hello)
     assert report.ok, report.text()
     assert "No key yet" in step(report, "start")[1]
 
@@ -159,14 +168,13 @@ async def test_wanting_to_be_configured_first_is_no_fault(tmp_path: Path) -> Non
         ("[text * 2 for text in texts]", "longer than it was"),
     ],
 )
-async def test_a_cleaner_is_tried_and_written_into_the_manifest(tmp_path: Path, body: str, wrong: str) -> None:
-    folder = await new("hello", tmp_path)
-    source = folder / "hello_plugin.py"
+async def test_a_cleaner_is_tried_and_written_into_the_manifest(hello: Path, body: str, wrong: str) -> None:
+    source = hello / "hello_plugin.py"
     extra = f'plugin.input("mail")\n\n\n@plugin.cleaner("mail")\ndef clean(texts):\n    return {body}\n'
     source.write_text(f"{source.read_text('utf-8')}\n\n{extra}", "utf-8")
-    assert await difference(folder) == ["inputs", "cleaners"]
-    await update_manifest(folder)
-    report = await check(folder)
+    assert await difference(hello) == ["inputs", "cleaners"]
+    await update_manifest(hello)
+    report = await check(hello)
     ok, said = step(report, "cleaner mail")
     assert (report.ok, ok) == (not wrong, not wrong)
     assert wrong in said
@@ -186,11 +194,10 @@ async def test_an_entry_that_is_no_program_is_named(tmp_path: Path) -> None:
     assert "plugin.bin" in detail
 
 
-async def test_describing_what_does_not_run_says_why(tmp_path: Path) -> None:
-    folder = await new("hello", tmp_path)
-    edit(folder, "hello_plugin", "who: str", "who: set")
+async def test_describing_what_does_not_run_says_why(hello: Path) -> None:
+    edit(hello, "hello_plugin", "who: str", "who: set")
     with pytest.raises(ConfigError, match="JSON has no set"):
-        await difference(folder)
+        await difference(hello)
 
 
 def test_the_command_line_has_exit_codes_that_say_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
