@@ -6,6 +6,7 @@ Whatever the source said goes through the redactor and loses the key that was us
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,6 +41,9 @@ _TYPES = {
     "timeout_error": 504, "overloaded_error": 529, "broken_call": 400,
 }  # fmt: skip
 """Anthropic's names of errors, which come without a status once an answer has begun; the last is our own."""
+
+SOON = 30.0
+"""Seconds; a source that asks for more is not waited for (``fallback.Policy.longest``), and it is said for how long."""
 
 REFUSAL = "refusal"
 """Our own name for an answer that the source will not give."""
@@ -183,11 +187,21 @@ def _made(
     said = where.clean(said)
     no_credit = kind is ErrorKind.CREDENTIAL and (status == 402 or _QUOTA.search(whole))
     hint = _QUOTA_HINT if no_credit else _HINTS[kind]
+    if kind is ErrorKind.TRANSIENT and retry_after is not None and retry_after > SOON:
+        hint = f"It takes no questions for {_span(retry_after)}: ask again then, or use another source."
     message = f"{where} {what}: {said}" if said else f"{where} {what}."
     error = ProviderError(kind, message, hint=hint, status=status, retry_after=retry_after)
     error.unparsed = kind is ErrorKind.BAD_REQUEST and unparsed(status, whole)
     error.window = learnt.named(whole) if kind is ErrorKind.CONTEXT_FULL else 0
     return error
+
+
+def _span(seconds: float) -> str:
+    """As people say it, never shorter than it is."""
+    for unit, length, most in (("seconds", 1, 90), ("minutes", 60, 90), ("hours", 3600, 48), ("days", 86_400, 366)):
+        if seconds <= most * length:
+            return f"{math.ceil(seconds / length)} {unit}"
+    return "more than a year"
 
 
 def unreadable(where: Where, how: str) -> ProviderError:

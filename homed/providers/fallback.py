@@ -19,14 +19,16 @@ RECOVERIES = 2
 class Policy:
     """``attempts`` counts all tries of one source; times are seconds.
 
-    Our own waits begin with ``base`` and double; none is above ``ceiling``, whatever the source asks for.  While
-    another source could answer, none is above ``patience``.  ``refused`` and ``busy``: how long a source is left alone
-    that would not have us, or could not answer, when another did.
+    Our own waits begin with ``base`` and double; none is above ``ceiling``.  A source that asks for more than
+    ``longest`` is not asked again, for it would only refuse again: the person is told when to come back.  While another
+    source could answer, no wait is above ``patience``.  ``refused`` and ``busy``: how long a source is left alone that
+    would not have us, or could not answer, when another did.
     """
 
     attempts: int = 2
     base: float = 1.0
     ceiling: float = 30.0
+    longest: float = 30.0
     patience: float = 5.0
     refused: float = 900.0
     busy: float = 60.0
@@ -115,7 +117,8 @@ def decide(policy: Policy, failed: Failed, jitter: float) -> Verdict:
 
 def _later(policy: Policy, failed: Failed, jitter: float) -> Verdict:
     wait = wait_for(policy, failed.attempt, failed.retry_after, jitter)
-    if failed.attempt < policy.attempts and not (failed.others and wait > policy.patience):
+    in_vain = (failed.retry_after or 0.0) > policy.longest
+    if failed.attempt < policy.attempts and not in_vain and not (failed.others and wait > policy.patience):
         return Again(wait)
     if not failed.others:
         return GiveUp()
@@ -123,8 +126,8 @@ def _later(policy: Policy, failed: Failed, jitter: float) -> Verdict:
 
 
 def wait_for(policy: Policy, attempt: int, retry_after: float | None, jitter: float) -> float:
-    """Seconds to wait after the try ``attempt``.  What the source asked for is kept to (up to the ceiling) and only
-    lengthened by the jitter; our own is spread by a quarter either way."""
+    """Seconds to wait after the try ``attempt``.  What the source asked for is kept to and only lengthened by the
+    jitter (of more than the ceiling no more than that); our own is spread by a quarter either way."""
     if retry_after is not None:
         return min(retry_after, policy.ceiling) + 0.25 * jitter
     return min(policy.base * 2.0 ** (attempt - 1), policy.ceiling) * (0.75 + 0.5 * jitter)

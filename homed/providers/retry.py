@@ -9,11 +9,15 @@ from email.utils import parsedate_to_datetime
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """``attempts`` counts all tries; waits are seconds, the first ``base``, doubling, never above ``ceiling``."""
+    """``attempts`` counts all tries; waits are seconds, the first ``base``, doubling, never above ``ceiling``.
+
+    Who asks for more than ``longest`` is not asked again, for it would only refuse again.
+    """
 
     attempts: int = 2
     base: float = 1.0
     ceiling: float = 30.0
+    longest: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +64,13 @@ def decide(policy: RetryPolicy, failure: Failure, jitter: float) -> Again | Give
     """``jitter`` is a random number in [0, 1).
 
     What was shown once is never asked for again: the person would read it twice.  A wait the source asked for is kept
-    to (up to the ceiling) and only lengthened by the jitter; our own is spread by a quarter either way.
+    to and only lengthened by the jitter; our own is spread by a quarter either way.
     """
     if failure.shown or not failure.transient or failure.attempt >= policy.attempts:
         return GiveUp()
     if failure.retry_after is not None:
+        if failure.retry_after > policy.longest:
+            return GiveUp()
         return Again(min(failure.retry_after, policy.ceiling) + 0.25 * jitter)
     wait = policy.base * 2.0 ** (failure.attempt - 1)
     return Again(min(wait, policy.ceiling) * (0.75 + 0.5 * jitter))

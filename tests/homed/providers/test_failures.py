@@ -153,6 +153,20 @@ def test_how_long_to_wait_may_stand_in_the_body() -> None:
     assert failures.from_response(WHERE, 429, body, retry_after=2.0).retry_after == 2.0
 
 
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (30.0, "Try again in a moment"), (30.2, "for 31 seconds:"), (90.0, "for 90 seconds:"), (91, "for 2 minutes:"),
+        (3600, "for 60 minutes:"), (7 * 3600, "for 7 hours:"), (999_999, "for 12 days:"),
+        (1e300, "for more than a year"), (float("inf"), "for more than a year"), (None, "Try again in a moment"),
+    ],
+)  # fmt: skip
+def test_a_person_hears_when_to_come_back_where_nobody_waits_for_that(seconds: float | None, said: str) -> None:
+    error = failures.from_response(WHERE, 429, b"slow down", retry_after=seconds)
+    assert said in error.hint
+    assert "when" not in failures.from_response(WHERE, 401, b"no", retry_after=seconds).hint
+
+
 def test_a_refusal_that_names_the_window_has_it() -> None:
     body = b'{"error": {"message": "This model\'s maximum context length is 8192 tokens."}}'
     assert failures.from_response(WHERE, 400, body).window == 8192

@@ -38,11 +38,14 @@ REFUSED, BAD = ErrorKind.REFUSED, ErrorKind.BAD_REQUEST
         # what the source asks for is kept to; a long wait is nobody's while another could answer
         (Failed(kind=TRANSIENT, status=429, retry_after=3.0), Again(3.125)),
         (Failed(kind=TRANSIENT, status=529, retry_after=0.0), Again(0.125)),
-        (Failed(kind=TRANSIENT, status=429, retry_after=999_999.0), Again(30.125)),
+        (Failed(kind=TRANSIENT, status=429, retry_after=30.0), Again(30.125)),
         (Failed(kind=TRANSIENT, status=429, retry_after=3.0, others=2), Again(3.125)),
         (Failed(kind=TRANSIENT, status=503, retry_after=20.0, others=1), Next(60.0)),
         (Failed(kind=TRANSIENT, status=429, retry_after=300.0, others=1), Next(300.0)),
         (Failed(kind=TRANSIENT, status=429, retry_after=999_999.0, others=1), Next(900.0)),
+        # a wait so long that it would refuse again at its end is nobody's: the person is told when to come back
+        (Failed(kind=TRANSIENT, status=429, retry_after=30.5), GiveUp()),
+        (Failed(kind=TRANSIENT, status=529, retry_after=999_999.0), GiveUp()),
         # a key that is refused is refused again; another source may do
         (Failed(kind=CREDENTIAL, status=401), GiveUp()),
         (Failed(kind=CREDENTIAL, status=401, others=1), Next(900.0)),
@@ -100,6 +103,7 @@ def test_whatever_happens_nothing_is_said_twice_and_nobody_waits_for_ever(failed
         assert failed.attempt < POLICY.attempts
         assert 0 <= verdict.wait <= POLICY.ceiling + 0.25
         assert not failed.others or verdict.wait <= POLICY.patience
+        assert failed.retry_after is None or verdict.wait >= failed.retry_after, "before that it refuses again"
     if isinstance(verdict, Next):
         assert failed.others
         assert failed.kind is not FULL

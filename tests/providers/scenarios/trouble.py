@@ -150,11 +150,14 @@ async def turn_with_one_event_above_the_budget(case: Case) -> None:
 
 @scenario("A23")
 async def turn_that_waits_for_ever(case: Case) -> None:
-    """A source that wants to be left alone for days is waited for up to a limit, and a stop ends the wait."""
+    """A source that wants to be left alone for days is not waited for, and that is said; a stop ends a wait."""
     case.fake.misbehave(status=429, headers={"retry-after": "999999"}, message="slow down")
-    async with talking(case) as agent:
-        await answered(agent, "hi")
-    case.fake.misbehave(status=429, headers={"retry-after": "999999"}, message="slow down")
+    async with talking(case, policy=Policy()) as agent:
+        done = await agent.ask("hi")
+        assert done.state is InputState.FAILED
+        assert "12 days" in str(done.outcome)
+        assert len(case.fake.chats) == 1
+    case.fake.misbehave(status=429, headers={"retry-after": "30"}, message="slow down")
     asked = len(case.fake.chats)
     async with talking(case, policy=Policy()) as agent:
         receipt = await agent.conversations.inject(OWNER, message("hi", OWNER))
