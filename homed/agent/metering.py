@@ -187,8 +187,8 @@ def whence(source: Source) -> Whence:
 def can_answer(source: Source, asked: int) -> int:
     """Tokens that an answer of a source may have, as far as can be told, to a request of so many."""
     quirks = Quirks(source.options)
-    limit = quirks.number("max_tokens") or UNSAID
-    return min(limit + quirks.number("thinking"), max(LEAST, source.context_window - asked))
+    limit = quirks.number("max_tokens") or UNSAID + quirks.number("thinking")
+    return min(limit, max(LEAST, source.context_window - asked))
 
 
 def answer_tokens(said: Said) -> int:

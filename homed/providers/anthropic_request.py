@@ -28,6 +28,8 @@ MOST = 8192
 """Tokens of an answer when nothing is said: the API wants a number."""
 LEFT = 1024
 """Tokens of an answer beside those that are for thinking."""
+LEAST = 1024
+"""The API takes no smaller budget for thinking."""
 
 Block = dict[str, object]
 
@@ -35,14 +37,14 @@ Block = dict[str, object]
 def build(source: Source, request: ChatRequest) -> dict[str, object]:
     """The request body; ``request.messages`` have passed ``pairing.repair``."""
     quirks = Quirks(source.options)
-    thinking, messages = _thinking(quirks), _Messages(source).build(request.messages)
-    if thinking and not _may_think(messages, thinking):
+    limit, budget = _limits(source, request, quirks)
+    thinking, messages = _thinking(quirks, budget), _Messages(source).build(request.messages)
+    wanted = bool(thinking or quirks.number("thinking"))
+    if wanted and not (thinking and _may_think(messages, thinking)):
         thinking, messages = {}, _Messages(source, keep=False).build(request.messages)
-    budget = thinking.get("budget_tokens")
-    limit = request.max_tokens or quirks.number("max_tokens") or min(MOST, max(1, source.context_window // 2))
     body: dict[str, object] = {
         "model": source.model,
-        "max_tokens": max(limit, budget + LEFT) if isinstance(budget, int) else limit,
+        "max_tokens": limit,
         "messages": messages,
     }
     if system := system_of(request.messages):
@@ -66,11 +68,20 @@ def _samples(quirks: Quirks) -> bool:
     return quirks.text("version") < "2026-10-21"
 
 
-def _thinking(quirks: Quirks) -> dict[str, object]:
+def _limits(source: Source, request: ChatRequest, quirks: Quirks) -> tuple[int, int]:
+    """Tokens of the answer, and of these for thinking (0: none).  What the request or the source says holds for both
+    together: thinking is paid for as any other word is, and gets what an answer leaves of it."""
+    budget, half = quirks.number("thinking"), max(1, source.context_window // 2)
+    limit = request.max_tokens or quirks.number("max_tokens") or min(max(MOST, budget + LEFT), half)
+    if budget <= limit - LEFT:
+        return limit, budget
+    return limit, limit - LEFT if limit - LEFT >= LEAST else 0
+
+
+def _thinking(quirks: Quirks, budget: int) -> dict[str, object]:
     """What is asked for; nothing leaves it to the model."""
     if quirks.text("thinking") == "adaptive":
         return {"type": "adaptive"}
-    budget = quirks.number("thinking")
     return {"type": "enabled", "budget_tokens": budget} if budget else {}
 
 

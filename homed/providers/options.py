@@ -47,8 +47,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("models_url", "text", HTTP, "", "Where the list of models is, if it is not where the adapter looks; on the"
            " same server."),
     Option("stream", "bool", HTTP, True, "Ask for the answer in pieces as it is written."),
-    Option("max_tokens", "int", HTTP, 0, "Tokens of an answer when nothing else is said; 0 leaves it to the source,"
-           " with anthropic it means 8192.", least=0),
+    Option("max_tokens", "int", HTTP, 0, "Tokens of an answer, thinking included, when nothing else is said; 0 leaves"
+           " it to the source, with anthropic it means 8192 and room to think.", least=0),
     Option("temperature", "choice", HTTP, "send", "Whether a temperature that is asked for is sent; some reasoning"
            " models refuse any.", ("send", "omit")),
     Option("max_tokens_field", "choice", ("openai",), "max_tokens", "What the limit of an answer is called.",

@@ -155,6 +155,7 @@ async def test_an_answer_is_limited_to_the_room_that_is_left() -> None:
         (Source("a", "http://x", "m"), 100, UNSAID),
         (Source("a", "http://x", "m", options={"max_tokens": 500}), 100, 500),
         (Source("a", "http://x", "m", "anthropic", options={"thinking": 2000}), 100, UNSAID + 2000),
+        (Source("a", "http://x", "m", "anthropic", options={"thinking": 2000, "max_tokens": 4096}), 100, 4096),
         (Source("a", "http://x", "m", context_window=9000), 6000, 3000),
         (Source("a", "http://x", "m", context_window=9000), 8999, LEAST),
     ],

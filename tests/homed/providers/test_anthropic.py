@@ -30,6 +30,8 @@ from homed.providers.base import (
 )
 from homed.providers.failures import BrokenOff, Reported
 from tests.homed.providers.kit import TOOL, gathered
+from tests.kit.anthropic_rules import check as allowed
+from tests.kit.fake_wire import Contract, Ledger
 
 SOURCE = Source("a", "https://api.anthropic.com", "claude", "anthropic", context_window=200_000)
 THOUGHT = {"type": "thinking", "thinking": "看一下 🌍", "signature": "c2ln"}
@@ -152,6 +154,49 @@ def test_thinking_is_asked_for_again_once_the_person_has_spoken() -> None:
     assert sent(*past, User("and now?"), thinking=2048)["thinking"]["budget_tokens"] == 2048
     assert sent(*past[:3], thinking="adaptive")["thinking"] == {"type": "adaptive"}
     assert "thinking" not in sent(*past, User("and now?"))
+
+
+def limits(thinking: object, most: int | None = None, *, window: int = 200_000, **options: object) -> tuple[Any, Any]:
+    """Tokens of the answer, and of these for thinking."""
+    source = Source(**{**_fields(SOURCE), "options": {"thinking": thinking, **options}, "context_window": window})
+    body: dict[str, Any] = build(source, ChatRequest((User("hi"),), (), most))
+    allowed(Contract(models=(), context=window), Ledger(), body)
+    return body["max_tokens"], body.get("thinking", {}).get("budget_tokens")
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        # nothing is said: what is thought has room beside the answer
+        (limits(2048), (8192, 2048)),
+        (limits(16_000), (17_024, 16_000)),
+        # what the request or the source says holds for both together
+        (limits(16_000, 4096), (4096, 3072)),
+        (limits(16_000, 2048), (2048, 1024)),
+        (limits(16_000, 2047), (2047, None)),
+        (limits(2048, 50), (50, None)),
+        (limits(2048, 4096), (4096, 2048)),
+        (limits(16_000, max_tokens=8192), (8192, 7168)),
+        (limits(16_000, 6000, max_tokens=8192), (6000, 4976)),
+        # and so does the window
+        (limits(16_000, window=16_384), (8192, 7168)),
+        (limits(16_000, window=2048), (1024, None)),
+        (limits("adaptive", 2000), (2000, None)),
+        (limits("off"), (8192, None)),
+    ],
+)
+def test_thinking_stays_within_what_an_answer_may_have(found: object, expected: object) -> None:
+    assert found == expected
+
+
+def test_without_room_for_thinking_the_blocks_of_before_are_left_out_as_well() -> None:
+    said, (opaque,) = decoded(ANSWER)
+    calls = (ToolCall("t1", "look", {"at": "a"}), ToolCall("minted-0", "look", {}))
+    results = (ToolResult("t1", "look", "one"), ToolResult("minted-0", "look", "two"))
+    history = (User("hi"), Assistant(said.text, calls, said.reasoning, opaque), *results)
+    source = Source(**{**_fields(SOURCE), "options": {"thinking": 2048}})
+    assert "thinking" not in json.dumps(build(source, ChatRequest(history, (), 1500)))
+    assert "thinking" in json.dumps(build(source, ChatRequest(history, (), 4000)))
 
 
 def test_turns_alternate_and_results_come_first_and_together() -> None:

@@ -5,6 +5,7 @@
 -- of { c = id of the call }.  The native adapter keeps the same, so a conversation can change from one to the other.
 local WIRE = "anthropic"
 local MOST, LEFT = 8192, 1024 -- tokens of an answer: when nothing is said, and beside those for thinking
+local LEAST = 1024 -- the API takes no smaller budget for thinking
 
 local REASONS = {
   end_turn = "stop", stop_sequence = "stop", pause_turn = "stop", max_tokens = "length",
@@ -127,13 +128,27 @@ local function turns_of(messages, keep)
   return turns
 end
 
--- What is asked for; nothing leaves it to the model.
-local function thinking_of(source)
+-- Tokens of the answer, and of these for thinking (0: none).  What the request or the source says holds for both
+-- together: thinking is paid for as any other word is, and gets what an answer leaves of it.
+local function limits_of(source, request)
   local how = util.option(source, "thinking", "off")
-  if how == "adaptive" then
+  local budget = math.type(how) == "integer" and how or 0
+  local limit = request.max_tokens or util.option(source, "max_tokens", 0)
+  if limit == 0 then
+    limit = math.min(math.max(MOST, budget + LEFT), math.max(1, source.context_window // 2))
+  end
+  if budget <= limit - LEFT then
+    return limit, budget
+  end
+  return limit, limit - LEFT >= LEAST and limit - LEFT or 0
+end
+
+-- What is asked for; nothing leaves it to the model.
+local function thinking_of(source, budget)
+  if util.option(source, "thinking", "off") == "adaptive" then
     return { type = "adaptive" }
   end
-  return math.type(how) == "integer" and how > 0 and { type = "enabled", budget_tokens = how } or nil
+  return budget > 0 and { type = "enabled", budget_tokens = budget } or nil
 end
 
 -- Whether it can be asked for: results go out only behind calls that began with thinking, if it is by budget.
@@ -190,16 +205,11 @@ local function mark(body, kept)
 end
 
 function transform_request(request, source)
-  local thinking, turns = thinking_of(source), turns_of(request.messages, true)
-  if thinking and not may_think(turns, thinking) then
+  local limit, budget = limits_of(source, request)
+  local thinking, turns = thinking_of(source, budget), turns_of(request.messages, true)
+  local wanted = util.option(source, "thinking", "off") ~= "off"
+  if wanted and not (thinking and may_think(turns, thinking)) then
     thinking, turns = nil, turns_of(request.messages, false)
-  end
-  local limit = request.max_tokens or util.option(source, "max_tokens", 0)
-  if limit == 0 then
-    limit = math.min(MOST, math.max(1, source.context_window // 2))
-  end
-  if thinking and thinking.budget_tokens then
-    limit = math.max(limit, thinking.budget_tokens + LEFT)
   end
   local body = { model = source.model, max_tokens = limit, messages = turns }
   local system = util.system_of(request.messages)

@@ -109,7 +109,7 @@ tools = st.lists(
 
 OPTIONS: dict[str, st.SearchStrategy[Any]] = {
     "reasoning": st.sampled_from(["auto", "echo", "strip"]), "stream": st.booleans(), "stream_usage": st.booleans(),
-    "max_tokens": st.integers(0, 50), "temperature": st.sampled_from(["send", "omit"]),
+    "max_tokens": st.integers(0, 50) | st.integers(2000, 4000), "temperature": st.sampled_from(["send", "omit"]),
     "max_tokens_field": st.sampled_from(["max_tokens", "max_completion_tokens"]),
     "reasoning_effort": st.sampled_from(["", "low"]), "system_role": st.sampled_from(["system", "developer", "user"]),
     "merge_same_role": st.booleans(), "user_after_tool": st.booleans(),
@@ -139,7 +139,8 @@ def test_every_request_is_the_same(pair: tuple[Source, InProcess], data: st.Data
     )
     asked = ChatRequest(
         data.draw(histories(source)), tuple(data.draw(tools)),
-        data.draw(st.none() | st.integers(1, 99)), data.draw(st.none() | st.sampled_from([0.0, 0.7, 1.5])),
+        data.draw(st.none() | st.integers(1, 99) | st.integers(2000, 4000)),
+        data.draw(st.none() | st.sampled_from([0.0, 0.7, 1.5])),
     )  # fmt: skip
     adapter = native(source.adapter)
     assert isinstance(adapter, Native)
