@@ -104,6 +104,7 @@ def prepared(folder: Path, plan: Plan, stats: Path) -> Iterator[House]:
         home = House(folder / "data", fake, plan)
         with (folder / "data" / "homed.toml").open("a") as toml:
             toml.write(f"[plugin.files]\nroots = [{json.dumps(str(folder / 'files'))}]\n")
+            toml.write("[core.spend]\nday_tokens = 0\n")  # some 4 000 turns would use the day's limit up
         home.daemon.program = (sys.executable, "-m", "tests.kit.soak_child", str(stats))
         try:
             yield home.start()
