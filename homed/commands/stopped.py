@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
+from typing import TYPE_CHECKING, cast
 
 import trio
 
+from homed.agent.metering import metered
 from homed.clock import system_wall_clock
+from homed.config.definitions import TIME_ZONE
 from homed.config.environment import Environment, read_environment
 from homed.config.lock import data_lock
 from homed.config.secrets import Secrets
+from homed.config.zone import system_zone, zone_named
 from homed.errors import ConfigError, HomedError, NotFound, StorageError
 from homed.host.discover import Broken, Installed, discover, packaged_folder
 from homed.jobs import contents, doctor
@@ -23,6 +28,7 @@ from homed.providers.registry import Sources, open_sources
 from homed.redact import Redactor
 from homed.settings.plugin import definitions_of
 from homed.settings.registry import Settings, open_settings
+from homed.spend.gate import Gate, GatePorts
 from homed.store import examine as look
 from homed.store import problems
 from homed.store import repair as mending
@@ -31,6 +37,9 @@ from homed.store.db import open_store
 from homed.store.filesystem import file_system
 from homed.store.rows import Tx
 from homed.wiring import local_ports
+
+if TYPE_CHECKING:
+    from homed.providers.trial import Trial
 
 _INDEX = "inverted index"
 """What SQLite's words about a damaged search index, and about nothing else, contain."""
@@ -49,6 +58,7 @@ async def _examine(paths: Paths, holder: int | None, deep: bool) -> list[Check]:
         found = discover(packaged_folder(), paths.plugins)
         for plugin in found:
             settings.define(definitions_of(plugin.manifest) if isinstance(plugin, Installed) else ())
+        given = _given(environment, settings)
         local = local_ports(paths, settings, wall=system_wall_clock, say=lambda _: None, warm=False)
         async with open_sources(settings, secrets, local=local) as sources:
             memory = MemoryDoctor(
@@ -59,11 +69,66 @@ async def _examine(paths: Paths, holder: int | None, deep: bool) -> list[Check]:
             )  # fmt: skip
             patient = Patient(
                 paths=paths, disk=file_system(paths.data), redact=redactor.redact, read=store.read,
-                setting=_given(environment, settings), unclaimed=_unclaimed(environment, settings),
+                setting=given, unclaimed=_unclaimed(environment, settings),
                 plugins=[_told(plugin) for plugin in found], source=_current(sources),
-                trial=sources.test, daemon=[_daemon(paths, holder)], memory=memory.examine,
+                trial=_trial(paths, sources, _Given(given)) if deep and _counts(paths, holder) else None,
+                daemon=[_daemon(paths, holder)], memory=memory.examine,
             )  # fmt: skip
             return await doctor.examine(patient, deep=deep)
+
+
+def _counts(paths: Paths, holder: int | None) -> bool:
+    """Whether what a model is asked can be written down: nobody else has the folder, and the database is as this homed
+    has it.  A look alone changes nothing, so it is not brought up to date for that."""
+    if holder is not None:
+        return False
+    try:
+        with look.reading(paths.db) as tx:
+            version, known_one = look.schema_of(tx)
+            return version == known_one and not known(paths.db) and not look.damage_of(tx, deep=False)
+    except StorageError:
+        return False
+
+
+def _trial(paths: Paths, sources: Sources, settings: _Given) -> Callable[[str], Awaitable[Trial]]:
+    """Asks a source as a daemon would: past the gate of spend, and what it took is written down."""
+
+    async def tried(name: str) -> Trial:
+        with data_lock(paths):
+            async with open_store(paths.db) as store:
+                gate = Gate(GatePorts(store, settings, lambda: _zone(settings), system_wall_clock))
+                sources.metered = metered(gate)
+                return await sources.test(name)
+
+    return tried
+
+
+def _zone(settings: _Given) -> tzinfo:
+    named = settings.str(TIME_ZONE).strip()
+    return (zone_named(named) if named else None) or system_zone()
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The settings as they are in force, also where they are given from outside."""
+
+    value: Callable[[str], object]
+
+    def get(self, key: str) -> object:
+        """As it is."""
+        return self.value(key)
+
+    def int(self, key: str) -> int:
+        """A whole number."""
+        return cast(int, self.value(key))
+
+    def float(self, key: str) -> float:
+        """A number."""
+        return float(cast(float, self.value(key)))
+
+    def str(self, key: str) -> str:
+        """A text."""
+        return cast(str, self.value(key))
 
 
 def _environment(paths: Paths) -> Environment:

@@ -62,8 +62,8 @@ class Patient:
 
     ``read`` runs checks on the database; ``setting`` gives the value in force; ``unclaimed`` are faults of settings
     given from outside.  ``damage``: why a running daemon is read-only.  ``source`` is the model in use, ``trial`` asks
-    it a short question (only for a deep look); ``memory`` makes the quick checks of what is remembered.  ``running``:
-    others store something meanwhile.
+    it a short question (only for a deep look; None: what that takes could not be written down); ``memory`` makes the
+    quick checks of what is remembered.  ``running``: others store something meanwhile.
     """
 
     paths: Paths
@@ -173,8 +173,10 @@ async def _model(patient: Patient, *, deep: bool) -> Check:
             await trio.to_thread.run_sync(gguf.check, Path(source.path))
         except HomedError as error:
             return bad("model", f"{source.name}: {error.message}", error.hint)
-    if not deep or patient.trial is None:
+    if not deep:
         return ok("model", f"{source.name} ({source.model}); --deep asks it a question")
+    if patient.trial is None:
+        return ok("model", f"{source.name} ({source.model}); not asked, as what that takes could not be written down")
     try:
         tried = await patient.trial(source.name)
     except HomedError as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import apsw
@@ -19,6 +21,7 @@ from homed.store.db import open_store
 from homed.store.repair import Repair
 from homed.store.salvage import Saved
 from tests.homed.jobs.test_contents import fill
+from tests.kit.fake_openai import FakeOpenAI, fake_openai_thread
 
 
 @pytest.fixture
@@ -163,6 +166,62 @@ def test_a_search_index_with_broken_pieces_is_made_anew_too(paths: Paths, capsys
     assert json.loads(capsys.readouterr().out)["reindexed"]
     assert homed(paths, "--deep", "--json") in (0, 1)
     assert states(capsys.readouterr().out)["database"] == "ok"
+
+
+@pytest.fixture
+def server(paths: Paths, capsys: pytest.CaptureFixture[str]) -> Iterator[FakeOpenAI]:
+    with fake_openai_thread() as running:
+        source = ("--base-url", running.url, "--model", running.model, "--api-key", running.key)
+        assert main(["models", "add", "mine", *source, "--data", str(paths.data)]) == 0
+        capsys.readouterr()
+        yield running
+
+
+def model(text: str) -> str:
+    return next(str(check["what"]) for check in json.loads(text)["checks"] if check["name"] == "model")
+
+
+def spent(paths: Paths) -> list[tuple[object, ...]]:
+    connection = apsw.Connection(str(paths.db))
+    try:
+        return list(connection.execute("SELECT kind, who, source, prompt > 0 FROM spend_calls ORDER BY id"))
+    finally:
+        connection.close()
+
+
+def test_what_a_deep_look_asks_is_counted_also_while_homed_is_stopped(
+    paths: Paths, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
+) -> None:
+    homed(paths, "--json")
+    assert model(capsys.readouterr().out).endswith("--deep asks it a question")
+    assert (server.chats, spent(paths)) == ([], [])
+    server.say("hello")
+    homed(paths, "--deep", "--json")
+    assert model(capsys.readouterr().out) == "mine answered"
+    assert len(spent(paths)) == len(server.chats) > 0
+
+
+def test_a_deep_look_asks_nobody_whom_a_limit_keeps_it_from(
+    paths: Paths, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths.config.write_text("[core.spend]\nday_tokens = 10\n")
+    assert homed(paths, "--deep", "--json") == 1
+    assert "did not answer" in model(capsys.readouterr().out)
+    assert (server.chats, spent(paths)) == ([], [])
+
+
+@pytest.mark.parametrize("why", ["held", "older"])
+def test_nobody_is_asked_where_it_could_not_be_written_down(
+    paths: Paths, server: FakeOpenAI, capsys: pytest.CaptureFixture[str], why: str
+) -> None:
+    if why == "older":
+        connection = apsw.Connection(str(paths.db))
+        connection.execute("PRAGMA user_version = 6")
+        connection.close()
+    with data_lock(paths) if why == "held" else nullcontext():
+        homed(paths, "--deep", "--json")
+    assert "not asked" in model(capsys.readouterr().out)
+    assert server.chats == []
 
 
 def test_nothing_there_is_nothing_to_repair(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
