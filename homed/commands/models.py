@@ -21,7 +21,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "models",
         parents=[common],
-        help="model sources: list, add, use, remove, test, adapters, record, install",
+        help="model sources: list, add, use, remove, test, adapters, record, replay, install",
         description="A source is an endpoint with a model and, mostly, a key, or a GGUF file that runs on this machine."
         " Of well-known ones the name and a key are enough: deepseek, openai, anthropic, gemini, mistral, groq, github,"
         " ollama. While there is none, the small built-in model answers (embedded).",
@@ -45,6 +45,12 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
     taped.add_argument("name", metavar="NAME", nargs="?", default="", help="of the recording; left out, all are listed")
     taped.add_argument("--off", action="store_true", help="write down no more")
     taped.add_argument("--show", action="store_true", help="what is in it, an exchange a line")
+    played = actions.add(
+        "replay", _replay, "for developers: what homed makes of a recording; no source is asked", "trip"
+    )
+    played.add_argument("name", metavar="NAME", help="of the recording")
+    played.add_argument("--only", type=int, metavar="N", default=0, help="the exchange of this number alone")
+    played.add_argument("--adapter", metavar="A", default="", help="read by this adapter, not by that of the source")
     actions.add("install", _install, "put the built-in model's file in place, or right again; no network is used")
 
 
@@ -182,6 +188,12 @@ def _record(args: argparse.Namespace) -> int:
     from homed.commands.recording import record  # only for those who want it
 
     return record(args)
+
+
+def _replay(args: argparse.Namespace) -> int:
+    from homed.commands.replay import replay  # only for those who want it
+
+    return replay(args)
 
 
 def _install(args: argparse.Namespace) -> int:

@@ -63,18 +63,25 @@ def _show(args: argparse.Namespace) -> int:
     """What a recording would answer, in its order: that it can be played back is seen from its being read whole."""
     if not args.name:
         raise InvalidInput("Which recording?", hint="homed models record NAME --show")
-    path = paths_of(args).cassettes / f"{args.name}.jsonl"
-    try:
-        exchanges = read(path)
-    except FileNotFoundError:
-        raise NotFound(f"There is no recording {args.name}.", hint="`homed models record` lists them.") from None
-    except OSError as error:
-        raise StorageError(f"{path} cannot be read: {error.strerror}.", hint="Is it yours?") from None
+    exchanges = recorded(args, args.name)
     if args.json:
         as_json(exchanges)
         return 0
     table([_row(one) for one in exchanges], ("source", "asked", "status", "pieces", "ended"))
     return 0
+
+
+def recorded(args: argparse.Namespace, name: str) -> list[Mapping[str, Any]]:
+    """The exchanges of a recording.  Raises InvalidInput, NotFound, StorageError."""
+    if not NAME.fullmatch(name):
+        raise InvalidInput(f"{name!r} cannot be a recording's name.", hint="Use letters, digits, dots and dashes.")
+    path = paths_of(args).cassettes / f"{name}.jsonl"
+    try:
+        return read(path)
+    except FileNotFoundError:
+        raise NotFound(f"There is no recording {name}.", hint="`homed models record` lists them.") from None
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}.", hint="Is it yours?") from None
 
 
 def _row(one: Mapping[str, Any]) -> tuple[object, ...]:

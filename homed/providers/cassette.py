@@ -228,11 +228,13 @@ class Replay(httpx2.AsyncBaseTransport):
         for at, one in enumerate(self._left):
             if urlsplit(one["url"]).path == path and one["request"] == body:
                 del self._left[at]
-                return httpx2.Response(one["status"], headers=one["headers"], stream=_Played(one["chunks"]))
+                return httpx2.Response(one["status"], headers=one["headers"], stream=Played(one["chunks"]))
         raise NotFound(f"This request to {path} was not recorded.", hint="Record it again.")
 
 
-class _Played(httpx2.AsyncByteStream):
+class Played(httpx2.AsyncByteStream):
+    """The body of an answer, in the pieces in which it was recorded."""
+
     def __init__(self, chunks: Sequence[Any]) -> None:
         self._chunks = chunks
 

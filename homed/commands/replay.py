@@ -1,0 +1,144 @@
+"""`homed models replay`: a recording played through its adapter again, so that a fault shows without the source.
+
+Nothing is asked: what was recorded is read as it would be if it came now.  Secrets were taken out when it was recorded,
+and are once more, from what the pieces together say.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import httpx2
+import trio
+
+from homed.agent.model import Gatherer, Said
+from homed.commands.output import as_json, clean
+from homed.commands.place import paths_of
+from homed.commands.recording import recorded
+from homed.config.environment import read_environment
+from homed.config.secrets import Secrets
+from homed.errors import InvalidInput
+from homed.net import open_http
+from homed.providers.adapters import SCRIPT, native
+from homed.providers.base import ChatRequest, ProviderError, Source, User
+from homed.providers.cassette import Played
+from homed.providers.http import HttpPorts, HttpProvider
+from homed.providers.retry import RetryPolicy
+from homed.redact import Redactor
+
+NATIVE = ("openai", "anthropic", "gemini", "ollama")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one exchange: parts by kind, what a conversation would keep of it, and how it failed, if it did."""
+
+    parts: Mapping[str, int] = field(default_factory=dict)
+    said: Said = field(default_factory=Said)
+    error: ProviderError | None = None
+
+    def wire(self) -> dict[str, object]:
+        """For ``--json``.  Of what only the source can read its size alone."""
+        said, error = self.said, self.error
+        calls = [
+            {"id": c.id, "name": c.name, "arguments": dict(c.arguments) if c.arguments is not None else c.raw}
+            for c in said.calls
+        ]
+        kept: dict[str, object] = {
+            "text": said.text, "reasoning": said.reasoning, "calls": calls, "reason": said.reason,
+            "usage": {"prompt": said.usage.prompt, "completion": said.usage.completion, "cached": said.usage.cached},
+            "opaque_bytes": len(said.opaque.data.encode("utf-8", "replace")) if said.opaque else 0,
+        }  # fmt: skip
+        failed = error and {
+            "kind": error.kind.value, "status": error.status, "message": error.message, "hint": error.hint,
+            "partial": error.partial,
+        }  # fmt: skip
+        return {"parts": dict(self.parts), "stored": kept, "error": failed}
+
+
+def replay(args: argparse.Namespace) -> int:
+    """Play all of it, or one exchange; 1 if one cannot be read."""
+    exchanges = recorded(args, args.name)
+    if args.only and not 1 <= args.only <= len(exchanges):
+        raise InvalidInput(f"{args.name} has {len(exchanges)} exchanges, and no number {args.only}.")
+    told, redactor = [], Redactor(_secrets(args))
+    for number, one in enumerate(exchanges, 1):
+        if args.only in (0, number):
+            adapter = args.adapter or str(one.get("adapter"))
+            outcome = trio.run(play, one, adapter)
+            view = {"number": number, "source": one.get("source"), "adapter": adapter, "status": one.get("status"),
+                    "ended": one.get("ended"), **outcome.wire()}  # fmt: skip
+            told.append(cast(dict[str, Any], redactor.redact_json(view)))
+    if args.json:
+        as_json(told)
+    else:
+        for view in told:
+            _show(view)
+    return int(any(view["error"] for view in told))
+
+
+def _secrets(args: argparse.Namespace) -> Sequence[str]:
+    """Those of this folder: an answer may hold one in pieces, which is whole only when it was put together."""
+    paths = paths_of(args)
+    return [*Secrets(paths.secrets).known(), *read_environment(paths.config).secrets.values()]
+
+
+async def play(exchange: Mapping[str, Any], adapter: str) -> Outcome:
+    """What the adapter makes of it.  InvalidInput for an adapter that is none of the kernel's own."""
+    if adapter not in NATIVE:
+        what = "a script" if adapter.startswith(SCRIPT) else "no adapter"
+        raise InvalidInput(
+            f"{adapter!r} is {what}; only the kernel's own are played here.",
+            hint=f"Say which of them is spoken there: --adapter {'|'.join(NATIVE)}",
+        )
+    request = exchange.get("request")
+    model = str(request.get("model", "")) if isinstance(request, Mapping) else ""
+    source = Source(str(exchange.get("source")), "http://recorded.invalid", model or "recorded", adapter)
+    gathered, parts = Gatherer(), Counter[str]()
+    async with open_http(_Recorded(exchange)) as client:
+        ports = HttpPorts(client, lambda: "", policy=RetryPolicy(attempts=1))
+        provider = HttpProvider(source, native(adapter), ports)
+        try:
+            async with provider.stream(ChatRequest((User("recorded"),))) as stream:
+                async for part in stream:
+                    parts[type(part).__name__] += 1
+                    gathered.take(part)
+        except ProviderError as error:
+            return Outcome(parts, gathered.said(), error)
+    return Outcome(parts, gathered.said())
+
+
+class _Recorded(httpx2.AsyncBaseTransport):
+    """Answers whatever is asked as it was recorded."""
+
+    def __init__(self, exchange: Mapping[str, Any]) -> None:
+        self._exchange = exchange
+
+    async def handle_async_request(self, _: httpx2.Request) -> httpx2.Response:
+        """The recorded answer."""
+        await trio.lowlevel.checkpoint()
+        one = self._exchange
+        chunks: Sequence[Any] = one.get("chunks") or ()
+        return httpx2.Response(int(one.get("status") or 0), headers=one.get("headers") or {}, stream=Played(chunks))
+
+
+def _show(view: Mapping[str, Any]) -> None:
+    kept, error = view["stored"], view["error"]
+    head = f"{view['number']}. {view['source']} ({view['adapter']}), HTTP {view['status']}, ended {view['ended']}"
+    print(clean(head))
+    print("  came: " + (", ".join(f"{count} {name}" for name, count in view["parts"].items()) or "nothing"))
+    for name in ("text", "reasoning"):
+        if kept[name]:
+            print(clean(f"  {name}: {kept[name]!r}"))
+    for call in kept["calls"]:
+        print(clean(f"  call {call['id']}: {call['name']} {call['arguments']!r}"))
+    if kept["opaque_bytes"]:
+        print(f"  for the source alone: {kept['opaque_bytes']} bytes")
+    usage = kept["usage"]
+    print(f"  ended for: {clean(str(kept['reason'])) or 'no reason'}; tokens {usage['prompt']} + {usage['completion']}")
+    if error:
+        print(clean(f"  fails: {error['kind']}: {error['message']}\n    → {error['hint']}").rstrip())
