@@ -130,12 +130,29 @@ def moved(before: Mapping[str, object], after: Mapping[str, object], why: Becaus
         said = f"{first} prevents {failure}: a change of it needs a reason."
         raise ConfigError(
             f"{first} prevents {failure}: a change of it needs a reason. So do {others}." if others else said,
-            hint='Say why, which is kept: `homed config set KEY VALUE --reason "…"`; on the page there is a field.',
+            hint='Say why, which is kept: `homed config set KEY VALUE --reason "…"`, in waiter'
+            " `/settings set KEY VALUE --reason …`; on the page there is a field.",
             detail={"key": first, "keys": keys, "needs": "reason", "prevents": failure},
         )
     if keys and len(reason) > REASON:
         raise ConfigError(f"A reason may have {REASON} characters at most.", detail={"needs": "reason", "keys": keys})
     return [Change(key, before[key], after[key], reason, why.peer) for key in keys]
+
+
+def explained(tx: Tx, staying: Iterable[tuple[Definition, object]], why: Because) -> list[Change]:
+    """What a reason says of thresholds that stay as they are: to be noted of those that came to their value without
+    anybody saying why, so that whoever hears of them from the health check can say it."""
+    reason = " ".join(redact(why.reason).split())[:REASON]
+    if not any(map(str.isalnum, reason)):
+        return []
+    known = last(tx)
+    found: list[Change] = []
+    for definition, value in staying:
+        before = known.get(definition.key)
+        was = definition.default if before is None else before.now
+        if definition.key in PREVENTS and (was != value or (before is not None and not before.reason.strip())):
+            found.append(Change(definition.key, was, value, reason, why.peer))
+    return found
 
 
 def faults(values: Mapping[str, object]) -> list[tuple[str, str]]:

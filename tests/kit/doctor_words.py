@@ -10,6 +10,7 @@ from pathlib import Path
 from homed.jobs.memcheck import doctor, findings, storing
 from homed.jobs.memcheck.check import RowCheck
 from homed.jobs.memcheck.registry import CHECKS
+from homed.settings.thresholds import PREVENTS
 
 ROOT = Path(__file__).parents[2]
 VERDICTS = ("ok", "warn", "bad")
@@ -140,7 +141,7 @@ REFUSING = ("memory/mutate", "memory/opened", "memory/rivals", "memory/hiding", 
 
 def refusals() -> set[str]:
     """What those say, and what they say to do."""
-    found: set[str] = set()
+    found = set(PREVENTS.values())
     for name in REFUSING:
         tree = ast.parse((ROOT / "homed" / f"{name}.py").read_text("utf-8"))
         assigned = _assigned(tree)

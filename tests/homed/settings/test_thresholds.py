@@ -66,6 +66,24 @@ async def test_a_value_that_is_in_force_already_asks_for_nothing(opened: Opener)
         assert (await of(settings)).changes == ()
 
 
+async def test_who_hears_that_nobody_said_why_can_say_it_without_moving_it(opened: Opener, tmp_path: Path) -> None:
+    async with opened() as settings:
+        await settings.set(INJECT_MIN_SCORE, 0.4, why=WHY)
+        await settings.set(INJECT_MIN_SCORE, 0.4, why=Because("said twice"))
+        assert [one.reason for one in (await of(settings)).changes] == [WHY.reason], "it was explained"
+        await settings.set(EXTRACT_MIN_TURN, 60, why=Because("as it is by default"))
+        assert (await of(settings, EXTRACT_MIN_TURN)).changes == ()
+    async with open_store(tmp_path / "d.db") as store:
+        stored = "INSERT INTO settings (key, value, updated_at) VALUES (?, '0.4', 0)"
+        await store.write(lambda tx: tx.execute(stored, (INJECT_MIN_SCORE,)))
+        async with open_settings(store, {}, Secrets(tmp_path / "s.json")) as settings:
+            await settings.set(INJECT_MIN_SCORE, 0.4)
+            assert (await of(settings)).changes == (), "nothing was said"
+            await settings.change({INJECT_MIN_SCORE: 0.4, EXTRACT_MIN_TURN: 50}, why=WHY)
+            (one,) = (await of(settings)).changes
+            assert (one.was, one.now, one.reason, one.peer) == (0.12, 0.4, WHY.reason, WHY.peer)
+
+
 async def test_a_reason_holds_no_secret_and_has_an_end(opened: Opener) -> None:
     async with opened() as settings:
         key = "sk-ant-" + "api03-" + "Zx9" * 12

@@ -330,7 +330,7 @@ class TestUnread:
             rows: Any = (await listed(desk, of=who_)).answer["unread"]
             return rows, (await desk.console.reading.injections(who_, of, Seen())).answer.get("written")
 
-        waits = {"turn": asked.turn, "state": "waiting", "records": {}, "due": None, "paused": False}
+        waits: dict[str, Any] = {"turn": asked.turn, "state": "waiting", "records": {}, "due": None, "paused": False}
         assert await look() == ({"count": 1, "held": 0, "due": None, "paused": False}, waits)
         assert (await look(GUEST))[1] is None, "another's turn"
         await here.store.write(lambda tx: book.enroll(tx, "pass", 4_000.0))
