@@ -101,11 +101,11 @@ def literals(folder: Path) -> set[str]:
 
 
 def test_every_sentence_is_one_the_kernel_says_with_the_same_parts() -> None:
-    code = literals(ROOT / "homed")
+    code = "\0".join(literals(ROOT / "homed"))  # one search a piece; no piece has what stands between them
     for english, text in CATALOGUE["texts"].items():
         assert set(PART.findall(english)) == set(PART.findall(text)), english
         for piece in re.split(PART, english)[::2]:
-            assert len(piece) < 4 or any(piece.strip(" .") in said for said in code), piece
+            assert len(piece) < 4 or piece.strip(" .") in code, piece
 
 
 def test_sentences_are_found_whole_and_with_what_is_filled_in() -> None:
