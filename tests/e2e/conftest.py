@@ -21,9 +21,19 @@ from tests.kit.daemon import PATIENCE, Daemon, run_homed
 from tests.kit.fake_openai import FakeOpenAI, fake_openai_thread
 from tests.plugins.webui.standin import OWNER, StandIn, serve
 
+IDLE = [
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",  # the address bar's own two pages: 0.6 s of a core for each window
+    "SpareRendererForSitePerProcess",  # a process in reserve, which few of our short visits come to use
+    # Chromium knows the last list only, so these are of Playwright's own what may matter here.
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding", "ThirdPartyStoragePartitioning",
+    "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch",
+]  # fmt: skip
+"""What of Chromium no test looks at, though every page would pay for it."""
+
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
+    "--disable-component-update", "--disable-sync", f"--disable-features={','.join(IDLE)}",
 ]  # fmt: skip
 
 
@@ -97,7 +107,7 @@ def daemon(model: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def session(browser: Browser, daemon: Daemon) -> Any:
     """The cookies of somebody who has come in by the link."""
     context = browser.new_context()
-    enter(context.new_page(), daemon.json("link")["url"])
+    enter(context.new_page(), daemon.new_link())
     state = context.storage_state()
     context.close()
     return state

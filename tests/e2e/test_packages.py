@@ -28,7 +28,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
 def home(tmp_path_factory: pytest.TempPathFactory, web: Web) -> Iterator[House]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(web.certificate))
-        with house(tmp_path_factory.mktemp("packages") / "data", Plan(only=("pluginmgr",))) as built:
+        with house(tmp_path_factory.mktemp("packages") / "data", Plan(only=("pluginmgr",), vectors=False)) as built:
             yield built
 
 

@@ -29,7 +29,7 @@ def home(tmp_path: Path) -> Iterator[House]:
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / NAME).write_bytes(picture())
-    plan = Plan(only=("webui", "files"), allow=("files_read",), seer=True)
+    plan = Plan(only=("webui", "files"), allow=("files_read",), seer=True, vectors=False)
     with house(tmp_path / "data", plan) as built:
         built.ask("admin.config_set", key="plugin.files.roots", value=[str(folder)])
         built.ask("admin.models_use", name="seer")

@@ -19,7 +19,7 @@ GIVEN = (NOTICES, IO)
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     names = ("near", "far")
-    plan = Plan(probes=dict.fromkeys(names, GIVEN), grants=dict.fromkeys(names, GIVEN))
+    plan = Plan(probes=dict.fromkeys(names, GIVEN), grants=dict.fromkeys(names, GIVEN), vectors=False)
     with house(tmp_path_factory.mktemp("rings"), plan) as made:
         yield made
 

@@ -18,7 +18,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    plan = Plan(only=("seq", "shell"), probes={"guide": [IO]}, grants={"guide": [IO]}, allow=("seq_create",))
+    plan = Plan(
+        only=("seq", "shell"), probes={"guide": [IO]}, grants={"guide": [IO]}, allow=("seq_create",), vectors=False
+    )
     with house(tmp_path_factory.mktemp("seq") / "data", plan) as built:
         yield built
 

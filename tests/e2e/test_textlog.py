@@ -17,7 +17,7 @@ SECRET = "the heron nests behind the third weir"
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with house(tmp_path_factory.mktemp("textlog") / "data", Plan()) as built:
+    with house(tmp_path_factory.mktemp("textlog") / "data", Plan(vectors=False)) as built:
         yield built
 
 

@@ -23,7 +23,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory, work: Path) -> Iterator[House]:
-    plan = Plan(only=("files", "shell"), probes={}, grants={})
+    plan = Plan(only=("files", "shell"), probes={}, grants={}, vectors=False)
     with house(tmp_path_factory.mktemp("tracker") / "data", plan) as built:
         assert built.daemon.run("config", "set", "plugin.files.roots", json.dumps([str(work)])).code == 0
         yield built

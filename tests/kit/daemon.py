@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from waiter.endpoint import places
+from waiter.link import dial
+
 PATIENCE = 60.0
 """Seconds that a shared, noisy machine may take for what normally takes two."""
 
@@ -26,6 +29,10 @@ READING = "HOMED__CORE__MEMORY__EXTRACT_ENABLED"
 """Off in every daemon of the tests that does not turn it on: what a model is asked in the background about a turn would
 take the scripted answers of the next one, and be counted with its questions.  What happened is recorded all the same,
 without a model."""
+
+VECTORS = "HOMED__CORE__MEMORY__EMBEDDING"
+"""What makes vectors.  Tests that look at something else may set it to "off": the model that comes along is two more
+processes at each start, a third of what the start takes, and what is said makes them work."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +157,7 @@ class Daemon:
         """Every living process that this daemon, or one of its children, ever started."""
         family = hashlib.sha256(str(self.data.resolve()).encode()).hexdigest()[:8]
         marks = (f"HOMED_MARK={family}:", f"HOMED_MARK={family}-model:")
-        return sorted(pid for pid in _pids() if any(mark in _environ(pid) for mark in marks))
+        return sorted(pid for pid in _pids() if (said := _environ(pid)) and any(mark in said for mark in marks))
 
     def run(self, *words: str, stdin: str | None = None, timeout: float = PATIENCE) -> Ran:
         """``homed WORDS --data …`` as a separate process."""
@@ -162,9 +169,21 @@ class Daemon:
         assert ran.code == 0, ran
         return json.loads(ran.out)
 
+    def ask(self, method: str, **params: object) -> dict[str, Any]:
+        """One call through the terminal socket, as the owner: what a command asks, without the start of a command."""
+        link = dial(places({}, data=str(self.data)))
+        try:
+            return link.call(method, params)
+        finally:
+            link.close()
+
+    def new_link(self) -> str:
+        """What `homed link` prints."""
+        return str(self.ask("admin.link")["url"])
+
     def plugin(self, name: str) -> dict[str, Any]:
-        """One plugin as the CLI shows it."""
-        return next(p for p in self.json("plugin", "list") if p["name"] == name)
+        """One plugin as `homed plugin list` shows it."""
+        return next(p for p in self.ask("admin.plugins")["plugins"] if p["name"] == name)
 
 
 def run_homed(

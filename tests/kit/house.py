@@ -20,7 +20,7 @@ from homed.identity.rules import Rules
 from homed.paths import Paths
 from homed.store.db import Store, open_store
 from homed.store.rows import Tx
-from tests.kit.daemon import Daemon, Ran, run_command, until
+from tests.kit.daemon import VECTORS, Daemon, Ran, run_command, until
 from tests.kit.fake_openai import FakeOpenAI, fake_openai_thread
 from tests.kit.probe import Probe
 from waiter.endpoint import places
@@ -37,7 +37,8 @@ class Plan:
 
     ``only``: the packaged plugins that run (cli always does).  ``probes``: name → capabilities its manifest lists.
     ``grants``: name → capabilities in the table.  ``allow``: tools the owner is not asked about.  ``seer``: there is a
-    second source of that name, which takes pictures.
+    second source of that name, which takes pictures.  ``vectors``: the embedder that comes along runs; whoever looks at
+    neither memory nor processes can do without.
     """
 
     only: Sequence[str] = ()
@@ -45,6 +46,7 @@ class Plan:
     grants: Mapping[str, Sequence[str]] = field(default_factory=dict)
     allow: Sequence[str] = ()
     seer: bool = False
+    vectors: bool = True
 
 
 class House:
@@ -61,7 +63,8 @@ class House:
         (data / "homed.toml").write_text(f"[core.llm]\nsources = [{shown}]\n", "utf-8")
         (data / "homed.toml").chmod(0o600)
         names = [one["name"].upper() for one in sources]
-        self.daemon = Daemon(data, env={f"HOMED_SECRET__LLM__{name}__API_KEY": fake.key for name in names})
+        env = {f"HOMED_SECRET__LLM__{name}__API_KEY": fake.key for name in names}
+        self.daemon = Daemon(data, env=env if plan.vectors else {**env, VECTORS: "off"})
 
     def start(self) -> House:
         """Start the daemon; returns once every plugin is up and messages are answered."""
