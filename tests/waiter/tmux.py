@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -32,8 +34,13 @@ class Tmux:
             f"{shlex.join(argv)}; echo \"left with $?\"; stty -a | tr ' ' '\\n' | grep -x -e icanon -e -icanon; cat"
         )
         self._env = {**inherited, "LANG": "C.UTF-8", **(env or {})}
+        drawn = str(Path(self._folder.name) / "drawn")
+        os.mkfifo(drawn)
+        # to be written, too: else it would be at its end for ever once the program and its shell have gone
+        self._drawn = os.open(drawn, os.O_RDWR | os.O_NONBLOCK)
         self._tmux(
             "-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), "sh", "-c", command,
+            ";", "pipe-pane", "-O", f"exec cat >{shlex.quote(drawn)}",
         )  # fmt: skip
 
     def __enter__(self) -> Self:
@@ -41,6 +48,7 @@ class Tmux:
 
     def __exit__(self, *_: object) -> None:
         self._tmux("kill-server")
+        os.close(self._drawn)
         self._folder.cleanup()
 
     def _tmux(self, *words: str, stdin: str = "") -> str:
@@ -99,5 +107,14 @@ class Tmux:
         while not fits(screen := self.screen):
             if time.monotonic() > deadline:
                 raise AssertionError(f"{what} in\n{screen}")
-            time.sleep(0.02)  # another process's screen: there is nothing to wait on
+            self._wait_for_more()
         return screen
+
+    def _wait_for_more(self) -> None:
+        """Until the program has drawn something, which a look at the screen costs a process to find out; or a moment,
+        for what comes before tmux began to tell."""
+        if select.select([self._drawn], [], [], 0.25)[0]:
+            time.sleep(0.02)  # the rest of the same picture
+            with suppress(BlockingIOError):
+                while os.read(self._drawn, 1 << 16):
+                    pass
