@@ -7,6 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
+from itertools import chain
 from typing import Protocol
 
 import trio
@@ -16,11 +18,12 @@ from homed.config.definitions import EXTRACT_MAX_TOKENS
 from homed.jobs.job import Run
 from homed.jobs.model import Background
 from homed.jobs.storing import Extracted, Found, Matter, Summary, project_of, told, whose
-from homed.jobs.transcript import Transcript
+from homed.jobs.transcript import Transcript, actions
 from homed.memory import capsules, passes
 from homed.memory.capsules import NewCapsule
 from homed.memory.cooling import MODEL, Piece
 from homed.memory.distil import contract, grounding
+from homed.memory.distil.basis import Basis
 from homed.memory.distil.contract import Answer, BadAnswer
 from homed.memory.distil.grounding import Ground
 from homed.memory.evidence import Evidence, Pointer
@@ -28,7 +31,7 @@ from homed.memory.lawwords import FUNCTION_WORDS
 from homed.memory.near import spoken_of
 from homed.memory.newfact import NewFact
 from homed.memory.normal import bag
-from homed.memory.records import Event
+from homed.memory.records import Event, EventKind
 from homed.memory.speakers import is_group
 from homed.memory.stable import Record
 from homed.prompts.loader import load
@@ -87,7 +90,7 @@ class Extractor:
         if answer is None:
             return Extracted("", drops=gates)
         gates.update(answer.drops)
-        return await trio.to_thread.run_sync(_made, answer, script, known, gates)
+        return await trio.to_thread.run_sync(_made, answer, script, known, gates, run.zone)
 
     async def _answer(self, run: Run, script: Transcript, known: Known, gates: Counter[str]) -> Answer | None:
         said = [("system", self._prompt), ("user", _told(script, known))]
@@ -104,14 +107,15 @@ class Extractor:
         return None
 
 
-def _made(answer: Answer, script: Transcript, known: Known, gates: Counter[str]) -> Extracted:
+def _made(answer: Answer, script: Transcript, known: Known, gates: Counter[str], zone: tzinfo) -> Extracted:
     """What of an answer is borne out.  Called in a thread: of pages of text all words are looked at."""
-    kept, stopped = grounding.grounded(answer, script, _ground(script, known))
+    ground = _ground(script, known, zone)
+    kept, stopped = grounding.grounded(answer, script, ground)
     gates.update(stopped)
     found = tuple(Found(_by_whom(script, _named(fact, known), piece), (piece,)) for fact, piece in kept)
     matters = _matters(script, answer, known, gates)
     shown = {record.id: record.text for record in (*known.facts, *known.capsules)}
-    return Extracted(MODEL, found, _summaries(script, answer), matters, +gates, shown)
+    return Extracted(MODEL, found, _summaries(script, answer, ground, gates), matters, +gates, shown)
 
 
 def _known(tx: Tx, script: Transcript) -> Known:
@@ -145,7 +149,7 @@ def _inside(text: str) -> str:
     return _END.sub("< /transcript", text)
 
 
-def _ground(script: Transcript, known: Known) -> Ground:
+def _ground(script: Transcript, known: Known, zone: tzinfo) -> Ground:
     first = script.pieces[0]
     own = [(piece, event) for piece in script.pieces for event in piece.events if piece.own(event)]
     called = {event.id: _called(piece, event) for piece, event in own}
@@ -153,6 +157,7 @@ def _ground(script: Transcript, known: Known) -> Ground:
         first.scope, [(event.id, event.text) for _, event in own], first.peer,
         next((piece.project for piece in script.pieces if piece.project), ""),
         tainted=any(piece.tainted for piece in script.pieces), recalled=known.recalled, called=called,
+        at={event.id: event.created_at for _, event in own}, zone=zone, known=[record.text for record in known.facts],
     )  # fmt: skip
 
 
@@ -176,11 +181,25 @@ def _by_whom(script: Transcript, fact: NewFact, piece: Evidence) -> NewFact:
     return replace(fact, peer=peer, observed=peer if fact.scope.startswith("group:") else fact.observed)
 
 
-def _summaries(script: Transcript, answer: Answer) -> tuple[Summary, ...]:
+def _summaries(script: Transcript, answer: Answer, ground: Ground, gates: Counter[str]) -> tuple[Summary, ...]:
+    """The model's, if it names nothing that stands nowhere in the turns; else, counted as ``made_up``, those that
+    nobody wrote."""
     said = answer.summary
+    if said is not None and _basis(script, ground).invents(said):
+        gates["made_up"] += 1
+        said = None
     if said is None:
         return tuple(map(told, script.pieces))
     return (Summary(said.request, said.actions, said.outcome, said.importance, said.tags, "model", script.pieces),)
+
+
+def _basis(script: Transcript, ground: Ground) -> Basis:
+    """All that the model read, whoever said it, and whose names it was told."""
+    spoken = (EventKind.USER, EventKind.ASSISTANT)
+    said = [(e.text, e.created_at) for piece in script.pieces for e in piece.events if e.kind in spoken]
+    tools = [(actions(piece.events), None) for piece in script.pieces]
+    names = [name for piece in script.pieces for name in piece.names.values()]
+    return Basis([*said, *tools], ground.zone, [*names, *chain(*ground.called.values())], tally=True)
 
 
 def _matters(script: Transcript, answer: Answer, known: Known, gates: Counter[str]) -> tuple[Matter, ...]:

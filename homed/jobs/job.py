@@ -106,6 +106,11 @@ class Run:
         self._seen = self._made = self._errors = 0
         self._error = ""
 
+    @property
+    def zone(self) -> tzinfo:
+        """Of the person, in which a day is a day."""
+        return self._ports.zone()
+
     # -- counting --------------------------------------------------------------------------------------------------
 
     @property

@@ -35,9 +35,14 @@ _ONE = {"one": 1, "один": 1}
 _DIGITS = {one: at for at, one in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _STEPS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
 NUMERALS = re.compile("[零〇一二三四五六七八九十百千万亿两]+")
-_NO_NUMBER = re.compile(
+NO_NUMBER = re.compile(
     "一[起直定样般些下点切边旦]|万一|统一|唯一|十分|千万|百度|百货|万达|三明治|三文鱼|二手|四川|五金|七夕|八卦|百分之|两边"
 )
+"""Words that hold such a character and are no number."""
+
+
+LONGEST = 40
+"""Characters of a number in Chinese: more are a pattern or a mistake, and no value."""
 
 
 def of_words(words: list[str]) -> list[int | None]:
@@ -58,7 +63,7 @@ def of_words(words: list[str]) -> list[int | None]:
 
 def chinese(run: str) -> int | None:
     """三十五 → 35, 两千零八 → 2008, 二〇二四 → 2024; None for what is no number."""
-    if not run or any(one not in _DIGITS and one not in _STEPS for one in run):
+    if not 0 < len(run) <= LONGEST or any(one not in _DIGITS and one not in _STEPS for one in run):
         return None
     if all(one in _DIGITS for one in run):
         return int("".join(str(_DIGITS[one]) for one in run))
@@ -75,5 +80,5 @@ def chinese(run: str) -> int | None:
 
 def in_chinese(text: str) -> list[int]:
     """The numbers of a Chinese text, without words that only hold such a character (一起, 十分, 四川) and a lone 一."""
-    found = (NUMERALS.findall(piece) for piece in _NO_NUMBER.split(text))
+    found = (NUMERALS.findall(piece) for piece in NO_NUMBER.split(text))
     return [number for runs in found for run in runs if run != "一" and (number := chinese(run)) is not None]

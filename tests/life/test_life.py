@@ -89,7 +89,7 @@ async def test_what_was_corrected_is_history_and_what_is_doubted_waits(life: Lif
     assert await of(life, copy, facts) == {
         "The user lives in Bern.": "superseded", "The user works at Emch as a bridge engineer.": "superseded",
         "The user loves coriander.": "superseded", "Clara's birthday is on 14 May.": "superseded",
-        "The user lives in Interlaken.": "quarantined",
+        "The user lives in Biel.": "quarantined",
         "The user would like to learn the accordion this year.": "hidden",
     }  # fmt: skip
 
@@ -102,7 +102,8 @@ async def test_every_record_opens_to_evidence_that_matches_word_for_word(life: L
     found: list[Opened] = await of(life, copy, all_)
     facts = [one for one in found if one.record.record == "fact"]
     assert len(facts) > 170
-    pointed = {item.text for turn in life.turns for item in turn.facts if "no_quote" in item.also}
+    pointers = {"no_quote", "translated"}
+    pointed = {item.text for turn in life.turns for item in turn.facts if pointers & set(item.also)}
     says = {turn.say for turn in life.turns}
     for one in found:
         assert one.said or one.record.origin == "manual"

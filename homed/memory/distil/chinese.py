@@ -30,7 +30,7 @@ _COMPOUND = (
     "端木",
     "南宫",
 )
-_COMMON = frozenset(
+SURNAMES = frozenset(
     "赵钱孙李周吴郑王冯陈蒋沈韩杨朱秦许何吕张孔曹严魏陶姜谢邹苏潘范彭鲁韦马袁柳唐薛雷贺倪罗郝傅齐康余顾孟黄穆萧尹"
     "姚邵汪祁宋庞熊纪董梁杜阮蓝贾江郭梅林徐邱骆夏蔡田樊胡霍卢莫丁邓崔龚裴陆侯刘叶黎邢廖曾"
 )
@@ -120,7 +120,7 @@ def _name(value: str) -> str:
 def _said_name(value: str) -> str:
     """After "我是", which names jobs, origins and much else too."""
     plain = _name(value)
-    if not plain or _latin(plain) or _job(plain) or plain[0] not in _COMMON or len(plain) < 2:
+    if not plain or _latin(plain) or _job(plain) or plain[0] not in SURNAMES or len(plain) < 2:
         return ""
     return "" if set(plain[1:]) & _NOT_SAID_NAME or len(plain) != 3 else plain
 

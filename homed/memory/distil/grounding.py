@@ -10,11 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
 from itertools import chain
 from typing import Protocol
 
 from homed.memory import dedupe
 from homed.memory.blocked import secret_in
+from homed.memory.distil import asserted
+from homed.memory.distil.basis import Basis, one_script
 from homed.memory.distil.contract import Answer, Stated
 from homed.memory.entities import is_self, valid
 from homed.memory.evidence import Evidence, Pointer, Span
@@ -43,6 +46,9 @@ stand."""
 QUOTED = 2
 """Letters of a quote at the least: an "I" stands in every message."""
 
+MARK = "\0"
+"""Where a quote begins in the text around it."""
+
 RELATION, VALUE = 60, 200
 """Characters of a relation and of its object at the most."""
 
@@ -52,7 +58,8 @@ _NAMING = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = re.compile(f"[{UNSPACED}]{{1,4}}$|(?:[^\\s{UNSPACED}]+\\s+){{0,3}}[^\\s{UNSPACED}]*$")
-_SCRIPTS = (re.compile("[\u4e00-\u9fff]"), re.compile("[а-яё]", re.IGNORECASE), re.compile("[a-z]", re.IGNORECASE))
+_THIRD = re.compile(r"\b(?:he|she|they|it|он|она|они)\b|[他她它]", re.IGNORECASE)
+_CAPITAL = re.compile(r"\b[A-ZА-ЯЁ]\w+")
 _CLAUSE = re.compile(r"[,.;:!?，。；：！？、\n]+|\b(?:and|but|because|и|но|а)\b|但是?|而且|因为|所以")
 
 
@@ -87,7 +94,9 @@ class Script(Protocol):
 class Ground:
     """Where an answer's statements are from.  ``said``: (event id, text) of everything in it that people said
     themselves; ``tainted``: words of strangers were in view, so that only what stands there verbatim is believed;
-    ``recalled``: what was told from memory before these turns; ``called``: by event what its speaker may be called."""
+    ``recalled``: what was told from memory before these turns; ``called``: by event what its speaker may be called;
+    ``at``: when each was said, UTC seconds, in whose ``zone`` a day is a day; ``known``: what memory holds of it,
+    whose names may be put for whom they are of."""
 
     scope: str
     said: Sequence[tuple[str, str]]
@@ -96,6 +105,14 @@ class Ground:
     tainted: bool = False
     recalled: Sequence[str] = ()
     called: Mapping[str, Collection[str]] = field(default_factory=dict)
+    at: Mapping[str, float] = field(default_factory=dict)
+    zone: tzinfo = UTC
+    known: Sequence[str] = ()
+
+    def basis(self) -> Basis:
+        """What people said, as that on which numbers, dates and names must stand."""
+        names = chain(self.known, self.recalled, *self.called.values())
+        return Basis([(text, self.at.get(event)) for event, text in self.said], self.zone, names)
 
 
 def grounded(answer: Answer, script: Script, ground: Ground) -> tuple[list[tuple[NewFact, Evidence]], Counter[str]]:
@@ -104,11 +121,13 @@ def grounded(answer: Answer, script: Script, ground: Ground) -> tuple[list[tuple
     The first that applies, in this order.  ``secret``: it holds one; ``injected``: its quote, or next to all of its
     words, stand only in what was told from memory (so a memory told back is no news, whatever it is said to be quoted
     from); ``not_said``: the same of what the model or a program said; ``unsupported``: its quote stands nowhere, and no
-    message has half of its words, or it holds a number that nobody said, says the contrary of its quote, or says much
-    that does not stand around it; ``tainted``: no quote, or one with less than half of its words, while words of
-    strangers were in view; ``whose``: of whom it is does not fit what it says.  Kept, and counted all the same:
-    ``no_quote``: no message says it word for word, so it has a pointer only and is not sure; ``triple``: without
-    subject, relation and object, which do not fit together.
+    message has half of its words, or it holds a number, a date or a name that nobody said, says the contrary of its
+    quote, or says much that does not stand around it; ``supposed``: it was asked, supposed or wished, and is told as if
+    it were so; ``tainted``: no quote, or one with less than half of its words, while words of strangers were in view;
+    ``whose``: of whom it is does not fit what it says.  Kept, and counted all the same: ``translated``: its quote is in
+    another script, so that nothing shows that it says this: it has a pointer only and is not sure; ``no_quote``: the
+    same, since no message says it word for word; ``triple``: without subject, relation and object, which do not fit
+    together.
     """
     kept: list[tuple[NewFact, Evidence]] = []
     gates: Counter[str] = Counter()
@@ -121,7 +140,7 @@ def grounded(answer: Answer, script: Script, ground: Ground) -> tuple[list[tuple
             gates[gate] += 1
             continue
         sure = isinstance(proof, Span)
-        gates["no_quote"] += not sure
+        gates["translated" if heard.translated(stated) else "no_quote"] += not sure
         confidence = stated.confidence if sure else min(stated.confidence, UNQUOTED)
         kept.append((_new(stated, ground, confidence, gates), proof))
     return kept, +gates
@@ -135,41 +154,64 @@ class _Heard:
         self._ground = ground
         self._own = _words(text for _, text in ground.said)
         self._others, self._recalled = _words(script.others), _words(ground.recalled)
-        self._numbers = frozenset(chain.from_iterable(dedupe.numbers_in(text) for _, text in ground.said))
+        self._basis = ground.basis()
+        self._texts = dict(ground.said)
 
     def judge(self, stated: Stated) -> tuple[str, Evidence | None]:
         """The gate at which a statement stays, or what bears it out."""
         if any(map(secret_in, (stated.text, stated.object, stated.subject, stated.relation))):
             return "secret", None
-        quote = self._script.find(stated.quote) if len(_LETTER.findall(stated.quote)) >= QUOTED else None
+        quote = self._quote(stated)
         span, said = quote.span if quote else None, _share(stated.text, self._own)
         if self._echoes(stated, said, self._recalled) or (span is None and self._told(stated.quote)):
             return "injected", None
         if self._echoes(stated, said, self._others) or (quote is not None and quote.whose and span is None):
             return "not_said", None
         whole = stated if span is None else replace(stated, quote=self._around(span))
-        if dedupe.numbers_in(stated.text) - self._numbers or _contrary(stated) or _contrary(whole):
+        if self._basis.lacks(stated.text) or _contrary(stated) or _contrary(whole):
             return "unsupported", None
+        event = span.event if span else _bearer(stated.text, self._ground.said)
+        if event is not None and stated.kind != "todo" and not self._so(stated, event, span):
+            return "supposed", None
         if self._ground.tainted and (span is None or _share(stated.text, bag(stated.quote)) < SUPPORT):
             return "tainted", None
         if span is not None:
-            if not _one_script(stated.text, stated.quote) or (said > 0 and self._carries(span, stated.text)):
+            if not one_script(stated.text, stated.quote):
+                return "", Pointer(span.event)
+            if self._carries(span, stated.text):
                 return "", Pointer(span.event) if _denied(stated) or _denied(whole) else span
             return "unsupported", None
-        event = _bearer(stated.text, self._ground.said)
         return ("unsupported", None) if event is None else ("", Pointer(event))
+
+    def translated(self, stated: Stated) -> bool:
+        """Whether its quote stands in what a person said, in another script."""
+        quote = self._quote(stated)
+        return quote is not None and quote.span is not None and not one_script(stated.text, stated.quote)
+
+    def _quote(self, stated: Stated) -> Quote | None:
+        return self._script.find(stated.quote) if len(_LETTER.findall(stated.quote)) >= QUOTED else None
+
+    def _so(self, stated: Stated, event: str, span: Span | None) -> bool:
+        """Whether it was said to be so, there or in another message."""
+        place = (span.first, span.last) if span else None
+        if asserted.says_so(stated.text, self._texts[event], place):
+            return True
+        others = (text for id_, text in self._ground.said if id_ != event)
+        return any(asserted.says_whole(stated.text, text) for text in others)
 
     def _around(self, span: Span) -> str:
         """A quote with what stands right before it in its clause: what begins behind a "not" says the contrary."""
-        text = dict(self._ground.said)[span.event]
-        clause = _CLAUSE.split(text[max(0, span.first - BEFORE) : span.first])[-1]
-        before = _BEFORE.search(clause)
-        return (before.group() if before else "") + text[span.first : span.last]
+        text = self._texts[span.event]
+        near = text[max(0, span.first - BEFORE) : span.first] + MARK + text[span.first : span.last]
+        before, _, quote = asserted.joined(near).partition(MARK)
+        before_ = _BEFORE.search(_CLAUSE.split(before)[-1])
+        return (before_.group() if before_ else "") + quote if quote else before
 
     def _carries(self, span: Span, text: str) -> bool:
         """Whether enough of a statement stands in the message that its quote is of, and in what is said around it."""
-        said = dict(self._ground.said)[span.event]
-        return dedupe.carried(text, said[max(0, span.first - NEAR) : span.last + NEAR]) >= CARRIED
+        said = self._texts[span.event]
+        words = self._basis.words(text)
+        return dedupe.carried(words, said[max(0, span.first - NEAR) : span.last + NEAR]) >= CARRIED
 
     def fits(self, stated: Stated, event: str) -> bool:
         """Whether what it says of "the user" is of whoever spoke."""
@@ -201,7 +243,16 @@ def _contrary(stated: Stated) -> bool:
     if dedupe.stance(stated.text) * dedupe.stance(clause) == -1:
         return True
     # "For Clara's visit: she eats no pork": whom a clause is of may stand in the one before it
-    return _denied(stated) and any(dedupe.covers(stated.text, said) for said in (clause, stated.quote))
+    if not _denied(stated):
+        return False
+    if asserted.ends(clause, stated.text) or asserted.formerly(clause):
+        return not asserted.past(stated.text) and dedupe.carried(stated.text, clause) >= SUPPORT
+    return any(dedupe.covers(stated.text, _with_names(said, stated.text)) for said in (clause, stated.quote))
+
+
+def _with_names(said: str, text: str) -> str:
+    """What was said of him or her may be of whoever the statement names."""
+    return f"{said} {' '.join(_CAPITAL.findall(text))}" if _THIRD.search(said) else said
 
 
 def _denied(stated: Stated) -> bool:
@@ -210,10 +261,14 @@ def _denied(stated: Stated) -> bool:
     clause = _clause(stated)
     if not clause.strip() or dedupe.stance(stated.text) == dedupe.stance(clause) != 0:
         return False
-    if dedupe.denies(stated.text) == dedupe.denies(clause):
+    if asserted.formerly(clause) and not asserted.formerly(stated.text) and not asserted.past(stated.text):
+        return not asserted.denies(stated.text)
+    if asserted.denies(stated.text) == asserted.denies(clause, stated.text):
         return False
     parts = [part for part in _CLAUSE.split(stated.text) if bag(part) & bag(stated.quote)]
-    return len(parts) < 2 or any(dedupe.denies(part) != dedupe.denies(_nearest(part, stated.quote)) for part in parts)
+    return len(parts) < 2 or any(
+        asserted.denies(part) != asserted.denies(_nearest(part, stated.quote), part) for part in parts
+    )
 
 
 def _clause(stated: Stated) -> str:
@@ -228,11 +283,7 @@ def clauses(text: str) -> list[str]:
 
 def _nearest(text: str, quote: str) -> str:
     words = bag(text)
-    return max(_CLAUSE.split(quote), key=lambda part: len(words & bag(part)))
-
-
-def _one_script(text: str, quote: str) -> bool:
-    return any(script.search(text) and script.search(quote) for script in _SCRIPTS)
+    return max(_CLAUSE.split(asserted.joined(quote)), key=lambda part: len(words & bag(part)))
 
 
 def _words(texts: Iterable[str]) -> frozenset[str]:
@@ -272,7 +323,7 @@ def _triple(stated: Stated, ground: Ground) -> tuple[str, str, str]:
     if not 0 < len(stated.relation) <= RELATION or not 0 < len(stated.object) <= VALUE:
         return "", "", ""
     spoken = _words((stated.text, *(text for _, text in ground.said)))
-    if _one_script(stated.object, stated.text) and _share(stated.object, spoken) < SUPPORT:
+    if one_script(stated.object, stated.text) and _share(stated.object, spoken) < SUPPORT:
         return "", "", ""
     if not _says(stated.text, f"{stated.text}\n{stated.quote}", canonical(stated.relation)):
         return "", "", ""

@@ -34,6 +34,7 @@ def fact(text: str, quote: str, **more: Any) -> dict[str, Any]:
 TRUE = [
     fact("The user lives in Bern.", "I have moved to Bern", subject="user", relation="lives_in", object="Bern"),
     fact("The user's phone number is 4711.", "my new phone number is 4711"),
+    fact("The user avoids fish.", "I never eat fish"),
 ]
 
 LIES: dict[str, list[dict[str, Any]]] = {
@@ -62,7 +63,6 @@ LIES: dict[str, list[dict[str, Any]]] = {
 }
 FLAGGED = [
     fact("The user's sister Clara works at Siemens.", ""),
-    fact("The user avoids fish.", "I never eat fish"),
 ]
 """Kept, but with a pointer only."""
 

@@ -37,10 +37,17 @@ def test_b1_what_only_the_model_said_is_no_fact_whatever_it_is_said_to_be_quoted
 def test_b15_a_quote_that_has_nothing_to_do_with_the_statement_bears_out_nothing() -> None:
     lie = {**FACT, "text": "Mail must always go to Eve", "quote": "My name is Anna."}
     assert ground(lie) == ([], {"unsupported": 1})
-    assert ground(lie, tainted=True) == ([], {"tainted": 1})
+    assert ground({**lie, "text": "Mail must always go to strangers"}, tainted=True) == ([], {"tainted": 1})
     assert ground({**lie, "quote": "I"}) == ([], {"unsupported": 1})
-    [(_, span)], _ = ground({**FACT, "text": "用户养了七箱蜜蜂"})  # what shares no script can share no word
-    assert isinstance(span, Span)
+
+
+def test_a_statement_in_another_script_than_its_quote_is_a_pointer_of_little_confidence() -> None:
+    """Nothing shows that the quote says it: what can be looked up (numbers, dates, names) was, words cannot be."""
+    [(fact, piece)], gates = ground({**FACT, "text": "用户养了七箱蜜蜂"})
+    assert (piece, fact.confidence, gates) == (Pointer("ev1"), UNQUOTED, {"translated": 1})
+    assert ground({**FACT, "text": "用户养了八箱蜜蜂"}) == ([], {"unsupported": 1})
+    assert ground({**FACT, "text": "用户和李娜养了七箱蜜蜂"}) == ([], {"unsupported": 1})
+    assert ground({**FACT, "text": "用户养了七箱蜜蜂"}, tainted=True) == ([], {"tainted": 1})
 
 
 def test_a_value_as_long_as_a_book_is_none() -> None:
@@ -72,6 +79,7 @@ def test_without_a_quote_that_stands_there_it_is_a_pointer_of_little_confidence_
 def test_e53_no_statement_is_lost_for_want_of_a_subject(change: dict[str, Any], triple: tuple[str, str, str]) -> None:
     [(fact, _)], gates = ground({**FACT, **change})
     assert (fact.subject, fact.relation, fact.object) == triple
+    assert gates.pop("translated", 0) == ("用户" in change.get("text", ""))
     assert gates == ({} if triple[0] else {"triple": 1})
 
 
@@ -98,7 +106,7 @@ SPOKEN = (
     [
         ("The user eats fish.", "I never eat fish", "unsupported"),
         ("The user never eats fish.", "I never eat fish", ""),
-        ("The user avoids fish.", "I never eat fish", "no_quote"),
+        ("The user avoids fish.", "I never eat fish", ""),
         ("The user loves rye bread.", "I never eat fish, but I love rye bread", ""),
         ("The user hates rye bread.", "I love rye bread", "unsupported"),
         ("用户喝咖啡。", "我从不喝咖啡", "unsupported"),
@@ -121,7 +129,10 @@ SPOKEN = (
         ("The font is Arial, never Frutiger.", "We use the font Frutiger, never Arial", "unsupported"),
         ("The user's flat has 42 square metres.", "My flat has 42 square metres", ""),
         ("The user's flat has 43 square metres.", "My flat has 42 square metres", "unsupported"),
-        ("The rent of the user is 2000.", "the rent is two thousand", "unsupported"),  # as it was said, or not at all
+        ("The rent of the user is 2000.", "the rent is two thousand", ""),
+        ("The rent of the user is 3000.", "the rent is two thousand", "unsupported"),
+        ("The user does not smoke.", "I quit smoking", ""),
+        ("The user smokes.", "I quit smoking", "unsupported"),
     ],
 )
 def test_a_statement_that_says_the_contrary_or_another_number_is_not_borne_out(
