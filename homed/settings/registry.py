@@ -305,11 +305,9 @@ class Settings(Typed):
         """Store and announce; see `Commit.run`."""
         found = [(self.definition(key), value) for key, value in changes.items()]
         moved = thresholds.moving(self.get, found, why)
-        noted = {one.key for one in moved}
-        staying = [(d, self.get(d.key)) for d, value in found if value is not None and d.key not in noted]
 
         def also(tx: Tx, now: float) -> None:
-            thresholds.note(tx, [*moved, *thresholds.explained(tx, staying, why)], now)
+            thresholds.note(tx, [*moved, *thresholds.explained(tx, found, moved, why)], now)
 
         for key, value in (await self._change.run(self._stored, found, keys, forget=forget, also=also)).items():
             if value is None:

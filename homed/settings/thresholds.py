@@ -139,15 +139,19 @@ def moved(before: Mapping[str, object], after: Mapping[str, object], why: Becaus
     return [Change(key, before[key], after[key], reason, why.peer) for key in keys]
 
 
-def explained(tx: Tx, staying: Iterable[tuple[Definition, object]], why: Because) -> list[Change]:
-    """What a reason says of thresholds that stay as they are: to be noted of those that came to their value without
-    anybody saying why, so that whoever hears of them from the health check can say it."""
+def explained(
+    tx: Tx, given: Iterable[tuple[Definition, object]], moved: Iterable[Change], why: Because
+) -> list[Change]:
+    """What a reason says of thresholds that were ``given`` and not ``moved``: to be noted of those that came to their
+    value without anybody saying why, so that whoever hears of them from the health check can say it."""
     reason = " ".join(redact(why.reason).split())[:REASON]
     if not any(map(str.isalnum, reason)):
         return []
-    known = last(tx)
+    known, noted = last(tx), {one.key for one in moved}
     found: list[Change] = []
-    for definition, value in staying:
+    for definition, value in given:
+        if value is None or definition.key in noted:
+            continue
         before = known.get(definition.key)
         was = definition.default if before is None else before.now
         if definition.key in PREVENTS and (was != value or (before is not None and not before.reason.strip())):
