@@ -92,7 +92,7 @@ def talk(daemon: Daemon) -> Iterator[Talk]:
 
 
 def model(daemon: Daemon) -> Any:
-    return daemon.json("status")["model"]
+    return daemon.ask("admin.status")["model"]
 
 
 def ready(daemon: Daemon) -> None:
@@ -115,7 +115,7 @@ def _command(pid: int) -> bytes:
 
 def test_the_first_message_gets_an_answer_and_everything_says_what_it_is(daemon: Daemon, talk: Talk) -> None:
     assert talk.answered("hi").strip()
-    said = model(daemon)
+    said = daemon.json("status")["model"]
     assert (said["configured"], said["source"], said["kind"], said["state"]) == (True, "embedded", "embedded", "ready")
     assert "built in: small and slow" in said["note"]
     (source,) = daemon.json("models", "list")

@@ -53,7 +53,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 @pytest.fixture(scope="module")
 def visitor(browser: Browser, home: House) -> Iterator[Visitor]:
     with visiting(browser, home.daemon.url, locale="en-GB") as made:
-        enter(made.context.new_page(), home.daemon.json("link")["url"])
+        enter(made.context.new_page(), home.daemon.new_link())
         yield made
 
 

@@ -47,7 +47,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 def visitor(browser: Browser, home: House) -> Iterator[Visitor]:
     with visiting(browser, home.daemon.url, locale="en-GB") as made:
         page = made.context.new_page()
-        enter(page, home.daemon.json("link")["url"])
+        enter(page, home.daemon.new_link())
         page.close()  # as all others here: each has a stream, and a browser six connections to a server
         yield made
 

@@ -33,7 +33,7 @@ def page(browser: Browser, daemon: Daemon) -> Iterator[Page]:
     """A new conversation; whoever came in by the link sees at once which model answers."""
     with visiting(browser, daemon.url) as visitor:
         page = visitor.context.new_page()
-        page.goto(daemon.json("link")["url"])
+        page.goto(daemon.new_link())
         expect(page.locator("header #model")).to_contain_text("Built-in model")
         expect(page.locator("#welcome .embedded")).to_contain_text("It is small")
         yield ready(page)

@@ -32,7 +32,7 @@ def home(model: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture(scope="module")
 def came_in(browser: Browser, home: Daemon) -> Any:
     context = browser.new_context()
-    enter(context.new_page(), home.json("link")["url"])
+    enter(context.new_page(), home.new_link())
     state = context.storage_state()
     context.close()
     return state

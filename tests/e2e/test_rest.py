@@ -57,7 +57,7 @@ class Visitor:
 
 def enter(daemon: Daemon) -> Visitor:
     """Log in by the link that the daemon printed or gives out."""
-    url, _, secret = daemon.json("link")["url"].partition("/login#")
+    url, _, secret = daemon.new_link().partition("/login#")
     status, _, headers = Visitor(url).ask("POST", f"{PREFIX}/login", {"secret": secret})
     assert status == 200
     return Visitor(url, Cookie=headers["Set-Cookie"].split(";")[0])

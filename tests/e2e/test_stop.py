@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.stopping import ANSWER, SLOW, Stopper
-from tests.kit.house import House, house
+from tests.kit.house import House, Plan, house
 
 pytestmark = pytest.mark.slow
 ROUNDS = 200
@@ -15,7 +15,7 @@ ROUNDS = 200
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with house(tmp_path_factory.mktemp("stop") / "data") as built:
+    with house(tmp_path_factory.mktemp("stop") / "data", Plan(vectors=False)) as built:
         built.fake.when(SLOW, ANSWER)
         yield built
 

@@ -31,7 +31,7 @@ WEATHER = tool("get_weather")
 
 
 def client_of(home: House, key: str) -> OpenAI:
-    url = str(home.daemon.json("link")["url"]).partition("/login#")[0]
+    url = home.daemon.new_link().partition("/login#")[0]
     return OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0, timeout=60)
 
 
@@ -338,7 +338,7 @@ def test_errors_have_the_shape_and_status_that_clients_know(client: OpenAI, home
 
 
 def test_no_cookie_opens_it(client: OpenAI, home: House) -> None:
-    url, _, secret = str(home.daemon.json("link")["url"]).partition("/login#")
+    url, _, secret = home.daemon.new_link().partition("/login#")
     data = json.dumps({"secret": secret}).encode()
     headers = {"Content-Type": "application/json", "Origin": url}
     request = urllib.request.Request(f"{url}/api/v1/login", data=data, headers=headers)
