@@ -31,6 +31,13 @@ def home(tmp_path: Path) -> Iterator[House]:
         yield built
 
 
+@pytest.fixture
+def often(tmp_path: Path) -> Iterator[House]:
+    """One that is started again and again, without what only costs at each start."""
+    with house(tmp_path / "data", Plan(only=("sanitizer",), vectors=False)) as built:
+        yield built
+
+
 def rows(home: House, query: str, *values: object) -> list[tuple[object, ...]]:
     """Straight from the file, without any of the code under test."""
     with sqlite3.connect(f"file:{home.data / 'homed.db'}?mode=ro", uri=True) as db:
@@ -41,12 +48,13 @@ def rows(home: House, query: str, *values: object) -> list[tuple[object, ...]]:
 
 @pytest.mark.kill
 def test_killed_anywhere_in_a_turn_each_message_has_one_outcome_and_history_no_duplicate(
-    home: House, kill_rounds: int
+    often: House, kill_rounds: int
 ) -> None:
     """kill -9 between 0 and 0.5 s after a message was sent; the client sends it again with the same id, as waiter does.
 
     A turn takes about 0.4 s here: a model call, a tool of the kernel's own, a second model call.
     """
+    home = often
     tool = {"calls": [{"name": "get_plugin_tools", "args": {}}], "first_delay": 0.05}
     home.fake.when("round", tool, {"say": "the answer to {user}", "delay": 0.02, "first_delay": 0.05})
     chance = random.Random(20)
@@ -121,7 +129,8 @@ def test_sigterm_in_a_turn_that_cannot_end_resumes_it_at_the_next_start_and_wait
 
 
 @pytest.mark.kill
-def test_a_message_that_takes_the_daemon_down_three_times_is_reported_not_tried_for_ever(home: House) -> None:
+def test_a_message_that_takes_the_daemon_down_three_times_is_reported_not_tried_for_ever(often: House) -> None:
+    home = often
     home.fake.when("deadly", {"say": "x", "hang": "before"})
     sent = home.ask("chat", text="deadly")
     for n in range(1, 4):
