@@ -26,7 +26,7 @@ _WORDS = {
     "peers": "names and roles", "ledger": "records of what turns were shown", "accesses": "looks",
     "turns": "turns", "merged": "merges", "rechecked": "held against what else they rest on",
     "revisions": "texts they had before", "vectors": "vectors", "threshold_changes": "reasons of thresholds",
-    "crash_reports": "reports of crashes",
+    "crash_reports": "reports of crashes", "agent_turns": "turns of agents it made, or begun by their reports",
 }  # fmt: skip
 
 _TAKEN = {
@@ -55,7 +55,9 @@ def add(actions: Actions) -> None:
     forget.add_argument("--since", metavar="DAY", default="", help="everything said on or after it: 2026-01-31")
     forget.add_argument("--until", metavar="DAY", default="", help="everything said before it")
     forget.add_argument(
-        "--wide", action="store_true", help="of an event the whole turn; of a fact or an entity its messages too"
+        "--wide",
+        action="store_true",
+        help="of an event the whole turn, also what agents did for it; of a fact or an entity its messages",
     )
     forget.add_argument("--yes", "-y", action="store_true", help="do not ask")
 

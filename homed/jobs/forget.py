@@ -25,7 +25,7 @@ from homed.failpoints import Failpoints, NoFailpoints
 from homed.jobs import proof
 from homed.jobs.proof import Proof, ScrubbingStore
 from homed.jobs.searching import Searcher, blank_all_logs
-from homed.memory import forget, forget_peer, forgets, needles, removal, repeats
+from homed.memory import forget, forget_agents, forget_peer, forget_reads, forgets, needles, removal, repeats
 from homed.memory.forget import Gone
 from homed.memory.forgets import Preview, Request
 from homed.retrieval import index
@@ -38,9 +38,6 @@ EVENTS = 16
 
 ASK_LIMIT = 10.0
 """Seconds that storing a wish may take, shielded: it is stored, or nothing happens."""
-
-SCANNED = 500
-"""Conversations looked through for an entity's names with one read."""
 
 _LATER = "What is left of it is removed at the next start."
 
@@ -263,8 +260,16 @@ class Forgetting:
         return piece
 
     async def _event(self, request: Request, gone: Gone) -> list[str]:
-        read = partial(forgets.events_of, event=request.target, wide=request.wide)
-        await self._events(request, gone, await self._ports.store.read(lambda tx: read(tx)))
+        store, target = self._ports.store, request.target
+        if request.wide:
+            left = await store.read(lambda tx: forget_agents.left(tx, target))
+            await self._events(request, gone, left.events)  # before the agents, by whose tasks they are found
+            for thread in left.threads:
+                gone.note(*await store.read(lambda tx, one=thread: forget_agents.briefs(tx, one)))  # type: ignore[misc]
+                await self._whole_thread(request, gone, thread)
+        ids = await store.read(lambda tx: forgets.events_of(tx, target, wide=request.wide))
+        # itself last: by it a start that goes on finds the others
+        await self._events(request, gone, sorted(ids, key=lambda one: one == target))
         return []
 
     async def _fact(self, request: Request, gone: Gone) -> list[str]:
@@ -276,7 +281,7 @@ class Forgetting:
 
     async def _entity(self, request: Request, gone: Gone) -> list[str]:
         store, target = self._ports.store, request.target
-        names, scope = await store.read(lambda tx: _named(tx, target))
+        names, scope = await store.read(lambda tx: forget_reads.named(tx, target))
         await self._with_sources(request, gone, await store.read(lambda tx: forget.records_of(tx, target)))
         if request.wide and names:
             await self._events(request, gone, await self._saying(scope, names))
@@ -285,7 +290,7 @@ class Forgetting:
 
     async def _with_sources(self, request: Request, gone: Gone, records: Sequence[str]) -> None:
         """Records; with what they rest on, if that is wanted."""
-        events = await self._ports.store.read(lambda tx: _sources(tx, records)) if request.wide else []
+        events = await self._ports.store.read(lambda tx: forget_reads.sources(tx, records)) if request.wide else []
         await self._records(request, gone, records)
         await self._events(request, gone, events)
 
@@ -294,7 +299,9 @@ class Forgetting:
         found: dict[str, None] = {}
         after: int | None = 0
         while after is not None:
-            ids, after = await self._ports.store.read(partial(_holding, scope=scope, names=names, after=after))
+            ids, after = await self._ports.store.read(
+                partial(forget_reads.holding, scope=scope, names=names, after=after)
+            )
             found |= dict.fromkeys(ids)
         return list(found)
 
@@ -336,7 +343,7 @@ class Forgetting:
     async def _whole_thread(self, request: Request, gone: Gone, thread: str) -> None:
         """All of a conversation: its messages first, so that one knows what to look for, then what is left of it."""
         store = self._ports.store
-        while ids := await store.read(lambda tx: _of_thread(tx, thread)):
+        while ids := await store.read(lambda tx: forget_reads.of_thread(tx, thread)):
             await self._events(request, gone, ids)
         try:
             await self._ports.delete_thread(thread)
@@ -359,7 +366,13 @@ _REMOVERS: dict[str, Callable[[Forgetting, Request, Gone], Awaitable[list[str]]]
 
 
 async def delete_quietly(store: ScrubbingStore, thread: str) -> None:
-    """``DeleteThread`` where no daemon runs: nobody is in it."""
+    """``DeleteThread`` where no daemon runs: nobody is in it.  With the agents that were made in it."""
+    for agent in await store.read(lambda tx: forget_agents.below(tx, thread)):
+        await _delete_alone(store, agent)
+    await _delete_alone(store, thread)
+
+
+async def _delete_alone(store: ScrubbingStore, thread: str) -> None:
     if await store.read(lambda tx: tx.value("SELECT scope <> '' FROM threads WHERE id = ?", (thread,))):
         await store.write(lambda tx: removal.hide(tx, thread))
     while await store.write(lambda tx: removal.remove_some(tx, thread)):
@@ -368,32 +381,3 @@ async def delete_quietly(store: ScrubbingStore, thread: str) -> None:
 
 def _inputs(tx: Tx, peer: str, until: float) -> Gone:
     return forget_peer.remove_inputs(tx, peer, until=until)
-
-
-def _of_thread(tx: Tx, thread: str) -> list[str]:
-    rows = tx.all("SELECT id FROM events WHERE thread = ? ORDER BY seq LIMIT 500", (thread,))
-    return [str(id_) for (id_,) in rows]
-
-
-def _sources(tx: Tx, records: Sequence[str]) -> list[str]:
-    found = {one for event in forget.sources(tx, records) for one in forget.belonging(tx, event)}
-    return sorted(found)
-
-
-def _named(tx: Tx, entity: str) -> tuple[list[str], str]:
-    rows = tx.all(
-        "SELECT n.name, e.scope FROM entity_names n JOIN entities e ON e.id = n.entity WHERE e.id = ?"
-        " AND substr(n.key, 1, 1) <> '@'",
-        (entity,),
-    )
-    return [name for name, _ in rows], rows[0][1] if rows else ""
-
-
-def _holding(tx: Tx, *, scope: str, names: Sequence[str], after: int) -> tuple[list[str], int | None]:
-    rows = tx.all(
-        "SELECT seq, id, text FROM events WHERE scope = ? AND seq > ? ORDER BY seq LIMIT ?", (scope, after, SCANNED)
-    )
-    wanted = [name.casefold() for name in names]
-    found = [id_ for _, id_, text in rows if any(name in text.casefold() for name in wanted)]
-    belonging = [one for id_ in found for one in forget.belonging(tx, id_)]
-    return belonging, rows[-1][0] if len(rows) == SCANNED else None

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from homed.memory import entities, rests, stable, threads, tombstones
+from homed.memory import entities, forget_agents, rests, stable, threads, tombstones
 from homed.memory import events as table
 from homed.memory.normal import key, normal
 from homed.memory.records import EventKind, is_draft, is_inner
@@ -100,9 +100,11 @@ def remove_events(tx: Tx, ids: Collection[str], *, at: float, buried: bool = Tru
     files = tx.all(f"SELECT hash, name FROM blocks WHERE event IN {_AMONG}", (among,))
     gone.hashes |= {hash_ for hash_, _ in files}
     gone.note(*(name for _, name in files))
-    for _, scope, _, _, text, data, words, _ in rows:
+    for _, scope, _, _, text, stored, words, _ in rows:
         gone.scopes.add(scope)
-        gone.note(text, words, *strings(loads(data)))
+        data = loads(stored) or {}
+        said = forget_agents.words(text, data)
+        gone.note(said, words, *strings({name: value for name, value in data.items() if name != "mark"}))
     _unname(tx, rows, {name for _, name in files}, gone)
     for name, column in (("accesses", "event"), ("blocks", "event"), ("events", "id")):
         tx.execute(f"DELETE FROM {name} WHERE {column} IN {_AMONG}", (among,))
@@ -323,8 +325,8 @@ def _unsay(tx: Tx, rows: Sequence[Row], gone: Gone) -> None:
     """Inputs and outcomes keep no words of what is gone; a turn with nothing left keeps no record of what it saw."""
     asked = [turn for _, _, turn, kind, *_ in rows if turn and kind == EventKind.USER]
     answered = [turn for _, _, turn, kind, *_ in rows if turn and kind == EventKind.ASSISTANT]
-    for (text,) in tx.all(f"SELECT text FROM inputs WHERE turn IN {_AMONG}", (dumps(asked),)):
-        gone.note(text)
+    for text, mark in tx.all(f"SELECT text, mark FROM inputs WHERE turn IN {_AMONG}", (dumps(asked),)):
+        gone.note(forget_agents.words(text, {"mark": mark}))
     tx.execute(f"UPDATE inputs SET text = '' WHERE turn IN {_AMONG}", (dumps(asked),))
     tx.execute(
         f"UPDATE inputs SET outcome = json_set(outcome, '$.text', '') WHERE turn IN {_AMONG} AND outcome IS NOT NULL",

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from homed.clock import new_id
 from homed.errors import Conflict, NotFound
-from homed.memory import forget, forget_peer, needles, repeats
+from homed.memory import forget, forget_agents, forget_peer, needles, repeats
 from homed.memory.tombstones import _key
 from homed.store.rows import Row, Tx, dumps, loads
 
@@ -100,7 +100,7 @@ def resolve(tx: Tx, kind: str, given: str, scopes: Collection[str] | None = None
 
 def ask(tx: Tx, kind: str, target: str, *, wide: bool, at: float) -> Request:
     """Store the wish; one that waits already is that one.  Raises Conflict while what it is about is being answered."""
-    if busy(tx, kind, target):
+    if busy(tx, kind, target, wide=wide):
         raise Conflict("A turn that it belongs to is being answered.", hint="Stop it, or wait for its end.")
     waiting_ = f"SELECT {_COLUMNS} FROM forgets WHERE kind = ? AND target = ? AND wide >= ? AND done_at IS NULL"
     row = tx.one(waiting_, (kind, target, int(wide)))
@@ -190,8 +190,10 @@ def hashed(tx: Tx, peer: str) -> str:
     return peer if peer.startswith(_HASHED) else _HASHED + hmac.new(_key(tx), peer.encode(), sha256).hexdigest()
 
 
-def busy(tx: Tx, kind: str, target: str) -> bool:
-    """Whether a turn is under way whose events would go."""
+def busy(tx: Tx, kind: str, target: str, *, wide: bool = False) -> bool:
+    """Whether a turn is under way whose events would go; ``wide``: also one of an agent that a turn made."""
+    if kind == "event" and wide and forget_agents.left(tx, target).busy:
+        return True
     if kind == "event":
         about = "i.turn <> '' AND i.turn = (SELECT turn FROM events WHERE id = ?)"
     elif kind == "peer":
@@ -213,7 +215,8 @@ def preview(tx: Tx, kind: str, target: str, *, wide: bool) -> Preview:
         return Preview(kind, target, wide, "", counts, busy=busy(tx, kind, target), first=first, last=last)
     scope = str(tx.value(f"SELECT scope FROM {_IN[kind]} WHERE id = ?", (target,)))
     records = _records(tx, kind, target)
-    events = _events(tx, kind, target, wide, records)
+    left = forget_agents.left(tx, target) if kind == "event" and wide else forget_agents.Left()
+    events = _events(tx, kind, target, wide, records) + _of_agents(tx, left)
     among = dumps(events)
     files = tx.value(f"SELECT count(DISTINCT hash) FROM blocks WHERE event IN {_AMONG}", (among,))
     only, shared = _resting(tx, events)
@@ -224,10 +227,20 @@ def preview(tx: Tx, kind: str, target: str, *, wide: bool) -> Preview:
     held = (shared | {one.id for one, _ in said.parts}) - set(gone)
     counts = {
         "events": len(events), "files": int(files), "records": len(gone), "entities": int(kind == "entity"),
-        **_with_them(tx, gone),
+        "agent_turns": left.turns, **_with_them(tx, gone),
     }  # fmt: skip
     return Preview(
-        kind, target, wide, scope, counts, len(held), stays, busy(tx, kind, target), first, last, tuple(gone[:LISTED])
+        kind,
+        target,
+        wide,
+        scope,
+        counts,
+        len(held),
+        stays,
+        busy(tx, kind, target, wide=wide),
+        first,
+        last,
+        tuple(gone[:LISTED]),
     )
 
 
@@ -252,6 +265,11 @@ def _events(tx: Tx, kind: str, target: str, wide: bool, records: Sequence[str]) 
     if kind == "thread":
         return [str(id_) for (id_,) in tx.all("SELECT id FROM events WHERE thread = ?", (target,))]
     return sorted({one for event in forget.sources(tx, records) for one in forget.belonging(tx, event)} if wide else ())
+
+
+def _of_agents(tx: Tx, left: forget_agents.Left) -> list[str]:
+    rows = tx.all(f"SELECT id FROM events WHERE thread IN {_AMONG}", (dumps(list(left.threads)),))
+    return [*left.events, *(str(id_) for (id_,) in rows)]
 
 
 def events_of(tx: Tx, event: str, *, wide: bool) -> list[str]:
