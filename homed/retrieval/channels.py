@@ -77,6 +77,6 @@ def means(
     certain = {seq: value / len(channels) for seq, value in sums.items()}
     if fusion.ranks is not None:
         return fuse.descending(best(fuse.by_ranks(list(channels.values()), fusion.ranks)), certain)
-    if min(certainty.values(), default=1.0) < 1:
+    if any(one != 1 for one in certainty.values()):
         return fuse.scaled(fuse.summed(list(channels.values())), max(certain.values(), default=0.0))
     return certain

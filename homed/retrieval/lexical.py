@@ -4,6 +4,9 @@ A term weighs by its rarity in the scope, idf = ln(1 + (N - n + 0.5) / (n + 0.5)
 ``YOUNG``).  The coverage of an event is the weight of the query's terms it has, divided by the weight of the query's
 heaviest ``CARRYING`` ones, those that occur nowhere included.  How often it has a term does not count, and its length
 only as far as ``_length`` says: on dialogue both change nothing, and the index is a third as large without.
+
+A memory knows little of how common a word is: 2 of 100 records have live, and so one that a rare word was asked with
+would be about it.  An everyday word therefore weighs no more than one that every tenth has (`everyday`).
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from homed.retrieval import ngrams
+from homed.retrieval import ngrams, saying
+from homed.retrieval.everyday import EVERYDAY, USUAL
 from homed.retrieval.terms import prefix
 from homed.retrieval.terms import term as stored
 from homed.retrieval.words import cleaned, is_character, is_exact, is_pair, query_terms, says_little
@@ -40,6 +44,13 @@ CLOSE = 4
 COMMON = 10
 """A term that more than one in so many events has is left out where the query has a rarer one: it costs most and
 says least."""
+
+EVERYDAY_WEIGHT = math.log(COMMON)
+"""What an everyday word weighs at the most: as one that one event in ``COMMON`` has."""
+
+LONE = 2.0
+"""Times as much is needed where only a single usual word of a question is found, and nothing says that it is about
+whoever asks: Why does *bread* go stale?"""
 
 VOCABULARY = 20_000
 """Words of a scope that are compared with one that is not among them: those that begin alike."""
@@ -78,6 +89,7 @@ class _Term:
     events: int
     exact: bool
     pair: bool = False
+    usual: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +99,8 @@ class Asked:
     ``words``: all of the query's, without a scope; ``terms``: those looked for, rarest first, without those that occur
     nowhere.  ``full``: the weight of a full match; ``sure``: how much of that makes it certain, since of the pairs of a
     run of Chinese half are no words but the borders of two, and another way to say the same has other borders.
-    ``pieces``: pairs and characters of Chinese that it has, those that occur nowhere included.
+    ``pieces``: pairs and characters of Chinese that it has, those that occur nowhere included.  ``lone``: how many
+    times as much is needed where a single usual word is found.
     """
 
     source: Source
@@ -97,6 +110,7 @@ class Asked:
     sure: float = 1.0
     exact: frozenset[str] = frozenset()
     pieces: int = 0
+    lone: float = 1.0
 
 
 Matched = Mapping[int, Sequence["_Term"]]
@@ -118,14 +132,26 @@ def ask(tx: Tx, *, scope: str, query: str, source: Source = EVENTS) -> Asked:
     looked_for = [term for at, term in enumerate(kept) if at < LOOKED_FOR or term.exact]
     exact = frozenset(term.text for term in weighed if term.exact)
     sure, pieces = (full - half) / full if full else 1.0, sum(is_pair(word) or is_character(word) for word in words)
-    return Asked(source, frozenset(words), looked_for, full or 1.0, sure, exact, pieces)
+    lone = LONE if _several(words) and not saying.of_oneself(query) else 1.0
+    return Asked(source, frozenset(words), looked_for, full or 1.0, sure, exact, pieces, lone)
+
+
+def _several(words: Sequence[str]) -> bool:
+    """Whether there is more than one word among these terms: two pairs of Chinese that overlap are one."""
+    said = [word for word in words if not (is_pair(word) and says_little(word))]
+    return len(said) > 1 and not _overlapping(said)
+
+
+def _overlapping(words: Sequence[str]) -> bool:
+    """Whether these are two pairs that are pieces of one word (翻译, 译成)."""
+    return len(words) == 2 and all(map(is_pair, words)) and (words[0][1] == words[1][0] or words[1][1] == words[0][0])
 
 
 def _weighed(tx: Tx, source: Source, scope: str, words: Sequence[str], documents: int) -> list[_Term]:
     found = []
     for word in words:
         events = _events(tx, source, scope, word)
-        meant = {} if events else _meant(tx, source, scope, word)
+        meant = {} if events or word in EVERYDAY else _meant(tx, source, scope, word)
         for other, likeness in (meant or {word: 1.0}).items():
             found.append(
                 _term(scope, other, _events(tx, source, scope, other) if meant else events, documents, likeness)
@@ -135,12 +161,15 @@ def _weighed(tx: Tx, source: Source, scope: str, words: Sequence[str], documents
 
 def _term(scope: str, word: str, events: int, documents: int, likeness: float) -> _Term:
     weight = likeness * math.log(1 + (max(documents, YOUNG) - events + 0.5) / (events + 0.5))
+    if word in EVERYDAY:
+        weight = min(weight, EVERYDAY_WEIGHT)
     if not events and is_pair(word):
         weight *= 0.0 if says_little(word) else 0.5
     if is_character(word):
         weight *= CHARACTER
     exact = is_exact(word) and events * events <= max(documents, 4)
-    return _Term(stored(scope, word), weight, events, exact, is_pair(word))
+    usual = word in USUAL or likeness < 1 or is_character(word) or (word.isdigit() and not is_exact(word))
+    return _Term(stored(scope, word), weight, events, exact, is_pair(word), usual)
 
 
 def _events(tx: Tx, source: Source, scope: str, word: str) -> int:
@@ -224,9 +253,21 @@ def coverage(asked: Asked, matched: Matched, tokens: Mapping[int, int]) -> dict[
 
 def certainty(asked: Asked, matched: Matched) -> dict[int, float]:
     """Of each how much of a full match makes it certain: ``sure``, but all of it where no more than a single piece of
-    a longer question in Chinese is found (二十 of 圆周率后二十位): that may be cut out of something else."""
+    a longer question in Chinese is found (二十 of 圆周率后二十位): that may be cut out of something else.
+
+    More than all of it where that is a usual word, or one that may be meant: see ``LONE``.
+    """
     long = asked.pieces >= FRAGMENTED
-    return {seq: 1.0 if long and len(terms) == 1 else asked.sure for seq, terms in matched.items()}
+    return {
+        seq: (1.0 if long and len(terms) == 1 else asked.sure) * (asked.lone if _is_lone(terms) else 1.0)
+        for seq, terms in matched.items()
+    }
+
+
+def _is_lone(terms: Sequence[_Term]) -> bool:
+    if len(terms) > 1 and not _overlapping([term.text[-2:] for term in terms if term.pair] if len(terms) == 2 else ()):
+        return False
+    return bool(terms) and any(term.usual for term in terms)
 
 
 def exact_shares(asked: Asked, matched: Matched) -> dict[int, float]:

@@ -34,6 +34,15 @@ _TAG = re.compile(
 )
 """What behind a statement turns none of it into a question."""
 
+_ONESELF = re.compile(
+    r"\b(?:my|mine|our|ours)\b(?! own)"
+    r"|(?<!how )(?<!why )(?<!should )\b(?:do|did|am|was|have|had|are|were|will)(?:n['’]t)? (?:i|we)\b"
+    r"|(?<![给帮诉教让请])[我咱俺]"
+    r"|\b(?:мо(?:й|я|ё|е|и|его|ей|ему|им|их|ими|ём|ем|ю)|наш(?:а|е|и|его|ей|ему|им|их|ими|у)?|у (?:меня|нас))\b",
+    re.IGNORECASE,
+)
+"""Words for what is one's own; "how do I" asks for what anybody does, and 告诉我 for an answer."""
+
 _CLAUSE = re.compile(r"[,，;；—–]+\s*")
 _WORD = re.compile(r"[\u3400-\u9fff]|(?:(?![\u3400-\u9fff])[\w'’])+")
 _SENTENCE = re.compile(r"[^.!?…。！？\n]+[.!?…。！？]*")
@@ -68,6 +77,11 @@ def _tagged(sentence: str) -> bool:
     if not places or _TAG.fullmatch(sentence, places[-1].end()) is None:
         return False
     return len(_WORD.findall(sentence[: places[-1].start()])) >= STATED
+
+
+def of_oneself(text: str) -> bool:
+    """Whether who asks speaks of himself: of what he has, does or did."""
+    return _ONESELF.search(text[:SEEN]) is not None
 
 
 def speaker(text: str) -> str:

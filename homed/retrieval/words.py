@@ -13,6 +13,7 @@ from importlib.util import find_spec, module_from_spec
 from itertools import pairwise
 from typing import Any
 
+from homed.retrieval import courtesy
 from homed.retrieval.stopwords import CHINESE_CHARACTERS, CHINESE_PAIRS, ENGLISH, RUSSIAN
 
 HEAD, TAIL = 16_000, 8_000
@@ -104,14 +105,14 @@ def query_terms(text: str) -> list[str]:
 
 
 def cleaned(text: str) -> str:
-    """A query without time stamps and marks of templates; as it is when nothing would be left.
+    """A query without time stamps, marks of templates and what is only polite; as it is when nothing would be left.
 
     Of one longer than ``HEAD`` + ``TAIL`` its ends alone: no more of it is looked for.
     """
     if len(text) > HEAD + TAIL:
         text = f"{text[:HEAD]}\n{text[-TAIL:]}"
     left = _NOISE.sub(" ", text).strip()
-    return left or text
+    return courtesy.without(left or text)
 
 
 def is_character(term: str) -> bool:

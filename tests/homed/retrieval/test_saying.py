@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from homed.retrieval.saying import asking, speaker
+from homed.retrieval.saying import asking, of_oneself, speaker
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,16 @@ def test_no_text_keeps_it_busy() -> None:
 )
 def test_a_name_and_a_colon_at_the_beginning_is_a_speaker(text: str, name: str) -> None:
     assert speaker(text) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("What colour is my bike?", True), ("Do I like coriander?", True), ("我女儿几岁了？", True),
+        ("Где мой ключ?", True),
+        ("How do I start a garden?", False), ("How can I make my own soap?", False), ("请给我讲讲丝绸之路。", False),
+        ("What is a leap second?", False),
+    ],
+)  # fmt: skip
+def test_who_asks_of_what_is_his_own_speaks_of_himself(text: str, own: bool) -> None:
+    assert of_oneself(text) is own

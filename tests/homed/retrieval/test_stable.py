@@ -193,3 +193,14 @@ def test_entities_are_ranked_by_their_vectors_alone(tx: Tx) -> None:
     assert [hit.id for hit in hits] == ["e1", "e2"]
     assert hits[0].score == pytest.approx(0.975, abs=0.01)
     assert words_only().entities(tx, scope="owner", query="x", limit=5) == []
+
+
+def test_a_single_everyday_word_is_no_relevance_of_a_question_that_asks_for_more(tx: Tx) -> None:
+    for text in ("The user lives in Thun.", "The winter tyres are stored at Garage Moser.", "老师不懂英语。"):
+        put(tx, text)
+    index.catch_up(tx)
+    wanted = stable.Wanted("owner", frozenset({"fact"}), NOW)
+    for query in ("What do pandas live on?", "How should I store bananas?"):
+        assert all(hit.relevance < GATE for hit in words_only().records(tx, wanted=wanted, query=query, limit=5)), query
+    for query in ("Where do I live?", "Where are my tyres stored?"):
+        assert words_only().records(tx, wanted=wanted, query=query, limit=5)[0].relevance > GATE, query
