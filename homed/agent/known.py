@@ -28,6 +28,9 @@ NAMES = 6
 KINDS = ("fact", "capsule")
 """Records of which the ranker is asked first: summaries stand behind those of them that come from the same turn."""
 
+ASKING = 0.5
+"""Share of a summary that asks from which on it is one of a question."""
+
 LOOKED = 8
 """Summaries that are looked at for each that is told: the same may have been asked often."""
 
@@ -151,7 +154,8 @@ def _about(tx: Tx, ranker: Ranker, about: About) -> Known:
     facts = [_hit(one, near[one.id]) if one.id in near else Fact(one, "", why="graph") for one in held[: 2 * most]]
     told = [fact.record.id for fact in bands.capped(facts, about.limits)]
     turns = _summaries(tx, ranker, about, told)
-    facts = sorted((*facts, *turns), key=lambda fact: -fact.score)  # stable: what a name led to stays as it came
+    # stable: what a name led to stays as it came; what asks stands behind what states, however alike it is
+    facts = sorted((*facts, *turns), key=lambda fact: (_asks(fact.record), -fact.score))
     names = tuple(entity.name for entity in reached.vouched if entity.id in met_ - about.without)
     below = [hit for hit in hits if hit.relevance < about.gate]
     sunk = {hit.id: hit.relevance for hit in below[:SUNK]}
@@ -174,6 +178,12 @@ def _summaries(tx: Tx, ranker: Ranker, about: About, told: Sequence[str]) -> lis
     found = [one for one in _records(tx, about.scope, near.keys() - same) if about.within(one)]
     found.sort(key=lambda one: -near[one.id].score)
     return [_hit(one, near[one.id]) for one in found[: about.limits.summaries]]
+
+
+def _asks(record: Record) -> bool:
+    """Whether it is a summary of a question above all: what was asked is like the question that is asked again, but a
+    fact answers it."""
+    return record.record == "summary" and saying.asking(record.text) > ASKING
 
 
 def _active(tx: Tx, about: About) -> list[Fact]:
