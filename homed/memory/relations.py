@@ -38,8 +38,8 @@ _ALIASES = {
     "name": "is_named named called is_called has_name full_name 名字 姓名 名叫 叫 имя зовут",
     "age": "is_aged aged years_old 年龄 岁数 возраст",
     "birthday": "born_on date_of_birth birth_date born birthdate 生日 出生日期 день_рождения родился родилась",
-    "home": "lives_in live_in lives resides_in residence located_in_home address lives_at home_town 住在 居住在 居住地"
-    " 住址 家 живет живет_в проживает_в место_жительства",
+    "home": "lives_in live_in lives resides_in residence located_in_home home_address lives_at home_town 住在 居住在"
+    " 居住地 住址 家 живет живет_в проживает_в место_жительства",
     "job": "works_as work_as occupation profession job_title is_a_profession 职业 工作是 从事 профессия работает_кем"
     " должность",
     "employer": "works_at works_for work_at work_for employed_by employed_at company 就职于 任职于 在职 工作单位 公司"
