@@ -43,7 +43,8 @@ ENDS: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the daemon and its plugins held after ``turns``; sizes in bytes.  ``objects``: Python's, in the daemon."""
+    """What the daemon and its plugins held after ``turns``; sizes in bytes.  ``objects``: Python's, in the daemon;
+    ``mapped``: what of ``rss`` are pages of files."""
 
     turns: int
     tasks: int
@@ -51,6 +52,7 @@ class Held:
     fds: int
     threads: int
     rss: int
+    mapped: int
     children: int
     plugins_fds: int
     plugins_rss: int
@@ -207,8 +209,8 @@ def held(home: House, stats: Path, turns: int) -> Held:
     plugins = [child for child in home.daemon.descendants() if child != pid]
     data = home.data
     return Held(
-        turns, told["tasks"], told["objects"], _count(pid, "fd"), _count(pid, "task"), _rss(pid), len(plugins),
-        sum(_count(child, "fd") for child in plugins), sum(map(_rss, plugins)),
+        turns, told["tasks"], told["objects"], _count(pid, "fd"), _count(pid, "task"), _rss(pid), _rss(pid, "RssFile"),
+        len(plugins), sum(_count(child, "fd") for child in plugins), sum(map(_rss, plugins)),
         sum(file.stat().st_size for file in data.glob("homed.db*")),
     )  # fmt: skip
 
@@ -231,10 +233,10 @@ def _count(pid: int, what: str) -> int:
     return 0
 
 
-def _rss(pid: int) -> int:
+def _rss(pid: int, what: str = "VmRSS") -> int:
     with suppress(OSError, StopIteration):
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) * 1024
+        return int(next(line for line in lines if line.startswith(what)).split()[1]) * 1024
     return 0
 
 
@@ -256,16 +258,28 @@ def soak(folder: Path, turns: int, *, samples: int = 4, minutes: float = 0.0) ->
 
 def table(run: Run) -> str:
     """For `docs/benchmarks.md`."""
-    names = ("turns", "tasks", "objects", "fds", "threads", "rss", "children", "plugins_fds", "plugins_rss", "store")
-    heads = ("turns", "tasks", "Python objects", "fds", "threads", "RSS, MB", "child processes", "their fds",
-             "their RSS, MB", "database, MB")  # fmt: skip
+    names = (
+        "turns",
+        "tasks",
+        "objects",
+        "fds",
+        "threads",
+        "rss",
+        "mapped",
+        "children",
+        "plugins_fds",
+        "plugins_rss",
+        "store",
+    )
+    heads = ("turns", "tasks", "Python objects", "fds", "threads", "RSS, MB", "of it files, MB",
+             "child processes", "their fds", "their RSS, MB", "database, MB")  # fmt: skip
     rows = [[_cell(name, getattr(one, name)) for name in names] for one in run.held]
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def _cell(name: str, value: int) -> str:
-    return f"{value / 1e6:.1f}" if name in ("rss", "plugins_rss", "store") else f"{value}"
+    return f"{value / 1e6:.1f}" if name in ("rss", "mapped", "plugins_rss", "store") else f"{value}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -280,7 +294,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(table(run))
     print(f"{run.held[-1].turns / run.seconds:.1f} turns a second; {dict(run.ends)}")
     print(f"memory: {run.doctor['read']} rows read in {run.doctor['ms']} ms, {run.doctor['counts']}")
-    print({what: round(run.per_turn(what), 3) for what in ("tasks", "objects", "fds", "threads", "rss", "store")})
+    print(
+        {
+            what: round(run.per_turn(what), 3)
+            for what in ("tasks", "objects", "fds", "threads", "rss", "mapped", "store")
+        }
+    )
     return 0
 
 
