@@ -273,16 +273,22 @@ class Forgetting:
         return []
 
     async def _fact(self, request: Request, gone: Gone) -> list[str]:
-        await self._piece(request, gone, partial(repeats.cut, record=(target := request.target)))
-        # before itself: by it a start that goes on finds what is left of them
-        await self._records(request, gone, await self._ports.store.read(lambda tx: repeats.of_id(tx, target).ids))
-        await self._with_sources(request, gone, [target])
+        await self._repeating(request, gone, request.target)
+        await self._with_sources(request, gone, [request.target])
         return []
+
+    async def _repeating(self, request: Request, gone: Gone, record: str) -> None:
+        """What repeats a record, before itself: by it a start that goes on finds what is left of them."""
+        await self._piece(request, gone, partial(repeats.cut, record=record))
+        await self._records(request, gone, await self._ports.store.read(lambda tx: repeats.of_id(tx, record).ids))
 
     async def _entity(self, request: Request, gone: Gone) -> list[str]:
         store, target = self._ports.store, request.target
         names, scope = await store.read(lambda tx: forget_reads.named(tx, target))
-        await self._with_sources(request, gone, await store.read(lambda tx: forget.records_of(tx, target)))
+        records = await store.read(lambda tx: forget.records_of(tx, target))
+        for record in records:
+            await self._repeating(request, gone, record)
+        await self._with_sources(request, gone, records)
         if request.wide and names:
             await self._events(request, gone, await self._saying(scope, names))
         await self._piece(request, gone, lambda tx: forget.remove_entity(tx, target, at=request.at))

@@ -222,9 +222,9 @@ def preview(tx: Tx, kind: str, target: str, *, wide: bool) -> Preview:
     only, shared = _resting(tx, events)
     first, last = tx.all(f"SELECT min(created_at), max(created_at) FROM events WHERE id IN {_AMONG}", (among,))[0]
     stays = 0 if wide or kind in ("event", "thread") else len(forget.sources(tx, records))
-    said = repeats.of_id(tx, target) if kind == "fact" else repeats.Repeats()
-    gone = list(dict.fromkeys([*records, *(one.id for one in said.whole), *sorted(only)]))
-    held = (shared | {one.id for one, _ in said.parts}) - set(gone)
+    said = [repeats.of_id(tx, record) for record in records]
+    gone = list(dict.fromkeys([*records, *(id_ for one in said for id_ in one.ids), *sorted(only)]))
+    held = (shared | {capsule.id for one in said for capsule, _ in one.parts}) - set(gone)
     counts = {
         "events": len(events), "files": int(files), "records": len(gone), "entities": int(kind == "entity"),
         "agent_turns": left.turns, **_with_them(tx, gone),

@@ -49,15 +49,17 @@ def hide(tx: Tx, record: Record, *, at: float) -> Hidden:
 def restore(tx: Tx, record: Record, *, at: float) -> Hidden:
     """Have it found again, with what was hidden along with it; also what was archived or put in quarantine.
 
-    It holds again, unless it was history before: what came meanwhile and can not hold beside it becomes history.
-    Raises Conflict when it holds already, is history (``mutate.reinstate``), or another one says that by now
-    (``detail.record``).
+    It holds again, unless it was history before: what came meanwhile and can not hold beside it becomes history.  A
+    capsule comes back without the sentences that say what is hidden (they come back with that).  Raises Conflict when
+    it holds already, is history (``mutate.reinstate``), says nothing but what is hidden, or another one says that by
+    now (``detail.record``).
     """
     if record.status not in ("hidden", "archived", "quarantined"):
         raise Conflict(f"{record.shown_id} is not hidden.")
+    along = repeats.taken_along(tx, record) if record.status == "hidden" else []
+    record = quieted(tx, record, at=at)
     if not record.superseded_by:
         rivals.alone(tx, record, record.text)
-    along = repeats.taken_along(tx, record) if record.status == "hidden" else []
     for one in (record, *along):
         _lift(tx, one)
         stable.update(tx, one.id, {"status": "superseded" if one.superseded_by else "active"}, at=at)
@@ -65,6 +67,25 @@ def restore(tx: Tx, record: Record, *, at: float) -> Hidden:
     now = _now(tx, record)
     gone = rivals.settle(tx, now, at=at) if now.status == "active" else []
     return Hidden(now, tuple(one.id for one in along), tuple(filter(None, whole)), tuple(gone))
+
+
+def quieted(tx: Tx, record: Record, *, at: float) -> Record:
+    """A record that is to hold again, as it may: without its sentences that say what is hidden.  It may have been out
+    of sight when that was hidden.
+
+    Raises Conflict (``detail.record``: what is hidden) where it says nothing else.
+    """
+    found = repeats.hidden_said(tx, record)
+    for fact, left in found:
+        if not left:
+            raise Conflict(
+                f"{record.shown_id} says what {fact.shown_id} says, which is hidden.", hint="Bring that back first.",
+                detail={"record": fact.id},
+            )  # fmt: skip
+    for fact, left in found:
+        stable.revise(tx, record, {"text": left, "key": key(left)}, why=f"{HID} {fact.id}", at=at)
+        record = _now(tx, record)
+    return record
 
 
 def _shortened(tx: Tx, record: Record) -> list[Record]:

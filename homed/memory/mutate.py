@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from homed.errors import Conflict, InvalidInput, NotFound
-from homed.memory import capsules, dedupe, entities, facts, judge, rivals, stable, tombstones
+from homed.memory import capsules, dedupe, entities, facts, hiding, judge, rivals, stable, tombstones
 from homed.memory.blocked import secret_in
 from homed.memory.capsules import NewCapsule
 from homed.memory.facts import Put
@@ -171,11 +171,12 @@ def reinstate(tx: Tx, record: Record, *, at: float) -> Changed:
 
     What took its place holds on beside it where both can be true; where they can not (one functional relation, one
     statement and its contrary), that becomes history of this one: never two current values.  What had been combined is
-    parted.  Raises Conflict when it was not superseded, or another record says that already (``detail.record``).
+    parted.  Raises Conflict when it was not superseded, another record says that already (``detail.record``), or it
+    says what is hidden (``hiding.quieted``).
     """
     if record.status != "superseded":
         raise Conflict(f"{record.shown_id} was not superseded.", hint="What is hidden or archived is restored.")
-    rivals.alone(tx, record, record.text)
+    rivals.alone(tx, record, hiding.quieted(tx, record, at=at).text)
     newer = stable.get(tx, record.superseded_by) if record.superseded_by else None
     if newer is not None:
         _part(tx, newer, record, at)

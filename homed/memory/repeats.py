@@ -30,7 +30,7 @@ _NOBODYS = frozenset({"user", "users", "用户"})
 @dataclass(frozen=True, slots=True)
 class Repeats:
     """``whole``: records that say nothing else; ``parts``: capsules that say it among other things, each with the text
-    that is left without it.  Of one scope, and only what holds."""
+    that is left without it.  Of one scope."""
 
     whole: tuple[Record, ...] = ()
     parts: tuple[tuple[Record, str], ...] = ()
@@ -41,15 +41,15 @@ class Repeats:
         return [one.id for one in self.whole]
 
 
-def of(tx: Tx, record: Record) -> Repeats:
-    """What repeats this one.
+def of(tx: Tx, record: Record, status: str = "active") -> Repeats:
+    """What repeats this one, among what holds (``status`` '': also what is hidden, in quarantine or history).
 
     Told by its words and by those of its excerpts, which may be in another language than it is.
     """
     said = _said(tx, record)
-    whole = [one for one in _beside(tx, record, "summary") if _repeats(one.text, said)]
+    whole = [one for one in _beside(tx, record, "summary", status) if _repeats(one.text, said)]
     parts: list[tuple[Record, str]] = []
-    for capsule in _holding(tx, record):
+    for capsule in _holding(tx, record, status):
         left = _without(capsule.text, said)
         if left == capsule.text:
             continue
@@ -61,10 +61,10 @@ def of(tx: Tx, record: Record) -> Repeats:
 
 
 def of_id(tx: Tx, record: str) -> Repeats:
-    """The same of one that may be gone; what people wrote by hand is theirs, and stays.  With what a person made one
-    with it, which says the same by their word."""
+    """The same of one that may be gone, whether it holds or not: it could be brought back.  What people wrote by hand
+    is theirs, and stays.  With what a person made one with it, which says the same by their word."""
     known = stable.get(tx, record)
-    found = of(tx, known) if known is not None else Repeats()
+    found = of(tx, known, "") if known is not None else Repeats()
     whole = [*(one for one in found.whole if one.origin != "manual"), *_combined(tx, record)]
     return Repeats(
         tuple({one.id: one for one in whole}.values()),
@@ -110,6 +110,31 @@ def _cut_before(tx: Tx, record: Record, gone: Gone) -> None:
                 gone.note(*(one for one in rests.sentences(old.text) if _repeats(one, said)))
                 tx.execute("DELETE FROM revisions WHERE record = ? AND revision = ?", (one.id, old.revision))
                 gone.counts["revisions"] += 1
+
+
+def hidden_said(tx: Tx, record: Record) -> list[tuple[Record, str]]:
+    """The hidden facts that a summary or a capsule says, each with the text that is left without this and those before
+    it: '' where it says nothing else."""
+    if record.record == "fact":
+        return []
+    hidden = stable.select(
+        tx,
+        "status = 'hidden' AND scope = ? AND id <> ? AND (id IN (SELECT record FROM members WHERE capsule = ?) OR"
+        " record = 'fact' AND id IN (SELECT v.record FROM evidence v JOIN events e ON e.id = v.event WHERE e.turn IN"
+        f" ({_TURNS}))) ORDER BY seq",
+        (record.scope, record.id, record.id, record.id),
+    )
+    text, found = record.text, []
+    for one in hidden:
+        said = _said(tx, one)
+        if record.record == "summary" or _repeats(record.title, said):
+            left = "" if _repeats(f"{record.title}\n{text}", said) else text
+        else:
+            left = _without(text, said)
+        if left != text:
+            found.append((one, left))
+            text = left
+    return found
 
 
 def says(text: str, said: Sequence[frozenset[str]]) -> bool:
@@ -183,17 +208,18 @@ def _beside(tx: Tx, record: Record, kind: str, status: str = "active") -> list[R
     return stable.select(
         tx,
         "id IN (SELECT v.record FROM evidence v JOIN events e ON e.id = v.event WHERE e.turn IN"
-        f" ({_TURNS})) AND id <> ? AND record = ? AND status = ? AND scope = ? ORDER BY seq",
+        f" ({_TURNS})) AND id <> ? AND record = ? AND ? IN (status, '') AND scope = ? ORDER BY seq",
         (record.id, record.id, kind, status, record.scope),
     )
 
 
 def _members(tx: Tx, record: Record, status: str = "active") -> list[Record]:
     """Capsules that it is a member of."""
-    holding = "id IN (SELECT capsule FROM members WHERE record = ?) AND status = ? AND scope = ? AND id <> ?"
+    holding = "id IN (SELECT capsule FROM members WHERE record = ?) AND ? IN (status, '') AND scope = ? AND id <> ?"
     return stable.select(tx, holding, (record.id, status, record.scope, record.id))
 
 
-def _holding(tx: Tx, record: Record) -> list[Record]:
-    """Active capsules that it is a member of, or that rest on the same turns."""
-    return list({one.id: one for one in (*_members(tx, record), *_beside(tx, record, "capsule"))}.values())
+def _holding(tx: Tx, record: Record, status: str) -> list[Record]:
+    """Capsules that it is a member of, or that rest on the same turns."""
+    found = (*_members(tx, record, status), *_beside(tx, record, "capsule", status))
+    return list({one.id: one for one in found}.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from homed.errors import Conflict
-from homed.memory import capsules, facts, hiding, stable, tombstones
+from homed.memory import capsules, facts, hiding, mutate, stable, tombstones
 from homed.memory.capsules import NewCapsule
 from homed.memory.evidence import Pointer, find
 from homed.memory.facts import NewFact
@@ -169,3 +169,42 @@ def test_nothing_of_another_scope_is_touched(speech: Speech) -> None:
     hide(speech, fact)
     assert guest.record(other).status == "active"
     assert not tombstones.buried(speech.tx, "guest:qq:1", fact.text)
+
+
+@pytest.mark.parametrize("status", ["archived", "quarantined", "hidden"])
+def test_a_capsule_that_was_out_of_sight_comes_back_without_what_was_hidden_meanwhile(
+    speech: Speech, status: str
+) -> None:
+    event = speech.say(SAID)
+    fact = allergic(speech, event)
+    whole = "The user is allergic to hazelnuts. Takes the train at nine."
+    capsule = profile(speech, event, whole, fact)
+    stable.update(speech.tx, capsule.id, {"status": status}, at=speech.at)
+    assert hide(speech, fact).shortened == ()
+    back = hiding.restore(speech.tx, speech.record(capsule.id), at=speech.at + 1)
+    assert (back.record.status, back.record.text) == ("active", "Takes the train at nine.")
+    assert not speech.tx.value("SELECT 1 FROM records WHERE status = 'active' AND text LIKE '%hazelnut%'")
+    hiding.restore(speech.tx, speech.record(fact.id), at=speech.at + 2)
+    assert speech.record(capsule.id).text == whole
+
+
+def test_what_says_nothing_but_what_is_hidden_does_not_come_back_before_it(speech: Speech) -> None:
+    event = speech.say(SAID)
+    fact, told = allergic(speech, event), summary(speech, "Is allergic to hazelnuts\n-\nNoted.", event)
+    hide(speech, fact)
+    with pytest.raises(Conflict, match="which is hidden") as refused:
+        hiding.restore(speech.tx, speech.record(told.id), at=speech.at + 1)
+    assert refused.value.detail == {"record": fact.id}
+    hiding.restore(speech.tx, speech.record(fact.id), at=speech.at + 1)
+    assert speech.record(told.id).status == "active"
+
+
+def test_what_was_history_says_nothing_hidden_when_it_holds_again(speech: Speech) -> None:
+    event = speech.say(SAID)
+    fact = allergic(speech, event)
+    capsule = profile(speech, event, "The user is allergic to hazelnuts. Takes the train at nine.", fact)
+    stable.update(speech.tx, capsule.id, {"status": "superseded"}, at=speech.at)
+    hide(speech, fact)
+    assert mutate.reinstate(speech.tx, speech.record(capsule.id), at=speech.at).record.text == (
+        "Takes the train at nine."
+    )
