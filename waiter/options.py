@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 from homed.errors import InvalidInput
+from homed.helptext import Formatter, language_of
 
 EXAMPLES = """\
 examples:
@@ -45,19 +48,34 @@ class Options:
     theme: str
 
 
+class Help(Formatter):
+    """What ``--help`` says."""
+
+    package = "waiter"
+
+    def __init__(self, prog: str, chosen: str = "") -> None:
+        super().__init__(prog)
+        self._chosen = chosen
+
+    def language(self) -> str:
+        """The chosen one, or the terminal's."""
+        return language_of(os.environ, self._chosen)
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise, so that a wrong command line is told as every other failure is."""
         raise InvalidInput(f"{message[:1].upper()}{message[1:]}.", hint=self.format_usage().rstrip())
 
 
-def parser() -> argparse.ArgumentParser:
-    """The definition that ``--help`` (and later man page and completions) is made from."""
+def parser(language: str = "") -> argparse.ArgumentParser:
+    """The definition that ``--help`` (and later man page and completions) is made from, in a language or the
+    terminal's."""
     made = _Parser(
         prog="waiter",
         description="Talk to homed from a terminal.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=lambda *, prog: Help(prog, language),
         allow_abbrev=False,
     )
     made.add_argument(
@@ -89,7 +107,8 @@ def parser() -> argparse.ArgumentParser:
 
 def parse(argv: Sequence[str]) -> Options:
     """Read the command line.  Raises InvalidInput when it is wrong; leaves with status 0 after ``--help``."""
-    made = parser()
+    named = re.search(r"(?:^|\0)--lang[=\0](en|zh)(?:\0|$)", "\0".join(argv))
+    made = parser(named[1] if named else "")
     found = Options(**vars(made.parse_args(argv)))
     if found.thread and found.go_on:
         made.error("--thread and --continue exclude each other")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from functools import cached_property
 
-from .kernel import Kernel
+from homed.helptext import LANGUAGES as LANGUAGES
+from homed.helptext import language_of as language_of
 
-LANGUAGES = ("en", "zh")
+from .kernel import Kernel
 
 
 class Words:
@@ -44,10 +44,3 @@ def _texts(name: str) -> dict[str, str]:
 
     found: dict[str, str] = json.loads((files("waiter") / "strings" / f"{name}.json").read_text("utf-8"))
     return found
-
-
-def language_of(environment: Mapping[str, str], chosen: str = "") -> str:
-    """``chosen``, else what LC_ALL, LC_MESSAGES or LANG say, in this order; English for anything else."""
-    said = chosen or next((environment[k] for k in ("LC_ALL", "LC_MESSAGES", "LANG") if environment.get(k)), "")
-    language = said.lower().replace("_", "-").partition("-")[0].partition(".")[0]
-    return language if language in LANGUAGES else "en"

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import argparse
 
+from homed.config.environment import child_environment
+from homed.helptext import Formatter, language_of
+
+
+class Help(Formatter):
+    """What ``--help`` says."""
+
+    def language(self) -> str:
+        """The terminal's."""
+        return language_of(child_environment())
+
 
 class Parser(argparse.ArgumentParser):
     """argparse with one house rule: a usage error ends with 2 and one line that says where help is."""
 
     def __init__(self, **options: object) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options.setdefault("formatter_class", Help)
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
 
     def error(self, message: str) -> None:  # type: ignore[override]
