@@ -245,12 +245,12 @@ def _cold(tx: Tx, ranker: Ranker, wanted: Wanted, found: Found) -> None:
     if wanted.beyond:
         every.sort(key=lambda hit: -hit.score)
     hits = [hit for hit in every if hit.id not in kept][: 2 * NOTES]
-    near = [hit for hit in hits if hit.score >= wanted.gate]
-    read = _read(tx, [hit.id for hit in near if hit.score < bands.SURE])
+    near = [hit for hit in hits if hit.relevance >= wanted.gate]
+    read = _read(tx, [hit.id for hit in near if hit.relevance < bands.SURE])
     near = [hit for hit in near if hit.id not in read]
     texts = _texts(tx, wanted, [hit.id for hit in near])
     told = [
-        (event, hit.score)
+        (event, hit.relevance)
         for hit in near
         if (event := texts.get(hit.id)) and event.turn not in wanted.apart and event.text.strip()
     ][:NOTES]

@@ -56,7 +56,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The ids found for each question, best first, by its id, with their scores; and the seconds that each took.
+    """The ids found for each question, best first, by its id, with their relevance for the gate of what is told
+    unasked; and the seconds that each took.
 
     ``asked``: how many of these went into the vector of the question.
     """
@@ -125,7 +126,7 @@ class Trial:
             found = await self._found(ranker, question, one.history, limit)
             took.append(time.perf_counter() - start)
             hits[one.id] = [filled.names[hit.seq] for hit in found]
-            scores[one.id] = [hit.score for hit in found]
+            scores[one.id] = [hit.relevance for hit in found]
             if done % 500 == 0:
                 say(f"{done} of {len(sought)} questions are answered")
         return Answers(hits, took, scores, asked)

@@ -6,14 +6,16 @@ heaviest ``CARRYING`` ones, those that occur nowhere included.  How often it has
 only as far as ``_length`` says: on dialogue both change nothing, and the index is a third as large without.
 
 A memory knows little of how common a word is: 2 of 100 records have live, and so one that a rare word was asked with
-would be about it.  An everyday word therefore weighs no more than one that every tenth has (`everyday`).
+would be about it.  For what is told **unasked** an everyday word therefore weighs no more than one that every tenth has
+(`everyday`).  What comes first is ranked without that: who looks for something in his own memory means his own words,
+and among what has them the rarer there says more.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from homed.retrieval import ngrams, saying
 from homed.retrieval.everyday import EVERYDAY, USUAL
@@ -46,11 +48,11 @@ COMMON = 10
 says least."""
 
 EVERYDAY_WEIGHT = math.log(COMMON)
-"""What an everyday word weighs at the most: as one that one event in ``COMMON`` has."""
+"""What an everyday word weighs at the most for what is told unasked: as one that one event in ``COMMON`` has."""
 
 LONE = 2.0
-"""Times as much is needed where only a single usual word of a question is found, and nothing says that it is about
-whoever asks: Why does *bread* go stale?"""
+"""Times as much is needed to be told unasked where only a single usual word of a question is found, and nothing says
+that it is about whoever asks: Why does *bread* go stale?"""
 
 VOCABULARY = 20_000
 """Words of a scope that are compared with one that is not among them: those that begin alike."""
@@ -84,8 +86,11 @@ RECORDS = Source("record_index", "record_terms", "record_counts")
 
 @dataclass(frozen=True, slots=True)
 class _Term:
+    """``weight``: for the order; ``unasked``: for what is told unasked, less for everyday words."""
+
     text: str
     weight: float
+    unasked: float
     events: int
     exact: bool
     pair: bool = False
@@ -93,24 +98,41 @@ class _Term:
 
 
 @dataclass(frozen=True, slots=True)
+class Full:
+    """What a full match weighs, and how much of that makes it certain, since of the pairs of a run of Chinese half are
+    no words but the borders of two, and another way to say the same has other borders."""
+
+    weight: float
+    sure: float
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """What a text asks of a scope: see ``ask``.  Holds only for the transaction it was made in.
 
     ``words``: all of the query's, without a scope; ``terms``: those looked for, rarest first, without those that occur
-    nowhere.  ``full``: the weight of a full match; ``sure``: how much of that makes it certain, since of the pairs of a
-    run of Chinese half are no words but the borders of two, and another way to say the same has other borders.
-    ``pieces``: pairs and characters of Chinese that it has, those that occur nowhere included.  ``lone``: how many
-    times as much is needed where a single usual word is found.
+    nowhere.  ``full``: of a full match for the order; ``unasked``: for what is told unasked.  ``pieces``: pairs and
+    characters of Chinese that it has, those that occur nowhere included.  ``lone``: how many times as much is needed to
+    be told unasked where a single usual word is found.
     """
 
     source: Source
     words: frozenset[str]
     terms: Sequence[_Term]
-    full: float
-    sure: float = 1.0
+    full: Full
+    unasked: Full
     exact: frozenset[str] = frozenset()
     pieces: int = 0
     lone: float = 1.0
+
+    @property
+    def plain(self) -> bool:
+        """Whether what is told unasked is judged as the order is."""
+        return self.lone == 1 and self.unasked == self.full and all(one.weight == one.unasked for one in self.terms)
+
+    def known(self, *, unasked: bool) -> bool:
+        """Whether there is a word among them that counts."""
+        return any(one.unasked for one in self.terms) if unasked else bool(self.terms)
 
 
 Matched = Mapping[int, Sequence["_Term"]]
@@ -126,14 +148,22 @@ def ask(tx: Tx, *, scope: str, query: str, source: Source = EVENTS) -> Asked:
     weighed = _weighed(tx, source, scope, words, documents)
     known = sorted((term for term in weighed if term.events), key=lambda term: term.events)
     kept = [term for at, term in enumerate(known) if at == 0 or term.events * COMMON <= max(documents, COMMON * YOUNG)]
-    heaviest = sorted([*kept, *(term for term in weighed if not term.events)], key=lambda term: -term.weight)[:CARRYING]
-    full = sum(term.weight for term in heaviest)
-    half = sum(term.weight for term in heaviest if term.pair) / 2
+    counted = [*kept, *(term for term in weighed if not term.events)]
+    full = _full([(term.weight, term.pair) for term in counted])
+    unasked = _full([(term.unasked, term.pair) for term in counted])
     looked_for = [term for at, term in enumerate(kept) if at < LOOKED_FOR or term.exact]
     exact = frozenset(term.text for term in weighed if term.exact)
-    sure, pieces = (full - half) / full if full else 1.0, sum(is_pair(word) or is_character(word) for word in words)
+    pieces = sum(is_pair(word) or is_character(word) for word in words)
     lone = LONE if _several(words) and not saying.of_oneself(query) else 1.0
-    return Asked(source, frozenset(words), looked_for, full or 1.0, sure, exact, pieces, lone)
+    return Asked(source, frozenset(words), looked_for, full, unasked, exact, pieces, lone)
+
+
+def _full(weighed: Sequence[tuple[float, bool]]) -> Full:
+    """Of terms' weights, and whether each is a pair."""
+    heaviest = sorted(weighed, key=lambda one: -one[0])[:CARRYING]
+    full = sum(weight for weight, _ in heaviest)
+    half = sum(weight for weight, pair in heaviest if pair) / 2
+    return Full(full, (full - half) / full) if full else Full(1.0, 1.0)
 
 
 def _several(words: Sequence[str]) -> bool:
@@ -151,25 +181,23 @@ def _weighed(tx: Tx, source: Source, scope: str, words: Sequence[str], documents
     found = []
     for word in words:
         events = _events(tx, source, scope, word)
-        meant = {} if events or word in EVERYDAY else _meant(tx, source, scope, word)
+        meant = {} if events else _meant(tx, source, scope, word)
         for other, likeness in (meant or {word: 1.0}).items():
-            found.append(
-                _term(scope, other, _events(tx, source, scope, other) if meant else events, documents, likeness)
-            )
+            term = _term(scope, other, _events(tx, source, scope, other) if meant else events, documents, likeness)
+            found.append(replace(term, unasked=0.0) if meant and word in EVERYDAY else term)
+        if meant and word in EVERYDAY:  # is seldom mistyped: nothing is told unasked for what else it may be
+            found.append(replace(_term(scope, word, 0, documents, 1.0), weight=0.0))
     return found
 
 
 def _term(scope: str, word: str, events: int, documents: int, likeness: float) -> _Term:
     weight = likeness * math.log(1 + (max(documents, YOUNG) - events + 0.5) / (events + 0.5))
-    if word in EVERYDAY:
-        weight = min(weight, EVERYDAY_WEIGHT)
-    if not events and is_pair(word):
-        weight *= 0.0 if says_little(word) else 0.5
-    if is_character(word):
-        weight *= CHARACTER
+    unasked = min(weight, EVERYDAY_WEIGHT) if word in EVERYDAY else weight
+    share = (0.0 if says_little(word) else 0.5) if not events and is_pair(word) else 1.0
+    share *= CHARACTER if is_character(word) else 1.0
     exact = is_exact(word) and events * events <= max(documents, 4)
     usual = word in USUAL or likeness < 1 or is_character(word) or (word.isdigit() and not is_exact(word))
-    return _Term(stored(scope, word), weight, events, exact, is_pair(word), usual)
+    return _Term(stored(scope, word), weight * share, unasked * share, events, exact, is_pair(word), usual)
 
 
 def _events(tx: Tx, source: Source, scope: str, word: str) -> int:
@@ -244,23 +272,29 @@ def filled(tx: Tx, asked: Asked, matched: Matched, seqs: Collection[int]) -> Mat
     return found
 
 
-def coverage(asked: Asked, matched: Matched, tokens: Mapping[int, int]) -> dict[int, float]:
-    """Of each of those in ``tokens`` (how long they are) the share of the query's weight that it has itself, 0..1."""
-    return {
-        seq: weight / asked.full * _length(tokens[seq]) for seq, weight in weights(matched).items() if seq in tokens
-    }
+def coverage(asked: Asked, matched: Matched, tokens: Mapping[int, int], *, unasked: bool = False) -> dict[int, float]:
+    """Of each of those in ``tokens`` (how long they are) the share of the query's weight that it has itself, 0..1.
+
+    For the order, or for what is told ``unasked``.
+    """
+    full = (asked.unasked if unasked else asked.full).weight
+    has = {seq: sum(term.unasked for term in terms) for seq, terms in matched.items()} if unasked else weights(matched)
+    return {seq: weight / full * _length(tokens[seq]) for seq, weight in has.items() if seq in tokens}
 
 
-def certainty(asked: Asked, matched: Matched) -> dict[int, float]:
+def certainty(asked: Asked, matched: Matched, *, unasked: bool = False) -> dict[int, float]:
     """Of each how much of a full match makes it certain: ``sure``, but all of it where no more than a single piece of
     a longer question in Chinese is found (二十 of 圆周率后二十位): that may be cut out of something else.
 
-    More than all of it where that is a usual word, or one that may be meant: see ``LONE``.
+    For what is told ``unasked`` more than all of it where that is a usual word, or one that may be meant: see ``LONE``.
     """
     long = asked.pieces >= FRAGMENTED
+    if not unasked:
+        return {seq: 1.0 if long and len(terms) == 1 else asked.full.sure for seq, terms in matched.items()}
+    said = {seq: [term for term in terms if term.unasked] for seq, terms in matched.items()}
     return {
-        seq: (1.0 if long and len(terms) == 1 else asked.sure) * (asked.lone if _is_lone(terms) else 1.0)
-        for seq, terms in matched.items()
+        seq: (1.0 if long and len(terms) == 1 else asked.unasked.sure) * (asked.lone if _is_lone(terms) else 1.0)
+        for seq, terms in said.items()
     }
 
 

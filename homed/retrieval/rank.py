@@ -6,7 +6,8 @@ same conversation have (``around``), and counts less where it asks and more wher
 (``fuse``).  What has the query's exact symbols comes first (``lexical``, ``fuse``).
 
 **Score.**  ``fuse.relevance`` of the mean of the channels: an absolute one, so that the gate of 0.12 means "is about
-it" however good or bad the others are.
+it" however good or bad the others are.  What is told unasked is judged once more, with everyday words weighing little
+(``lexical``): by its ``relevance``, which orders nothing.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ KINDS = ("event", "block")
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An event or a record and its relevance, 0..1.  ``parts``: what each channel gave to it, on one scale.
+    """An event or a record and what it is ranked by, 0..1.  ``parts``: what each channel gave to it, on one scale.
 
-    The ``score`` of a record holds what else counts too (importance, citations, age, project); ``relevance`` does not.
+    ``relevance``, 0..1: what the gate of what is told unasked looks at; an everyday word weighs little in it.  The
+    ``score`` of a record holds what else counts too (importance, citations, age, project); ``relevance`` does not.
     """
 
     seq: int
@@ -113,15 +115,20 @@ class Ranker:
         question = _question(query)
         layers = {layer} if isinstance(layer, str) else set(layer)
         pool = self._pool(tx, scope, question, layers, max(POOL, limit))
-        scores, parts = self._scores(tx, scope, question, pool)
+        near = channels.closeness(tx, self._dense, question, scope, KINDS, pool.places)
+        scores, parts = self._scores(question, pool, near)
+        about = scores if pool.asked.plain else self._scores(question, pool, near, unasked=True)[0]
         found = {seq: score for seq, score in scores.items() if score > 0 and pool.places[seq].layer in layers}
         return [
-            Hit(seq, pool.places[seq].id, found[seq], {name: values.get(seq, 0.0) for name, values in parts.items()})
+            Hit(
+                seq, pool.places[seq].id, found[seq], {name: values.get(seq, 0.0) for name, values in parts.items()},
+                about.get(seq, 0.0),
+            )
             for seq in channels.best(found)[:limit]
-        ]
+        ]  # fmt: skip
 
     def score(self, tx: Tx, *, scope: str, query: str | Question, seqs: Collection[int]) -> dict[int, float]:
-        """The relevance of each of these events to ``query``, as ``search`` gives it; 0.0 also for another scope's."""
+        """The score of each of these events for ``query``, as ``search`` gives it; 0.0 also for another scope's."""
         found = dict.fromkeys(seqs, 0.0)
         places = around.places(tx, scope, found) if found else {}
         if places:
@@ -129,7 +136,8 @@ class Ranker:
             asked = self._asked(tx, scope, question)
             matched = lexical.filled(tx, asked, {}, places)
             pool = _Pool(places, around.sides_within(places), asked, matched)
-            found |= self._scores(tx, scope, question, pool)[0]
+            near = channels.closeness(tx, self._dense, question, scope, KINDS, places)
+            found |= self._scores(question, pool, near)[0]
         return found
 
     def records(self, tx: Tx, *, wanted: stable.Wanted, query: str | Question, limit: int) -> list[Hit]:
@@ -174,18 +182,22 @@ class Ranker:
         text = question.text
         return lexical.ask(tx, scope=scope, query=newest.without(text) if newest.wanted(text) else text)
 
-    def _scores(self, tx: Tx, scope: str, question: Question, pool: _Pool) -> tuple[dict[int, float], _Parts]:
-        """The relevance of each in the pool, and what each channel gave to it."""
+    def _scores(
+        self, question: Question, pool: _Pool, near: Mapping[int, float], *, unasked: bool = False
+    ) -> tuple[dict[int, float], _Parts]:
+        """The relevance of each in the pool, and what each channel gave to it: for the order, or to tell it unasked.
+
+        ``near``: the calibrated cosines of those that have a vector.
+        """
         tokens = {seq: place.tokens for seq, place in pool.places.items()}
         weight = self._weights(pool)
-        covered = lexical.coverage(pool.asked, pool.matched, tokens)
+        covered = lexical.coverage(pool.asked, pool.matched, tokens, unasked=unasked)
         parts: _Parts = {"words": _of(pool, weight, covered)}
-        near = channels.closeness(tx, self._dense, question, scope, KINDS, pool.places)
         if near:  # what has no vector yet is judged by its words alone
-            parts["vectors"] = _of(pool, weight, covered | near)
-        if near and not pool.asked.terms:  # words that know nothing of the question (another language) have no say
-            del parts["words"]
-        means = channels.means(parts, self._fusion(), lexical.certainty(pool.asked, pool.matched))
+            parts["vectors"] = _of(pool, weight, {**covered, **near})
+        if near and not pool.asked.known(unasked=unasked):
+            del parts["words"]  # words that know nothing of the question (another language) have no say
+        means = channels.means(parts, self._fusion(), lexical.certainty(pool.asked, pool.matched, unasked=unasked))
         if newest.wanted(question.text) and "newest" not in self._without:
             means = newest.first(means, {seq: place.at for seq, place in pool.places.items()})
         scores = {seq: fuse.relevance(mean) for seq, mean in means.items()}

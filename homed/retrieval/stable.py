@@ -85,28 +85,46 @@ def records(tx: Tx, dense: Dense, question: Question, wanted: Wanted, *, limit: 
     ):
         pool |= channels.enough(read, ranking, lambda _: True, most)
     filled = lexical.filled(tx, asked, matched, pool)
-    parts: dict[str, Mapping[int, float]] = {
-        "words": lexical.coverage(asked, filled, {seq: one.tokens for seq, one in pool.items()})
-    }
     near = channels.closeness(tx, dense, question, wanted.scope, ("record",), pool)
-    if near:
-        parts["vectors"] = {**parts["words"], **near}
-    if near and not asked.terms:
-        del parts["words"]
-    means = channels.means(parts, fusion, lexical.certainty(asked, filled))
-    relevant = {seq: max(fuse.relevance(mean), fuse.relevance(near.get(seq, 0.0))) for seq, mean in means.items()}
+    tokens = {seq: one.tokens for seq, one in pool.items()}
+    parts, means = _means(asked, filled, tokens, near, fusion)
+    relevant = _relevant(means, near)
     scores = _scores(means, relevant, {seq: _prior(pool[seq], wanted.now) for seq in means})
+    if not asked.plain:
+        relevant = _relevant(_means(asked, filled, tokens, near, fusion, unasked=True)[1], near)
     if shares := lexical.exact_shares(asked, filled):
         relevant, scores = fuse.exact_first(relevant, shares), fuse.exact_first(scores, shares)
     ranked = sorted(scores, key=lambda seq: (-scores[seq], -pool[seq].updated_at, pool[seq].id))
     return [
         Ranked(
             seq, pool[seq].id, scores[seq], {name: values.get(seq, 0.0) for name, values in parts.items()},
-            relevant[seq],
+            relevant.get(seq, 0.0),
         )
         for seq in ranked[:limit]
         if scores[seq] > 0
     ]  # fmt: skip
+
+
+def _means(
+    asked: lexical.Asked,
+    matched: lexical.Matched,
+    tokens: Mapping[int, int],
+    near: Mapping[int, float],
+    fusion: Fusion,
+    *,
+    unasked: bool = False,
+) -> tuple[dict[str, Mapping[int, float]], dict[int, float]]:
+    """What each channel gives, and their mean: for the order, or for what is told unasked."""
+    parts: dict[str, Mapping[int, float]] = {"words": lexical.coverage(asked, matched, tokens, unasked=unasked)}
+    if near:
+        parts["vectors"] = {**parts["words"], **near}
+    if near and not asked.known(unasked=unasked):
+        del parts["words"]
+    return parts, channels.means(parts, fusion, lexical.certainty(asked, matched, unasked=unasked))
+
+
+def _relevant(means: Mapping[int, float], near: Mapping[int, float]) -> dict[int, float]:
+    return {seq: max(fuse.relevance(mean), fuse.relevance(near.get(seq, 0.0))) for seq, mean in means.items()}
 
 
 def _scores(means: Mapping[int, float], relevant: Mapping[int, float], priors: Mapping[int, float]) -> dict[int, float]:

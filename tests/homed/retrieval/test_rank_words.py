@@ -94,6 +94,27 @@ def test_b10_chinese_is_found_by_words_of_one_two_and_more_characters(
     assert best.score > GATE
 
 
+def test_an_everyday_word_orders_as_any_other_and_brings_nothing_unasked(tx: Tx, say: Talks) -> None:
+    """What is known of all texts decides what is told unasked; what comes first is what is rarer in this memory."""
+    stored = fill(say, ["Grandma lives upstairs", *(f"The zoo, picture {n}" for n in range(8)), *TALK[1:]])
+    best, second, *_ = found(tx, "What do pandas of the zoo live on?")
+    assert best.id == stored[0].id
+    assert best.score > GATE > best.relevance
+    assert second.relevance > best.relevance
+    weighed = {
+        term.text: (term.weight, term.unasked) for term in lexical.ask(tx, scope="owner", query="zoo live").terms
+    }
+    (zoo,), (live,) = ([one for text, one in weighed.items() if text.endswith(word)] for word in ("zoo", "live"))
+    assert zoo[0] == zoo[1] > live[1] == lexical.EVERYDAY_WEIGHT < zoo[0] < live[0]
+
+
+def test_what_an_everyday_word_may_be_mistyped_for_is_found_and_brings_nothing_unasked(tx: Tx, say: Talks) -> None:
+    stored = fill(say, ["The stork is back on the barn", *TALK])
+    (best,) = found(tx, "store")
+    assert best.id == stored[0].id
+    assert best.score > GATE > best.relevance == 0
+
+
 def test_one_rare_word_of_four_is_not_enough_two_are(tx: Tx, say: Talks) -> None:
     fill(say, ["heron", "heron egret", *TALK])
     scores = {
