@@ -343,6 +343,19 @@ async def test_who_asked_the_same_before_is_told_what_answers_it(tmp_path: Path)
         assert first.startswith(ALLERGIC)
 
 
+async def test_what_states_is_told_before_what_asks_however_alike_that_is(tmp_path: Path) -> None:
+    asked = "Which tea does my sister Vera drink at breakfast?"
+    async with running_agent(tmp_path) as agent:
+        (stated,) = await know(agent, fact("Vera takes tea with honey."))
+        await archived(agent, asked, "Which tea does Vera drink, with breakfast or after breakfast?")
+        told = await recall_of(agent, (await agent.ask(asked)).turn)
+        text = snapshot(agent)
+        assert 0 < text.index("[fact · manual] Vera") < text.index(f"[summary · pointer] {asked}")
+        scores = told["known"]["scores"]
+        assert len(scores) == 2
+        assert scores[stated] == min(scores.values()), "by its score alone it would stand behind"
+
+
 async def test_a_small_model_gets_of_a_summary_what_was_said(tmp_path: Path) -> None:
     async with running_agent(tmp_path, Setup(model=FakeModel(tools=False, context_window=2_048))) as agent:
         await archived(agent, ALLERGIC, "Noted, and " + "well understood " * 30)
