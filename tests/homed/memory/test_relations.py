@@ -13,6 +13,8 @@ from homed.memory import relations
         ("lives in", "home"),
         ("Lives_In", "home"),
         ("住在", "home"),
+        ("home address", "home"),
+        ("address", "address"),  # of a shop, a mail box, a server: not where it lives
         ("живёт в", "home"),
         ("works-as", "job"),
         ("loves", "likes"),
