@@ -8,11 +8,11 @@ Window's room is kept first; of the rest IMMEDIATE has 60 % and WORKING 40 %, an
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from homed.agent.lines import Fact, Written
+from homed.memory import amount
 from homed.memory.injections import Band, Line, Mode
 
 SURE = 0.45
@@ -47,13 +47,11 @@ CONTINUES = frozenset({
 LONGEST = 48
 """Characters of what may still only say that."""
 
-FEW_CHARACTERS, FEW_WORDS, FEW_LETTERS = 4, 2, 8
-"""Characters of Chinese, and words of other scripts, below which a message says little by itself; letters of those of
-South-East Asia, which put no blanks between words."""
+FEW_WORDS = 2
+"""Words below which a message says little by itself: four characters of Chinese are as many."""
 
 _WORD = re.compile(r"[\w'’]+")
 _HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
-_BLANKLESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # Thai, Lao, Burmese, Khmer
 
 Write = Callable[[Fact, int], Written | None]
 """A record as a line of no more than so many characters; None where it cannot be told in so few."""
@@ -183,7 +181,7 @@ def band_of(relevance: float) -> Band:
 
 def continues(text: str) -> bool:
     """Whether a message only says that it is to go on, in one such word or several."""
-    said = " ".join(_WORD.findall(_folded(text)))
+    said = " ".join(_WORD.findall(amount.bare(text)))
     ends = {0}
     for at in range(len(said) if len(said) <= LONGEST else 0):
         if at in ends:
@@ -199,17 +197,8 @@ def _past(said: str, end: int) -> int:
 
 
 def says_little(text: str) -> bool:
-    """Whether a message is too short to say what it is about: below four characters of Chinese and two words."""
-    folded = _folded(text)
-    rest = _BLANKLESS.sub(" ", folded)
-    few = len(_BLANKLESS.findall(folded)) < FEW_LETTERS
-    return few and len(_HAN.findall(rest)) < FEW_CHARACTERS and len(_WORD.findall(_HAN.sub(" ", rest))) < FEW_WORDS
-
-
-def _folded(text: str) -> str:
-    """Without marks that are no letters of their own: they would part words (हाँ, ต่อไป)."""
-    folded = unicodedata.normalize("NFKC", text).casefold().strip()
-    return "".join(one for one in folded if not unicodedata.category(one).startswith("M"))
+    """Whether a message is too short to say what it is about."""
+    return amount.words(text) < FEW_WORDS
 
 
 def _new(facts: Sequence[Fact], shown: frozenset[tuple[str, int]]) -> list[Fact]:

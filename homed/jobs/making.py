@@ -15,12 +15,14 @@ from homed.config.definitions import EXTRACT_MAX_TRANSCRIPT, EXTRACT_MIN_TURN
 from homed.jobs.job import Run
 from homed.jobs.storing import Extracted, Found, Topics, summaries, told, unknown
 from homed.jobs.transcript import Transcript, transcript
+from homed.memory.amount import characters
 from homed.memory.cooling import NONE, RULES, Piece
 from homed.memory.records import KERNEL, Event, EventKind
 from homed.store.rows import Storage, Tx
 
 LEAST = 12
-"""Characters of what a person said below which no model is asked, also of several turns: "ok", "thanks"."""
+"""Characters of what a person said, as `homed.memory.amount` counts, below which no model is asked, also of several
+turns: "ok", "thanks"."""
 
 
 class SettingsPort(Protocol):
@@ -76,7 +78,7 @@ class Maker:
     async def with_model(self, run: Run, pieces: Sequence[Piece]) -> Extracted:
         """With the model; with rules where there is too little for one, or where its answer cannot be used.  Raises as
         the reader does."""
-        said = sum(len(event.text.strip()) for piece in pieces for event in piece.events if piece.own(event))
+        said = sum(characters(event.text) for piece in pieces for event in piece.events if piece.own(event))
         if said < min(self.settings.int(EXTRACT_MIN_TURN), LEAST):
             return await self.without(pieces)
         script = await trio.to_thread.run_sync(transcript, pieces, self.settings.int(EXTRACT_MAX_TRANSCRIPT))
@@ -113,8 +115,8 @@ def is_recorded(piece: Piece, settings: SettingsPort) -> bool:
 
 
 def size(piece: Piece) -> int:
-    """Characters of what was said in it."""
-    return sum(len(e.text.strip()) for e in piece.events if e.kind in (EventKind.USER, EventKind.ASSISTANT))
+    """How much was said in it, in characters of English (`homed.memory.amount`)."""
+    return sum(characters(e.text) for e in piece.events if e.kind in (EventKind.USER, EventKind.ASSISTANT))
 
 
 def _bare(tx: Tx, pieces: Sequence[Piece]) -> list[Piece]:
