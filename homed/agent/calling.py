@@ -118,7 +118,8 @@ class Calling:
         """Say that a plugin was given words of strangers, or private ones, within the turn: from here on it counts as
         the turn having them in view, and what the call gives back as theirs."""
         turn = self._turn(lent)
-        turn.tainted = turn.tainted or untrusted
+        if untrusted:
+            turn.took_in()
         link = turn.links.get(lent.within)
         if link is not None:
             link.taint(untrusted=untrusted, no_memory=no_memory)

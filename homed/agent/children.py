@@ -213,7 +213,8 @@ class Children:
         )  # fmt: skip
         turn.bill_to = turn.frame.purpose
         turn.who = replace(turn.who, role=intersection([Role(child.role), turn.who.role]))
-        turn.tainted = turn.tainted or child.untrusted  # its brief is, whoever speaks to it
+        if child.untrusted:
+            turn.took_in()  # its brief is, whoever speaks to it
         if task is not None and task.id in self.owed.quiet:
             turn.stop()
         return True

@@ -305,13 +305,15 @@ class Dispatch:
         return None
 
     async def _invoke(self, turn: Turn, case: _Case, entry: ToolEntry, arguments: Mapping[str, object]) -> Result:
-        turn.tainted = turn.tainted or entry.untrusted
+        if entry.untrusted:
+            turn.took_in(entry.name)
         if turn.borrowed is not None and turn.borrowed.owns(entry.name):
             return await self._handed_over(turn, turn.borrowed, case, arguments)
         if builtin := self._catalogue.builtin(entry.name):
             answer = await self._catalogue.run(turn, builtin, arguments)
             outside = isinstance(answer, FromOutside)
-            turn.tainted = turn.tainted or outside
+            if outside:
+                turn.took_in(entry.name)
             return Result(OK, as_text(answer.content if isinstance(answer, FromOutside) else answer) or EMPTY, outside)
         if self._outputs.owns(entry.name):
             done, text = await self._outputs.run(turn, entry.name, arguments)

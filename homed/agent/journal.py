@@ -22,7 +22,8 @@ from homed.errors import StorageError
 from homed.memory import blocks, citations, events, injections, inputs, ledger, threads
 from homed.memory.blocks import Block
 from homed.memory.injections import Injection
-from homed.memory.records import Event, EventKind, Input, NewEvent, Outcome, is_inner
+from homed.memory.origins import OUTSIDE
+from homed.memory.records import DRAFT, Event, EventKind, Input, NewEvent, Outcome, is_inner
 from homed.retrieval import index
 from homed.spend.ports import Settlement
 from homed.store.rows import Tx
@@ -196,7 +197,7 @@ class Journal:
     async def add(self, turn: Turn, new: NewEvent, after: Callable[[], None] = lambda: None) -> Event:
         """Store one event of the turn, then tell the watchers by ``after``."""
         at = self._ports.wall()
-        marked = replace(new, no_memory=new.no_memory or turn.no_memory)
+        marked = replace(_said(turn, new), no_memory=new.no_memory or turn.no_memory)
 
         def done(event: Event) -> None:
             (turn.inner if is_inner(event) else turn.events).append(event)
@@ -233,7 +234,7 @@ class Journal:
         def write(tx: Tx) -> tuple[list[Event], bool]:
             why = STOPPED if turn.stopping else INTERRUPTED
             left = [interrupted(call, why) for call in events.dangling_calls(tx, turn.id)]
-            last = [*left, *ending.events]
+            last = [*left, *(_said(turn, event) for event in ending.events)]
             blocks.drop_of_turn(tx, turn.id)
             stored = inputs.finish(tx, turn.input.id, ending.outcome, last, at=at, no_memory=turn.no_memory)
             if not turn.no_memory:
@@ -303,6 +304,15 @@ def _put_in(
         threads.rename(tx, given.thread, title)
     event = events.append(tx, given, new, at=at)
     return blocks.adopt(tx, event, given.id, at=at) if brought else event, title if named else ""
+
+
+def _said(turn: Turn, new: NewEvent) -> NewEvent:
+    """With what from outside stands behind it, where it is an answer, or one on its way out: that says so already when
+    it goes."""
+    answer = new.kind is EventKind.ASSISTANT or new.data.get("code") == DRAFT
+    if not answer or OUTSIDE in new.data:
+        return new
+    return replace(new, data={**new.data, OUTSIDE: sorted(turn.behind)})
 
 
 def _cite(tx: Tx, turn: Turn, answer: str, at: float) -> None:

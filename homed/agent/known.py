@@ -14,7 +14,7 @@ from homed.agent import bands, notes
 from homed.agent.bands import Limits
 from homed.agent.lines import Fact as Fact
 from homed.agent.lines import whose as whose
-from homed.memory import evidence, graph, speakers, stable
+from homed.memory import evidence, graph, origins, speakers, stable
 from homed.memory.stable import Record
 from homed.retrieval import met, saying
 from homed.retrieval.asking import Question
@@ -259,11 +259,12 @@ def _hit(record: Record, hit: Hit) -> Fact:
 
 
 def _marked(tx: Tx, fact: Fact) -> Fact:
-    """With where it comes from, which is looked up in its evidence."""
+    """With where it comes from, and whose words from outside are in it: both are looked up in its evidence."""
     record, mark = fact.record, evidence.mark(tx, fact.record)
     # what a turn was is nobody's words, however sure it is which turn it was
     mark = "pointer" if record.record == "summary" and mark == "source" else mark
-    return replace(fact, mark=mark, names=speakers.names(tx, record.scope, [record.observed]))
+    names, outside = speakers.names(tx, record.scope, [record.observed]), origins.of_record(tx, record)
+    return replace(fact, mark=mark, names=names, origins=outside)
 
 
 def _weight(record: Record) -> tuple[float, ...]:

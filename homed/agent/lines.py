@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from homed.agent import notes
 from homed.memory.normal import is_run
+from homed.memory.origins import NOBODY_KNOWS
 from homed.memory.speakers import is_group
 from homed.memory.stable import Record
 from homed.memory.tokens import estimate_tokens
@@ -45,7 +46,7 @@ class Fact:
     member of a group that it is of, if it has one.
 
     ``why`` it may be: hit, graph, active, latest; ``score`` it is ranked by, ``relevance`` of the gate, 0..1, ``parts``
-    what each channel of the ranker gave to it.
+    what each channel of the ranker gave to it.  ``origins``: whose words from outside it rests on, once looked up.
     """
 
     record: Record
@@ -55,6 +56,13 @@ class Fact:
     relevance: float = 0.0
     why: str = "hit"
     parts: Mapping[str, float] = field(default_factory=dict)
+    origins: frozenset[str] = frozenset()
+
+    @property
+    def outside(self) -> frozenset[str]:
+        """Whose words from outside are in it (`homed.memory.origins`); nobody knows whose where that was not looked
+        up."""
+        return (self.origins or NOBODY_KNOWS) if self.record.untrusted else frozenset()
 
     @property
     def key(self) -> tuple[str, int]:

@@ -152,7 +152,7 @@ class Recall:
         self._remember(wanted.thread, frozenset(view.scores))
         told = tell(self._texts, wanted, found, peer=turn.input.peer)
         view.snapshot, view.earlier, view.told = told.snapshot, told.earlier, told.tokens
-        view.noted, view.doubtful = (*told.hits, *told.again), told.untrusted
+        view.noted, view.doubtful = (*told.hits, *told.again), told.outside
         view.budget = wanted.budget
         use = Use(wanted.thread, wanted.query, view.ids, wanted.budget.context)
         self._scopes.use(wanted.scope, turn.id, use)

@@ -78,9 +78,9 @@ class Told:
         return "hit" if self.hits and self.plan.mode == "background" else self.plan.mode
 
     @property
-    def untrusted(self) -> bool:
-        """Whether a fact made of words of strangers is told."""
-        return any(fact.record.untrusted for fact in (*self.facts, *self.again_facts))
+    def outside(self) -> frozenset[str]:
+        """Whose words from outside are in what is told of the stable layer."""
+        return frozenset().union(*(fact.outside for fact in (*self.facts, *self.again_facts)))
 
 
 def tell(texts: Texts, wanted: Wanted, found: Found, *, peer: str) -> Told:

@@ -21,8 +21,9 @@ from homed.agent.spending import Spending
 from homed.agent.view import View
 from homed.clock import new_id
 from homed.identity.roles import Identity, Role, intersection
+from homed.memory import origins
 from homed.memory.injections import Injection
-from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome, is_draft, is_inner, shows_files
+from homed.memory.records import Event, EventKind, Input, InputState, NewEvent, Outcome, is_draft, is_inner
 from homed.memory.temporary import Front
 from homed.providers.base import Provider, Usage
 from homed.spend.ports import Settlement
@@ -145,6 +146,8 @@ class Turn:
     model call, ``owed``: what the next commit writes down of what they took; ``bill_to``: whose calls its model calls
     are, if not its own (an agent's are those of the turn that made it).
 
+    ``outside``: tools that brought words from outside while it runs, '' for whatever else did (`homed.memory.origins`).
+
     ``over``: its outcome is stored and told; what still follows (``after_output``) is nobody's to wait for.
     """
 
@@ -157,7 +160,7 @@ class Turn:
     committing: bool = False
     over: bool = False
     withheld: bool = False
-    tainted: bool = False
+    outside: set[str] = field(default_factory=set)
     step: int = 0
     jump: str | None = None
     began: float = 0.0
@@ -208,8 +211,9 @@ class Turn:
         self.counters.repeated = sum(1 for event in tools if event.data.get(REPEATED))
         if spent := [event.data["usage"] for event in self.events if "usage" in event.data]:
             self.spending = Spending.of(spent[-1])
-        told = any(event.data.get("untrusted") for event in tools)
-        self.tainted = self.tainted or self.input.untrusted or told  # an agent's turn may be so before it begins
+        self.outside |= origins.of_events(tools)  # an agent's turn may have some before it begins
+        if self.input.untrusted:
+            self.took_in()
         if any(event.kind is EventKind.USER and event.no_memory for event in self.events):
             self.fields["no_memory"] = True
         joined, self.joined = self.joined, []
@@ -223,7 +227,12 @@ class Turn:
         least = intersection([self.who.role, Role(input_.role)])
         self.who = replace(self.who, role=least)
         self.input = replace(self.input, role=least.value, can_ask=self.input.can_ask and input_.can_ask)
-        self.tainted = self.tainted or input_.untrusted
+        if input_.untrusted:
+            self.took_in()
+
+    def took_in(self, tool: str = origins.UNKNOWN) -> None:
+        """Words from outside came into it, by this tool or by what is none."""
+        self.outside.add(tool)
 
     def describe(self) -> None:
         """Set the fields by which stages are told who speaks, and where."""
@@ -238,13 +247,29 @@ class Turn:
         return self.place.suspended | {self.id}
 
     def tainted_for(self, tool: str) -> bool:
-        """True if text from outside may stand behind a call of ``tool``: what came in this turn, or what is
-        shown or told of earlier ones, but for the tool's own results, after which the person has spoken again; and
-        files, which people pass on without having written or read them."""
-        told = self.view.doubtful or any(
-            e.data.get("untrusted") and e.data.get("name") != tool for e in self.view.shown
-        )
-        return self.tainted or told or any(shows_files(e) for e in (*self.view.window, *self.events))
+        """True if text from outside may stand behind a call of ``tool``, '' for any: what came in this turn, or what is
+        shown or told of earlier ones, but for the tool's own results, and what rests on them alone, after which the
+        person has spoken again; and files, which people pass on without having written or read them."""
+        return self.tainted or bool(self._before - ({tool} if tool else set()))
+
+    @property
+    def tainted(self) -> bool:
+        """Whether text from outside came in while it runs."""
+        return bool(self.outside)
+
+    @property
+    def behind(self) -> frozenset[str]:
+        """Whose words from outside may stand behind what it says now, as `homed.memory.origins` names them."""
+        return self._before | self.outside | origins.of_events((*self.events, *self.inner))
+
+    @property
+    def _before(self) -> frozenset[str]:
+        """What is shown and told of earlier turns, files of this one, and what its own answers had before them: an
+        earlier run of it may have seen more."""
+        own = (event for event in self.events if event.kind is not EventKind.TOOL)
+        noted = (event for event in self.view.noted if event.data.get("untrusted"))  # files are not told in notes
+        said = frozenset().union(*map(origins.before, self.events))
+        return self.view.doubtful | origins.of_events((*self.view.window, *noted, *own)) | said
 
     @property
     def front(self) -> Front:

@@ -23,7 +23,8 @@ class View:
     ``sent``: ids of all events that the last request really showed; ``cut``: selected events that had no room beside
     the turn's own, and stay out until a new selection.  ``offered``: messages that ``pre_action`` was offered, None
     before; a later selection shows no others.  ``question``: what the turn is about, once the ranker was asked.
-    ``doubtful``: a fact is told that is made of words of strangers.  ``tools``: those that the last request described.
+    ``doubtful``: whose words from outside are in the records that are told (`homed.memory.origins`).  ``tools``: those
+    that the last request described.
     """
 
     window: list[Event] = field(default_factory=list)
@@ -43,7 +44,7 @@ class View:
     cut: frozenset[str] = frozenset()
     offered: frozenset[str] | None = None
     question: Question | None = None
-    doubtful: bool = False
+    doubtful: frozenset[str] = frozenset()
     tools: frozenset[str] = frozenset()
 
     @property

@@ -47,7 +47,8 @@ class Event:
     ``opaque`` is what its source wants back with it (``agent.sealed``): it is for prompts alone, and goes with the text
     and calls as they were stored; whoever changes these takes it out.
     ``data`` by kind: ASSISTANT ``{"calls": [{"id", "name", "arguments", "raw"?}], "reasoning": str, "partial": bool,
-    "final": bool, "usage": {...}}``, the tokens of its turn so far; TOOL ``{"call_id", "name", "status":
+    "final": bool, "usage": {...}, "outside": [str]}``, the tokens of its turn so far and, by `memory.origins`, whose
+    words from outside its model had before it; TOOL ``{"call_id", "name", "status":
     ok|error|denied|interrupted, "args": {...}, "ms": int, "untrusted": bool}``, the last two where the call came to an
     end, and ``"within"``, ``"by"`` where a plugin made the call within another; NOTE ``{"code": str}``.  The text of a
     final ASSISTANT event is what went out; what the model wrote before ``before_output`` stands in a NOTE of the code

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from homed.memory import inputs, threads
+from homed.memory.origins import OUTSIDE
 from homed.memory.records import Event, EventKind, InputState, NewEvent, NewInput, Outcome
 from homed.memory.tokens import estimate_tokens
 from homed.retrieval import index
@@ -17,11 +18,21 @@ from tests.kit.builders import OWNER
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """One turn: a question, its answer, and results of tools between them ``(name, text, untrusted)``."""
+    """One turn: a question, its answer, and results of tools between them ``(name, text, untrusted)``.
+
+    ``outside``: what its answers say was before the model from outside (`homed.memory.origins`); None: an earlier
+    release, which said nothing.
+    """
 
     question: str
     answer: str = "I see."
     results: Sequence[tuple[str, str, bool]] = ()
+    outside: Sequence[str] | None = None
+
+    @property
+    def noted(self) -> dict[str, object]:
+        """For the data of its answers."""
+        return {} if self.outside is None else {OUTSIDE: list(self.outside)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +56,7 @@ def put(tx: Tx, past: Past, *, indexed: bool = True) -> list[Event]:
         new = NewInput(thread.id, past.scope, past.channel, past.peer, "owner", said.question)
         given, _ = inputs.accept(tx, new, at=past.at + number)
         given = inputs.begin(tx, given.id, turn=f"turn_{given.id[3:]}", at=past.at + number)
-        last = NewEvent(EventKind.ASSISTANT, said.answer, {"final": True, "calls": []})
+        last = NewEvent(EventKind.ASSISTANT, said.answer, {"final": True, "calls": [], **said.noted})
         outcome = Outcome(InputState.ANSWERED, said.answer)
         stored += inputs.finish(tx, given.id, outcome, [*_asked(said), last], at=past.at + number)
     if indexed:
@@ -63,7 +74,7 @@ def _asked(said: Said) -> list[NewEvent]:
     if said.results:
         names = enumerate(name for name, _, _ in said.results)
         calls: list[Any] = [{"id": f"c{n}", "name": name, "arguments": {}} for n, name in names]
-        made.append(NewEvent(EventKind.ASSISTANT, "", {"calls": calls, "final": False}))
+        made.append(NewEvent(EventKind.ASSISTANT, "", {"calls": calls, "final": False, **said.noted}))
     for number, (name, text, untrusted) in enumerate(said.results):
         data = {"call_id": f"c{number}", "name": name, "status": "ok", "args": {}, "untrusted": untrusted}
         made.append(NewEvent(EventKind.TOOL, text, data))

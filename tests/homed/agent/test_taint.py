@@ -10,8 +10,15 @@ import trio
 
 from homed.agent.uploads import Piece
 from homed.identity.permissions import Decision, Rule
+from homed.jobs import storing
+from homed.memory import cooling
+from homed.memory import events as table
+from homed.memory.origins import OUTSIDE
+from homed.memory.records import EventKind
+from homed.store.rows import Tx
 from tests.kit.builders import (
     OWNER,
+    Agent,
     FakeHost,
     FakeModel,
     FakeSettings,
@@ -128,3 +135,92 @@ async def test_it_stays_text_from_outside_over_a_restart(tmp_path: Path) -> None
         done = await agent.conversations.wait(OWNER, receipt.input.id)
         assert done.untrusted
         assert given.host.invoked() == []
+
+
+# -- what is told of earlier turns -------------------------------------------------------------------------------------
+
+AT = 1_760_000_000.0
+ASKED = "How many boxes stand in the attic? Run the script that counts the boxes."
+AGAIN = "Run the script again: how many boxes stand in the attic now?"
+
+
+async def summed(agent: Agent, *turns: str) -> None:
+    """The last of these turns gets its summary, as the pass makes it; nothing else of any is to be seen any more."""
+
+    def write(tx: Tx) -> None:
+        piece = cooling.remembered(tx, turns[-1])
+        assert piece is not None
+        found = storing.Extracted(cooling.NONE, summaries=(storing.told(piece),))
+        assert storing.store(tx, [piece], found, storing.Keeping(at=AT)).made == 1
+        for turn in turns:
+            tx.execute("UPDATE events SET layer = 'archived' WHERE turn = ?", (turn,))
+
+    await agent.store.write(write)
+
+
+def told(agent: Agent) -> list[str]:
+    """Summaries from outside that the last request told."""
+    lines = [line for one in agent.model.requests[-1].messages for line in one.text.split("\n")]
+    return [line for line in lines if line.startswith("- [summary") and "from outside" in line]
+
+
+async def test_a_summary_of_its_own_results_leaves_a_tools_always_in_force(tmp_path: Path) -> None:
+    """However often: each is told of the one before."""
+    given = setup()
+    given.model.script = [part for _ in range(4) for part in (calls(("run", "{}")), says("12 boxes stand there."))]
+    async with running_agent(tmp_path, given) as agent:
+        agent.rules.rules += ALWAYS
+        await summed(agent, (await agent.ask(ASKED)).turn)
+        for number in range(2, 5):
+            done = await agent.ask(AGAIN)
+            assert len(told(agent)) == min(number - 1, 2), "as many as are told at once"
+            assert [call["tool"] for call in given.host.invoked()] == ["run"] * number
+            await summed(agent, done.turn)
+
+
+async def test_a_summary_of_another_tools_results_does_not(tmp_path: Path) -> None:
+    """Nor is the one's always the other's."""
+    given = setup()
+    given.model.script = [calls(("web", "{}")), says("Run it with --all."), calls(("run", "{}")), says("no")]
+    async with running_agent(tmp_path, given) as agent:
+        agent.rules.rules += ALWAYS
+        await summed(agent, (await agent.ask(ASKED)).turn)
+        await agent.ask(AGAIN)
+        assert len(told(agent)) == 1
+        assert [call["tool"] for call in given.host.invoked()] == ["web"]
+        given.model.script = [calls(("write", "{}")), says("no")]
+        await agent.ask(f"{AGAIN} Write it down.")
+        assert [call["tool"] for call in given.host.invoked()] == ["web"]
+
+
+async def test_a_page_gets_no_call_through_by_way_of_summaries_of_turns_that_only_had_it_in_view(
+    tmp_path: Path,
+) -> None:
+    """The page was read one turn earlier; what the model made of it stands in a turn whose only results are the
+    shell's own.  And so on, from summary to summary."""
+    given = setup()
+    given.model.script = [calls(("web", "{}")), says("It says: run it with --all.")]
+    given.model.script += [part for _ in range(3) for part in (calls(("run", "{}")), says("The page says --all."))]
+    async with running_agent(tmp_path, given) as agent:
+        agent.rules.rules += ALWAYS
+        page = await agent.ask("read the page of the attic")
+        done = await agent.ask(ASKED, thread=page.thread)
+        await summed(agent, page.turn, done.turn)
+        for number in (1, 2):
+            done = await agent.ask(AGAIN)
+            assert len(told(agent)) == number
+            assert [call["tool"] for call in given.host.invoked()] == ["web"], "it asked, and nobody could be"
+            await summed(agent, done.turn)
+
+
+async def test_each_answer_says_what_from_outside_its_model_had_before_it(tmp_path: Path) -> None:
+    given = setup()
+    given.model.script = [says("hello"), calls(("web", "{}")), says("read"), says("well")]
+    async with running_agent(tmp_path, given) as agent:
+        first = await agent.ask("hello")
+        for text in ("read the page", "and now?"):
+            await agent.ask(text, thread=first.thread)
+        turns = await agent.store.read(lambda tx: tx.all("SELECT id FROM turns ORDER BY started_at"))
+        events = await agent.store.read(lambda tx: [event for (id_,) in turns for event in table.of_turn(tx, str(id_))])
+        noted = [event.data[OUTSIDE] for event in events if event.kind is EventKind.ASSISTANT]
+        assert noted == [[], [], ["web"], ["web"]]
