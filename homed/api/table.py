@@ -11,6 +11,7 @@ import trio
 
 from homed.api import porch
 from homed.api.method import Method
+from homed.loading import load
 
 _NAMES = {
     "life": "core.restart core.busy core.tools_set core.schedule_set core.schedule_clear",
@@ -86,7 +87,7 @@ class Table:
         """The method of this name, which there is.  Who asked first for one of a module goes on first."""
         if (module := MODULES[name]) not in sys.modules or self._loading.locked():
             async with self._loading:  # in turn: two messages are taken in the order in which they came
-                await trio.to_thread.run_sync(import_module, module)
+                await load(module)
         return _methods(module)[name]
 
 

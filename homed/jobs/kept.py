@@ -6,7 +6,6 @@ Only what an earlier run left unfinished is looked for at a start, and has it lo
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import trio
 
 from homed.clock import WallClock
 from homed.errors import StorageError, Unavailable
+from homed.loading import load
 from homed.store.rows import Tx
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class KeptOnDemand:
             if self._made is None:
                 if self._over:
                     raise Unavailable("homed is stopping.", hint="Nothing was done; ask again.")
-                await trio.to_thread.run_sync(import_module, _MODULE)
+                await load(_MODULE)
                 self._made = self._make()
                 self._wanted.set()
             return self._made

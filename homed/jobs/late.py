@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 
 import trio
 
 from homed.events import TURN, Notice
 from homed.jobs.due import Interval
 from homed.jobs.job import Job, Run
+from homed.loading import load
 from homed.store.rows import Storage
 
 SETTLE = 1.0
@@ -80,6 +80,6 @@ class Shelf:
             return
         async with self._making:
             if self._made is None:
-                await trio.to_thread.run_sync(import_module, self._module)
+                await load(self._module)
                 self._made = self._make()
         await self._made[late.name].work(run)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 import trio
 
 from homed.errors import NotFound
+from homed.loading import load
 
 if TYPE_CHECKING:  # what looks is loaded when somebody asks
     from homed.jobs.checks import Check
@@ -64,7 +64,7 @@ class SelfLook:
             return await self._examine(deep=True)
 
     async def _examine(self, *, deep: bool) -> list[Check]:
-        await trio.to_thread.run_sync(import_module, "homed.jobs.doctor")
+        await load("homed.jobs.doctor")
         from homed.jobs import doctor
         from homed.jobs.checks import ok
         from homed.jobs.doctor import Patient

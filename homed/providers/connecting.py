@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import trio
 
+from homed.loading import load
 from homed.providers.base import ChatRequest, Part, Provider, Source
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Connecting:
         """The client.  What asks with it (``homed.providers.http``) is loaded then."""
         async with self._making:
             if self._client is None:
-                await trio.to_thread.run_sync(import_module, "homed.providers.http")
+                await load("homed.providers.http")
                 from homed.net import open_http
 
                 self._client = await self._stack.enter_async_context(open_http())

@@ -54,6 +54,7 @@ class House:
 
     def __init__(self, data: Path, fake: FakeOpenAI, plan: Plan) -> None:
         self.data, self.fake = data, fake
+        self._has_page = "webui" in plan.only
         self.probes = {name: Probe(data, name, wanted) for name, wanted in plan.probes.items()}
         _furnish(data, plan)
         source = {"name": "fake", "base_url": fake.url, "model": fake.model}
@@ -72,6 +73,8 @@ class House:
             probe.forget()
         self.daemon.start(link=False)
         until(self.is_up, what="every plugin up")
+        if self._has_page:  # where it is, is printed after that
+            until(lambda: self.daemon.link, what="a login link")
         return self
 
     def is_up(self) -> bool:

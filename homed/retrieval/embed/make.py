@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ import trio
 
 from homed.config.secrets import key_of
 from homed.errors import ConfigError
+from homed.loading import load
 from homed.memory.ports import Embedder
 from homed.retrieval.embed import bundled, wordfile
 from homed.retrieval.embed.choice import Bundled, Endpoint, Folder, Off, Source, Static, Tfidf
@@ -96,7 +96,7 @@ async def _remote(source: Endpoint, ports: MakePorts) -> AsyncIterator[Made]:
         yield _failing(error.message, error.hint)
         return
     ports.know([whole.key] if whole.key else [])
-    await trio.to_thread.run_sync(import_module, "homed.retrieval.embed.remote")
+    await load("homed.retrieval.embed.remote")
     from homed.net import open_http
     from homed.retrieval.embed.remote import RemoteEmbedder
 
