@@ -56,8 +56,8 @@ async def test_who_asks_first_for_what_is_not_loaded_goes_on_first(monkeypatch: 
     gate, order, room = threading.Event(), list[str](), ModuleType("room")
     room.METHODS = {"x.one": METHODS["io.inject"], "x.two": METHODS["io.stop"]}  # type: ignore[attr-defined]
 
-    def load(name: str) -> None:
-        gate.wait(30)
+    async def load(name: str) -> None:
+        await trio.to_thread.run_sync(gate.wait, 30)
         monkeypatch.setitem(sys.modules, name, room)
 
     async def ask(name: str) -> None:
@@ -65,7 +65,7 @@ async def test_who_asks_first_for_what_is_not_loaded_goes_on_first(monkeypatch: 
         order.append(name)
 
     monkeypatch.setattr("homed.api.table.MODULES", dict.fromkeys(room.METHODS, "room"))
-    monkeypatch.setattr("homed.api.table.import_module", load)
+    monkeypatch.setattr("homed.api.table.load", load)
     table = Table()
     async with trio.open_nursery() as nursery:
         for name in ("x.one", "x.two"):

@@ -293,7 +293,9 @@ def demanded(store: Storage, folder: Path, bus: Bus | None = None) -> MemoryDoct
     )  # fmt: skip
 
 
-async def test_it_is_loaded_when_asked_and_a_short_look_posts_nothing(folder: Path) -> None:
+async def test_it_is_loaded_when_asked_and_a_short_look_posts_nothing(
+    folder: Path, mock_clock: trio.testing.MockClock
+) -> None:
     bus = Bus()
     async with open_store(folder / "homed.db") as store:
         report = await demanded(store, folder, bus).examine()
