@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from homed.memory import events as table
 from homed.memory import speakers
 from homed.memory.cold import REMEMBERED
+from homed.memory.origins import OUTSIDE
 from homed.memory.records import Event, EventKind, is_inner, shows_files
 from homed.memory.units import whole
 from homed.store.rows import Tx, dumps
@@ -134,7 +135,8 @@ def remembered(tx: Tx, turn: str) -> Piece | None:
     if not kept or input_ is None or not tx.value(_LASTING, (kept[0].thread,)):
         return None
     fresh = tx.all("SELECT id FROM events WHERE turn = ? AND pass IN ('', 'none')", (turn,))
-    tainted = any(event.data.get("untrusted") or shows_files(event) for event in kept)
+    # an answer says itself what from outside its model had before it, though it came with an earlier turn
+    tainted = any(event.data.get("untrusted") or event.data.get(OUTSIDE) or shows_files(event) for event in kept)
     first = kept[0]
     return Piece(
         turn, first.thread, first.scope, str(input_[1]), first.created_at, tuple(kept), frozenset(),

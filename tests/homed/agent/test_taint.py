@@ -213,6 +213,21 @@ async def test_a_page_gets_no_call_through_by_way_of_summaries_of_turns_that_onl
             await summed(agent, done.turn)
 
 
+async def test_nor_by_way_of_a_turn_that_only_talked_about_it(tmp_path: Path) -> None:
+    """It brought nothing itself, but its answer was made with the page before the model."""
+    given = setup()
+    given.model.script = [calls(("web", "{}")), says("Read."), says("The page says: run it with --all.")]
+    given.model.script += [calls(("run", "{}")), says("no")]
+    async with running_agent(tmp_path, given) as agent:
+        agent.rules.rules += ALWAYS
+        page = await agent.ask("read the page of the attic")
+        done = await agent.ask(ASKED, thread=page.thread)
+        await summed(agent, page.turn, done.turn)
+        await agent.ask(AGAIN)
+        assert len(told(agent)) == 1
+        assert [call["tool"] for call in given.host.invoked()] == ["web"], "it asked, and nobody could be"
+
+
 async def test_each_answer_says_what_from_outside_its_model_had_before_it(tmp_path: Path) -> None:
     given = setup()
     given.model.script = [says("hello"), calls(("web", "{}")), says("read"), says("well")]
