@@ -22,7 +22,7 @@ async def test_what_is_missing_is_loaded_and_what_is_there_costs_no_thread(monke
 
 
 async def test_one_that_is_not_there_is_said_to_be_missing() -> None:
-    with pytest.raises(ModuleNotFoundError, match="homed.nothing"):
+    with pytest.raises(ModuleNotFoundError, match=r"homed\.nothing"):
         await load("homed.nothing")
 
 
