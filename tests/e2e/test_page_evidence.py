@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -57,13 +55,6 @@ def visitor(browser: Browser, home: House) -> Iterator[Visitor]:
         yield made
 
 
-def rows(home: House, sql: str, *params: object) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(f"file:{home.data / 'homed.db'}?mode=ro", uri=True) as db:
-        found = db.execute(sql, params).fetchall()
-    db.close()
-    return found
-
-
 def say(page: Page, text: str) -> str:
     """The id of the conversation that it was said in, once it is answered."""
     page.fill("#text", text)
@@ -95,8 +86,7 @@ def test_what_one_conversation_told_another_one_uses_and_each_step_can_be_checke
     expect(piece.get_by_role("link")).to_have_attribute("href", f"/t/{first}")
     page.keyboard.press("Escape")
 
-    ((excerpt, digest, text),) = rows(
-        home,
+    ((excerpt, digest, text),) = home.rows(
         "SELECT v.excerpt, v.hash, e.text FROM evidence v JOIN events e ON e.id = v.event"
         " JOIN records r ON r.id = v.record WHERE r.record = 'fact' AND e.thread = ?",
         first,
@@ -104,7 +94,7 @@ def test_what_one_conversation_told_another_one_uses_and_each_step_can_be_checke
     assert excerpt == QUOTE
     assert excerpt in text
     assert digest == hashlib.sha256(QUOTE.encode()).hexdigest()
-    ((thread, mode),) = rows(home, "SELECT thread, mode FROM injections WHERE thread <> ?", first)
+    ((thread, mode),) = home.rows("SELECT thread, mode FROM injections WHERE thread <> ?", first)
     assert (thread, mode) == (second, "hit")
 
     page.goto(f"{visitor.url}/memory/injections?thread={second}")
@@ -116,11 +106,11 @@ def test_what_one_conversation_told_another_one_uses_and_each_step_can_be_checke
     row.get_by_role("link", name="Why this answer").click()
     expect(page.get_by_role("heading", name="What it was told from memory")).to_be_visible()
     expect(page.locator(".window-bar rect")).not_to_have_count(0)
-    assert rows(home, "SELECT count(*) FROM records WHERE text LIKE '%castle%'") == [(0,)], "a lie is no memory"
+    assert home.rows("SELECT count(*) FROM records WHERE text LIKE '%castle%'") == [(0,)], "a lie is no memory"
 
 
 def test_a_record_that_was_forgotten_is_only_said_to_have_been_there(visitor: Visitor, home: House) -> None:
-    ((id_,),) = rows(home, "SELECT id FROM records WHERE record = 'fact'")
+    ((id_,),) = home.rows("SELECT id FROM records WHERE record = 'fact'")
     page = visitor.open(f"/memory/records/{id_}#forget")
     page.get_by_role("dialog").get_by_role("button", name="Forget for good").click()
     expect(page.get_by_role("dialog")).to_contain_text("nowhere", timeout=30_000)
@@ -153,4 +143,4 @@ def test_the_health_check_of_a_real_memory_reads_and_a_threshold_asks_why(visito
     page.goto(f"{visitor.url}/memory/thresholds")
     card = ready(page).locator('[id="core.memory.inject_min_score"]')
     expect(card.locator(".because-of q")).to_have_text("It was not that.")
-    assert len(rows(home, "SELECT 1 FROM threshold_changes WHERE key = 'core.memory.inject_min_score'")) == 2
+    assert len(home.rows("SELECT 1 FROM threshold_changes WHERE key = 'core.memory.inject_min_score'")) == 2

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -41,13 +39,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
             built.daemon.end()
 
 
-def rows(home: House, sql: str) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(f"file:{home.data / 'homed.db'}?mode=ro", uri=True) as db:
-        found = db.execute(sql).fetchall()
-    db.close()
-    return found
-
-
 SUMMARIES = "SELECT extractor, revision FROM records WHERE record = 'summary' ORDER BY seq"
 FACTS = "SELECT text, times FROM records WHERE record = 'fact' ORDER BY seq"
 
@@ -55,31 +46,31 @@ FACTS = "SELECT text, times FROM records WHERE record = 'fact' ORDER BY seq"
 def test_soon_after_a_turn_what_it_told_is_there_and_nothing_that_it_did_not(home: House) -> None:
     """The model calls no tool and says that it will remember: what is written does not hang on that."""
     assert home.chat(TOLD)["outcome"]["text"] == "Done, I will remember it!"
-    until(lambda: rows(home, SUMMARIES) == [("model", 1)], what="the summary", within=20)
-    assert rows(home, FACTS) == [("Clara keeps eleven goats near Thun.", 1)]
-    assert rows(home, "SELECT excerpt FROM evidence WHERE excerpt <> ''") == [
+    until(lambda: home.rows(SUMMARIES) == [("model", 1)], what="the summary", within=20)
+    assert home.rows(FACTS) == [("Clara keeps eleven goats near Thun.", 1)]
+    assert home.rows("SELECT excerpt FROM evidence WHERE excerpt <> ''") == [
         ("My sister Clara keeps eleven goats on her farm near Thun",)
     ]
-    assert rows(home, "SELECT gate, count FROM gates") == [("unsupported", 1)]
-    assert rows(home, "SELECT count(*) FROM passes") == [(0,)]
+    assert home.rows("SELECT gate, count FROM gates") == [("unsupported", 1)]
+    assert home.rows("SELECT count(*) FROM passes") == [(0,)]
 
 
 def test_a_stop_right_after_a_turn_records_it_and_the_model_makes_that_better_after_the_start(home: House) -> None:
     home.chat(f"Once more: {TOLD}")
     assert home.daemon.stop() == 0
-    assert rows(home, SUMMARIES)[1:] == [("fallback", 1)]
-    assert rows(home, "SELECT told FROM passes") == [(1,)]
+    assert home.rows(SUMMARIES)[1:] == [("fallback", 1)]
+    assert home.rows("SELECT told FROM passes") == [(1,)]
     home.start()
     home.ask("admin.jobs_run", job="pass")
-    until(lambda: rows(home, SUMMARIES)[1:] == [("model", 2)], what="the model's summary", within=20)
-    assert rows(home, FACTS) == [("Clara keeps eleven goats near Thun.", 2)]
-    assert rows(home, "SELECT count(*) FROM passes") == [(0,)]
+    until(lambda: home.rows(SUMMARIES)[1:] == [("model", 2)], what="the model's summary", within=20)
+    assert home.rows(FACTS) == [("Clara keeps eleven goats near Thun.", 2)]
+    assert home.rows("SELECT count(*) FROM passes") == [(0,)]
 
 
 def test_killed_right_after_a_turn_it_is_owed_still(home: House) -> None:
     home.chat(f"And again: {TOLD}")
     home.daemon.kill()
-    assert rows(home, "SELECT told FROM passes") == [(0,)]
+    assert home.rows("SELECT told FROM passes") == [(0,)]
     home.start()
     home.ask("admin.jobs_run", job="pass")
-    until(lambda: rows(home, SUMMARIES)[2:] == [("model", 1)], what="the model's summary", within=20)
+    until(lambda: home.rows(SUMMARIES)[2:] == [("model", 1)], what="the model's summary", within=20)

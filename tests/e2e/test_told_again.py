@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -68,20 +67,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
             built.daemon.end()
 
 
-def rows(home: House, sql: str) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(f"file:{home.data / 'homed.db'}?mode=ro", uri=True) as db:
-        found = db.execute(sql).fetchall()
-    db.close()
-    return found
-
-
 def read(home: House) -> int:
     """Turns that were read."""
-    return int(rows(home, "SELECT count(*) FROM records WHERE record = 'summary' AND extractor = 'model'")[0][0])
+    return int(home.rows("SELECT count(*) FROM records WHERE record = 'summary' AND extractor = 'model'")[0][0])
 
 
 def facts(home: House) -> list[tuple[str, str]]:
-    return rows(home, "SELECT text, status FROM records WHERE record = 'fact' ORDER BY seq")
+    return home.rows("SELECT text, status FROM records WHERE record = 'fact' ORDER BY seq")
 
 
 def notes(home: House, question: str) -> str:
@@ -98,14 +90,14 @@ def test_b2_b3_b5_the_newer_holds_the_older_is_history_and_nothing_else_is_touch
         ("The user loves coriander.", "superseded"), (HATES, "active"),
         ("Ana works at Siemens.", "active"), ("Ana administers the wiki of Siemens.", "active"),
     ]  # fmt: skip
-    assert rows(home, "SELECT count(*), count(nullif(hash, '')) FROM evidence WHERE excerpt <> ''") == [(6, 6)]
+    assert home.rows("SELECT count(*), count(nullif(hash, '')) FROM evidence WHERE excerpt <> ''") == [(6, 6)]
 
 
 def test_b2_the_newer_is_told_with_its_id_and_the_older_can_be_looked_up(home: House) -> None:
     told = notes(home, "你还记得用户叫什么名字吗？")
     assert "用户叫李国松" in told
     assert "用户叫李国宇" not in told
-    ((id_,),) = rows(home, "SELECT id FROM records WHERE text = '用户叫李国松。'")
+    ((id_,),) = home.rows("SELECT id FROM records WHERE text = '用户叫李国松。'")
     shown = home.daemon.run("memory", "open", str(id_))
     assert "李国宇" in shown.out, shown
     assert "我叫李国松" in shown.out
@@ -117,4 +109,4 @@ def test_b1_thirty_turns_in_which_memory_is_told_back_make_no_fact(home: House) 
     assert sum(HATES in text for text in told) >= 5, "what the assistant has before its eyes is not told each time"
     until(lambda: read(home) >= done + TURNS, what="all of them read")
     assert facts(home) == before
-    assert rows(home, "SELECT max(times) FROM records WHERE record = 'fact'") == [(1,)]
+    assert home.rows("SELECT max(times) FROM records WHERE record = 'fact'") == [(1,)]

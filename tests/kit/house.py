@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,11 @@ class House:
             page = self.ask("history", thread=thread, limit=500, before=events[0]["seq"])
             events = [*page["events"], *events]
         return events
+
+    def rows(self, sql: str, *params: object) -> list[tuple[Any, ...]]:
+        """Straight from the database's file, while the daemon works on it."""
+        with closing(sqlite3.connect(f"file:{self.data / 'homed.db'}?mode=ro", uri=True)) as db:
+            return db.execute(sql, params).fetchall()
 
     def plugin(self, name: str) -> dict[str, Any]:
         """One plugin's status."""
