@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -56,13 +55,6 @@ def prompt(home: House, at: int = -1) -> str:
     return "\n".join(str(m["content"]) for m in home.fake.chats[at].body["messages"] if m["role"] != "system")
 
 
-def rows(home: House, query: str, *values: object) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(f"file:{home.data / 'homed.db'}?mode=ro", uri=True) as db:
-        found = db.execute(query, values).fetchall()
-    db.close()
-    return found
-
-
 def stored(home: House, pasts: list[Past]) -> None:
     """Put these into the folder while no daemon holds it, as an earlier release would have left them: not indexed."""
 
@@ -74,7 +66,7 @@ def stored(home: House, pasts: list[Past]) -> None:
 
 
 def indexed(home: House) -> bool:
-    return rows(home, "SELECT count(*) FROM events, word_marks WHERE seq <= backlog OR seq > mark OR version = 0") == [
+    return home.rows("SELECT count(*) FROM events, word_marks WHERE seq <= backlog OR seq > mark OR version = 0") == [
         (0,)
     ]
 
@@ -92,7 +84,7 @@ def test_three_facts_told_once_are_there_after_kill_9_and_five_thousand_other_ev
         done = home.chat(question)
         assert fact in prompt(home), question
         assert estimate_tokens(prompt(home)) < 0.8 * 32_768
-        (row,) = rows(home, "SELECT id FROM events WHERE text = ?", fact)
+        (row,) = home.rows("SELECT id FROM events WHERE text = ?", fact)
         (told,) = home.ask("history", thread=done["thread"])["recalls"]
         assert row[0] in [*told["shown"], *told["cold"]], "and what was recalled is listed"
         explained = home.daemon.json("context", "explain", told["turn"])
@@ -128,12 +120,12 @@ def test_events_sink_while_people_talk_and_come_back_by_the_tool(home: House) ->
     for n in range(8):
         home.chat(f"Something else, number {n}.")
     cold = "SELECT layer FROM events WHERE text = ?"
-    until(lambda: rows(home, cold, FACTS[1]) == [("cold",)], what="it sank")
+    until(lambda: home.rows(cold, FACTS[1]) == [("cold",)], what="it sank")
     look = {"calls": [{"name": "coldcontext_query", "args": {"query": "spare key"}}]}
     home.fake.when("look it up", look, {"say": "{tool}"})
     done = home.chat("Please look it up.")
     assert FACTS[1] in done["outcome"]["text"]
-    assert rows(home, "SELECT layer, source FROM events WHERE text = ?", FACTS[1]) == [("context", "cold_storage")]
+    assert home.rows("SELECT layer, source FROM events WHERE text = ?", FACTS[1]) == [("context", "cold_storage")]
     home.daemon.kill()
     home.start()
     records = home.ask("memory.explain", turn="last")["entries"]
@@ -151,7 +143,7 @@ def test_a_long_task_makes_room_and_says_so(home: House) -> None:
     refused = [at for at, chat in enumerate(home.fake.chats) if chat.status == 400]
     assert refused, "the server said it was too long"
     assert "not shown to you any more" in prompt(home, refused[0] + 1)
-    turns = [turn for (turn,) in rows(home, "SELECT id FROM turns")]
+    turns = [turn for (turn,) in home.rows("SELECT id FROM turns")]
     entries = [one for turn in turns for one in home.ask("memory.explain", turn=turn)["entries"]]
     assert {one["data"]["why"] for one in entries if one["kind"] == "guard"} == {"refused"}
-    assert rows(home, "SELECT count(*) FROM events WHERE kind = 'user'") == [(6,)], "nothing is deleted"
+    assert home.rows("SELECT count(*) FROM events WHERE kind = 'user'") == [(6,)], "nothing is deleted"

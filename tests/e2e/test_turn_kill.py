@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import signal
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -36,14 +35,6 @@ def often(tmp_path: Path) -> Iterator[House]:
     """One that is started again and again, without what only costs at each start."""
     with house(tmp_path / "data", Plan(only=("sanitizer",), vectors=False)) as built:
         yield built
-
-
-def rows(home: House, query: str, *values: object) -> list[tuple[object, ...]]:
-    """Straight from the file, without any of the code under test."""
-    with sqlite3.connect(f"file:{home.data / 'homed.db'}?mode=ro", uri=True) as db:
-        found = db.execute(query, values).fetchall()
-    db.close()
-    return found
 
 
 @pytest.mark.kill
@@ -83,8 +74,8 @@ def check_history(home: House, thread: str, rounds: int) -> None:
     assert calls == asked, "each call has its one result"
     assert len(asked) >= rounds
     assert home.daemon.stop() == 0
-    assert rows(home, "SELECT state, count(*) FROM inputs GROUP BY state") == [("answered", rounds + 1)]
-    assert rows(home, "SELECT count(*) FROM inputs WHERE outcome IS NULL") == [(0,)]
+    assert home.rows("SELECT state, count(*) FROM inputs GROUP BY state") == [("answered", rounds + 1)]
+    assert home.rows("SELECT count(*) FROM inputs WHERE outcome IS NULL") == [(0,)]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -103,7 +94,7 @@ def test_sigterm_in_a_turn_that_can_end_waits_for_it(home: House) -> None:
     sent = home.ask("chat", text="slowly")
     until(lambda: home.fake.chats, what="the model asked")
     assert home.daemon.stop() == 0
-    (state, outcome) = rows(home, "SELECT state, outcome FROM inputs WHERE id = ?", sent["input"])[0]
+    (state, outcome) = home.rows("SELECT state, outcome FROM inputs WHERE id = ?", sent["input"])[0]
     assert state == "answered"
     assert "as slow as this" in str(outcome)
 
@@ -118,7 +109,7 @@ def test_sigterm_in_a_turn_that_cannot_end_resumes_it_at_the_next_start_and_wait
         assert home.daemon.stop() == 0
         assert time.monotonic() - begun < 20
         assert home.daemon.descendants() == []
-        assert rows(home, "SELECT state FROM inputs") == [("running",)]
+        assert home.rows("SELECT state FROM inputs") == [("running",)]
         home.start()
         out, err = waiter.communicate(timeout=60)
     finally:
