@@ -19,7 +19,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "mark": MARKS, "mode": ("hit", "background", "snapshot"),
     "stands": ("superseded", "archived", "hidden", "quarantined"),
     "gate": tuple(_GATES.split()),
-    "goes": ("records", "events", "files", "evidence", "entities", "revisions", "vectors"),
+    "goes": ("records", "events", "files", "evidence", "entities", "revisions", "vectors", "agent_turns"),
 }  # fmt: skip
 LAYERS: Mapping[str, str] = {"summary": "L1", "fact": "L2", "capsule": "L3"}
 LISTED = 20

@@ -19,7 +19,7 @@ EXAMPLES = (
     '\n  homed memory forget --text "Flower Street 7"\n  homed memory forget --since 2026-01-31 --until 2026-02-01'
 )
 
-_WORDS = {
+WORDS = {
     "threads": "conversations", "events": "messages and results", "inputs": "inputs", "files": "attachments",
     "blocks": "attachments", "records": "facts, summaries, capsules", "entities": "people and things", "rules": "rules",
     "evidence": "pieces of evidence", "logins": "logins", "api_keys": "API keys", "uploads": "uploads",
@@ -28,6 +28,7 @@ _WORDS = {
     "revisions": "texts they had before", "vectors": "vectors", "threshold_changes": "reasons of thresholds",
     "crash_reports": "reports of crashes", "agent_turns": "turns of agents it made, or begun by their reports",
 }  # fmt: skip
+"""What the counts of a forgetting are called."""
 
 _TAKEN = {
     table: f" (`homed memory forget {kind} ID` takes what you name of them, too)"
@@ -128,7 +129,7 @@ def _everything(args: argparse.Namespace) -> int:
     if args.json:
         as_json({"clean": clean_, "left": [id_ for _, id_ in left], "elsewhere": elsewhere, "proofs": proofs})
         return 0 if clean_ else 1
-    notes = [(_WORDS[name], count) for one in proofs if one["kind"] == "text" for name, count in one["removed"].items()]
+    notes = [(WORDS[name], count) for one in proofs if one["kind"] == "text" for name, count in one["removed"].items()]
     whole = sum(one["kind"] != "text" for one in proofs)
     if whole or not notes:
         print(f"\n{whole} were forgotten, with what rested on them alone." if whole else "There was nothing.")
@@ -137,7 +138,7 @@ def _everything(args: argparse.Namespace) -> int:
     if proofs:
         print("\n".join(_verdict(proofs[-1])))
     for one in elsewhere:
-        what = _WORDS.get(one["table"], f"rows of {one['table']}")
+        what = WORDS.get(one["table"], f"rows of {one['table']}")
         print(clean(f"{one['count']} {what} ({one['column']}) hold it, and are no memory: they stay."))
     return 0 if clean_ else 1
 
@@ -213,10 +214,10 @@ def _verdict(proof: Mapping[str, Any]) -> list[str]:
         lines.append(clean(f"It still stands in {name} ({count} times)."))
     for said in proof["said"]:
         ids = f": {', '.join(said['ids'])}" if said["ids"] else ""
-        what = _WORDS.get(said["table"], f"rows of {said['table']}")
+        what = WORDS.get(said["table"], f"rows of {said['table']}")
         lines.append(clean(f"  {said['count']} {what} say it too{ids}{_TAKEN.get(said['table'], '')}"))
     return lines
 
 
 def _counted(counts: Mapping[str, int]) -> list[str]:
-    return [f"  {count} {_WORDS.get(name, name)}" for name, count in counts.items() if count]
+    return [f"  {count} {WORDS.get(name, name)}" for name, count in counts.items() if count]

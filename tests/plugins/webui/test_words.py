@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from homed.commands.memory_forget import WORDS
 from plugins.webui.context import FOLDER
 from plugins.webui.words import LANGUAGES, choose, load
 
@@ -100,3 +101,8 @@ def test_words_fill_in_values_and_know_what_is_missing() -> None:
     assert json.loads(words["zh"].scripts())["copy"] == "复制"
     with pytest.raises(KeyError):
         words["en"]("no.such.key")
+
+
+def test_all_that_a_forgetting_counts_has_a_word() -> None:
+    named = {key.removeprefix("js.forget_what_") for key in TEXTS["en"] if key.startswith("js.forget_what_")}
+    assert named == WORDS.keys()
