@@ -23,18 +23,17 @@ from homed.clock import WallClock, system_wall_clock
 from homed.errors import HomedError, StorageError, Unavailable
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.jobs import proof
+from homed.jobs.forget_rows import Rows, list_
 from homed.jobs.proof import Proof, ScrubbingStore
 from homed.jobs.searching import Searcher, blank_all_logs
-from homed.memory import forget, forget_agents, forget_peer, forget_reads, forgets, needles, removal, repeats
+from homed.memory import forget_agents, forget_peer, forget_todo, forgets, needles, removal
 from homed.memory.forget import Gone
+from homed.memory.forget_todo import Todo
 from homed.memory.forgets import Preview, Request
 from homed.retrieval import index
 from homed.store.rows import Tx
 
 log = logging.getLogger(__name__)
-
-EVENTS = 16
-"""Events removed with one transaction: some 20 ms of the writer with all that rests on them."""
 
 ASK_LIMIT = 10.0
 """Seconds that storing a wish may take, shielded: it is stored, or nothing happens."""
@@ -137,8 +136,16 @@ class Forgetting:
         """
         at = self._ports.wall()
 
+        def find(tx: Tx) -> tuple[str, Todo]:
+            found = forgets.resolve(tx, kind, target, scopes)
+            return found, forget_todo.find(tx, kind, found, wide=wide)
+
+        meant, todo = await self._ports.store.read(find)  # by reading: it may be much
+
         def write(tx: Tx) -> Request:
-            return forgets.ask(tx, kind, forgets.resolve(tx, kind, target, scopes), wide=wide, at=at)
+            request = forgets.ask(tx, kind, forgets.resolve(tx, kind, meant, scopes), wide=wide, at=at)
+            forget_todo.put(tx, request.id, todo)
+            return request
 
         async with self._gate:
             if self._over:
@@ -172,10 +179,17 @@ class Forgetting:
 
     async def _waiting(self) -> list[Request]:
         try:
-            return await self._ports.store.read(forgets.waiting)
+            requests = await self._ports.store.read(forgets.waiting)
         except StorageError as error:
             log.warning("what was to be forgotten was not looked for: %s", error.message)
             return []
+        for request in requests:  # all of them before the first: that may take what another is found by
+            if request.id not in self._asked:
+                try:
+                    await list_(self._ports, request)
+                except Exception:
+                    log.exception("%s was not listed; it is tried again when it is its turn", request.id)
+        return requests
 
     async def _one(self, request: Request) -> None:
         """Do one and tell whoever waits; what goes wrong ends this one only."""
@@ -195,7 +209,8 @@ class Forgetting:
     async def do(self, request: Request, *, resumed: bool = False) -> Proof:
         """Remove it and prove it; whatever was removed already is no fault.  ``resumed``: a crash cut it off."""
         ports, begun, gone = self._ports, trio.current_time(), Gone()
-        names = await self._remove(request, gone)
+        self._tell(request, "removing", gone)
+        names = await Rows(ports, request, gone).remove()
         ports.failpoints.reach("forget.removed")
         await self.wipe(gone)
         await self._close(request)
@@ -230,132 +245,17 @@ class Forgetting:
         await ports.store.write(partial(forgets.blank_notes, texts=gone.texts[:200]))
         await ports.collect()
 
-    # -- the rows --------------------------------------------------------------------------------------------------
-
-    async def _remove(self, request: Request, gone: Gone) -> list[str]:
-        """Remove the rows; returns names that are looked for besides what was said."""
-        self._tell(request, "removing", gone)
-        return await _REMOVERS[request.kind](self, request, gone)
-
-    async def _events(self, request: Request, gone: Gone, ids: Sequence[str]) -> None:
-        for start in range(0, len(ids), EVENTS):
-            some, at = ids[start : start + EVENTS], self._ports.wall()
-            await self._piece(request, gone, lambda tx, s=some, at=at: forget.remove_events(tx, s, at=at))  # type: ignore[misc]
-
-    async def _records(self, request: Request, gone: Gone, ids: Sequence[str]) -> None:
-        for start in range(0, len(ids), EVENTS):
-            some, at = ids[start : start + EVENTS], self._ports.wall()
-            await self._piece(request, gone, lambda tx, s=some, at=at: forget.remove_records(tx, s, at=at))  # type: ignore[misc]
-
-    async def _piece(self, request: Request, gone: Gone, remove: Callable[[Tx], Gone]) -> Gone:
-        def write(tx: Tx) -> Gone:
-            piece = remove(tx)
-            forgets.count(tx, request, piece.counts)
-            forgets.blank_notes(tx, piece.texts)  # here: after a crash nobody knows the texts any more
-            return piece
-
-        piece = await self._ports.store.write(write)
-        gone.add(piece)
-        self._ports.failpoints.reach("forget.removing")
-        return piece
-
-    async def _event(self, request: Request, gone: Gone) -> list[str]:
-        store, target = self._ports.store, request.target
-        if request.wide:
-            left = await store.read(lambda tx: forget_agents.left(tx, target))
-            await self._events(request, gone, left.events)  # before the agents, by whose tasks they are found
-            for thread in left.threads:
-                gone.note(*await store.read(lambda tx, one=thread: forget_agents.briefs(tx, one)))  # type: ignore[misc]
-                await self._whole_thread(request, gone, thread)
-        ids = await store.read(lambda tx: forgets.events_of(tx, target, wide=request.wide))
-        # itself last: by it a start that goes on finds the others
-        await self._events(request, gone, sorted(ids, key=lambda one: one == target))
-        return []
-
-    async def _fact(self, request: Request, gone: Gone) -> list[str]:
-        await self._repeating(request, gone, request.target)
-        await self._with_sources(request, gone, [request.target])
-        return []
-
-    async def _repeating(self, request: Request, gone: Gone, record: str) -> None:
-        """What repeats a record, before itself: by it a start that goes on finds what is left of them."""
-        await self._piece(request, gone, partial(repeats.cut, record=record))
-        await self._records(request, gone, await self._ports.store.read(lambda tx: repeats.of_id(tx, record).ids))
-
-    async def _entity(self, request: Request, gone: Gone) -> list[str]:
-        store, target = self._ports.store, request.target
-        names, scope = await store.read(lambda tx: forget_reads.named(tx, target))
-        records = await store.read(lambda tx: forget.records_of(tx, target))
-        for record in records:
-            await self._repeating(request, gone, record)
-        await self._with_sources(request, gone, records)
-        if request.wide and names:
-            await self._events(request, gone, await self._saying(scope, names))
-        await self._piece(request, gone, lambda tx: forget.remove_entity(tx, target, at=request.at))
-        return names
-
-    async def _with_sources(self, request: Request, gone: Gone, records: Sequence[str]) -> None:
-        """Records; with what they rest on, if that is wanted."""
-        events = await self._ports.store.read(lambda tx: forget_reads.sources(tx, records)) if request.wide else []
-        await self._records(request, gone, records)
-        await self._events(request, gone, events)
-
-    async def _saying(self, scope: str, names: Sequence[str]) -> list[str]:
-        """Events of the scope in which one of these names stands, with what belongs to each."""
-        found: dict[str, None] = {}
-        after: int | None = 0
-        while after is not None:
-            ids, after = await self._ports.store.read(
-                partial(forget_reads.holding, scope=scope, names=names, after=after)
-            )
-            found |= dict.fromkeys(ids)
-        return list(found)
-
-    async def _peer(self, request: Request, gone: Gone) -> list[str]:
-        store = self._ports.store
-        peer = await store.write(lambda tx: forgets.peer_of(tx, request))
-        if not peer:
-            return []
-        names = await store.read(lambda tx: forget_peer.names(tx, peer))
-        for thread in await store.read(lambda tx: forget_peer.threads(tx, peer)):
-            await self._whole_thread(request, gone, thread)
-        after = 0
-        while True:
-            ids, after = await store.read(partial(forget_peer.events, peer=peer, after=after, upto=request.upto))
-            await self._events(request, gone, ids)
-            if not after:
-                break
-        await self._records(request, gone, await store.read(lambda tx: forget_peer.records(tx, peer)))
-        while sum((await self._piece(request, gone, lambda tx: _inputs(tx, peer, request.at))).counts.values()):
-            pass
-        await self._piece(request, gone, lambda tx: forget_peer.remove_traces(tx, peer, at=request.at))
-        return names
-
     async def _close(self, request: Request) -> None:
-        """Once the indexes are done: what is named by a peer's own scope, and the name in the wish."""
+        """Once the indexes are done: what is named by a peer's own scope, the name in the wish, and those with it: what
+        is looked for from now on is not to stand there."""
 
         def write(tx: Tx) -> None:
-            if peer := forgets.peer_of(tx, request):
+            forget_todo.clear(tx, request.id)
+            if request.kind == "peer" and (peer := forgets.peer_of(tx, request)):
                 forget_peer.remove_scopes(tx, peer)
                 forgets.disguise(tx, request)
 
-        if request.kind == "peer":
-            await self._ports.store.write(write)
-
-    async def _thread(self, request: Request, gone: Gone) -> list[str]:
-        await self._whole_thread(request, gone, request.target)
-        return []
-
-    async def _whole_thread(self, request: Request, gone: Gone, thread: str) -> None:
-        """All of a conversation: its messages first, so that one knows what to look for, then what is left of it."""
-        store = self._ports.store
-        while ids := await store.read(lambda tx: forget_reads.of_thread(tx, thread)):
-            await self._events(request, gone, ids)
-        try:
-            await self._ports.delete_thread(thread)
-        except HomedError as error:
-            if error.code != "not_found":
-                raise
+        await self._ports.store.write(write)
 
     def _tell(self, request: Request, phase: str, gone: Gone) -> None:
         if self._ports.bus is not None:
@@ -363,12 +263,6 @@ class Forgetting:
                 "what": "forget", "kind": request.kind, "phase": phase, "events": gone.counts["events"],
             }  # fmt: skip
             self._ports.bus.post(notices.MEMORY, data=data)
-
-
-_REMOVERS: dict[str, Callable[[Forgetting, Request, Gone], Awaitable[list[str]]]] = {
-    "event": Forgetting._event, "fact": Forgetting._fact, "entity": Forgetting._entity, "peer": Forgetting._peer,
-    "thread": Forgetting._thread,
-}  # fmt: skip
 
 
 async def delete_quietly(store: ScrubbingStore, thread: str) -> None:
@@ -383,7 +277,3 @@ async def _delete_alone(store: ScrubbingStore, thread: str) -> None:
         await store.write(lambda tx: removal.hide(tx, thread))
     while await store.write(lambda tx: removal.remove_some(tx, thread)):
         pass
-
-
-def _inputs(tx: Tx, peer: str, until: float) -> Gone:
-    return forget_peer.remove_inputs(tx, peer, until=until)

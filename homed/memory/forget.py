@@ -129,13 +129,20 @@ def remove_entity(tx: Tx, entity: str, *, at: float | None = None) -> Gone:
     found = entities.get(tx, entity)
     if found is not None:
         if at is not None:
-            tombstones.bury_ids(tx, found.scope, "entity", [entity], at=at)
+            bury_entity(tx, entity, at=at)
         gone.scopes.add(found.scope)
         gone.note(found.name, *entities.names(tx, entity))
         _drop_merged(tx, entity, gone)
         entities.remove(tx, entity)
         gone.counts["entities"] += 1
     return gone
+
+
+def bury_entity(tx: Tx, entity: str, *, at: float) -> Gone:
+    """It is to come back from no export: before its facts go, with the last of which its node does."""
+    if (found := entities.get(tx, entity)) is not None:
+        tombstones.bury_ids(tx, found.scope, "entity", [entity], at=at)
+    return Gone()
 
 
 def records_of(tx: Tx, entity: str) -> list[str]:

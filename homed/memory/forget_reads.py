@@ -33,11 +33,12 @@ def named(tx: Tx, entity: str) -> tuple[list[str], str]:
     return [name for name, _ in rows], rows[0][1] if rows else ""
 
 
-def holding(tx: Tx, *, scope: str, names: Sequence[str], after: int) -> tuple[list[str], int | None]:
-    """Events of a page behind ``after`` in which one of these names stands, with what belongs to each; and where the
-    page ends, None for the last."""
+def holding(tx: Tx, *, scope: str, names: Sequence[str], after: int, upto: int) -> tuple[list[str], int | None]:
+    """Events of a page behind ``after``, none behind ``upto``, in which one of these names stands, with what belongs to
+    each; and where the page ends, None for the last."""
     rows = tx.all(
-        "SELECT seq, id, text FROM events WHERE scope = ? AND seq > ? ORDER BY seq LIMIT ?", (scope, after, SCANNED)
+        "SELECT seq, id, text FROM events WHERE scope = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+        (scope, after, upto, SCANNED),
     )
     wanted = [name.casefold() for name in names]
     found = [id_ for _, id_, text in rows if any(name in text.casefold() for name in wanted)]

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from homed.clock import new_id
 from homed.errors import Conflict, NotFound
-from homed.memory import forget, forget_agents, forget_peer, needles, repeats
+from homed.memory import forget, forget_agents, forget_peer, forget_todo, needles, repeats
 from homed.memory.tombstones import _key
 from homed.store.rows import Row, Tx, dumps, loads
 
@@ -171,7 +171,8 @@ def disguise(tx: Tx, request: Request) -> None:
 
 
 def done(tx: Tx, request: Request, *, at: float) -> None:
-    """All of it is gone; the row stays, so that a backup of before is made to forget it too."""
+    """All of it is gone; the row stays, so that a backup of before is made to forget it too, and alone."""
+    forget_todo.clear(tx, request.id)
     tx.execute("UPDATE forgets SET done_at = ? WHERE id = ?", (at, request.id))
 
 

@@ -15,7 +15,7 @@ from homed.store import problems
 
 MIGRATIONS: tuple[str, ...] = (
     "schema.sql", "window.sql", "media.sql", "plugins.sql", "memory.sql", "runtime.sql",
-    "checked.sql",
+    "checked.sql", "forgetting.sql",
 )  # fmt: skip
 """SQL files beside this module, in order.  A released one is never edited; a change is a new file at the end."""
 

@@ -1,0 +1,20 @@
+"""What a wish still has to remove, as rows."""
+
+from __future__ import annotations
+
+from homed.memory import forget_todo, forgets
+from homed.memory.forget_todo import Todo
+from homed.store.rows import Tx
+
+
+def test_it_comes_in_the_order_it_was_stored_in_each_once_and_goes_with_the_wish(tx: Tx) -> None:
+    one, two = (forgets.ask(tx, "fact", target, wide=True, at=1.0) for target in ("f1", "f2"))
+    forget_todo.put(tx, one.id, Todo(event=["e3", "e1"], name=["Ludmilla"]))
+    forget_todo.put(tx, one.id, Todo(event=["e1", "e2"]))
+    forget_todo.put(tx, two.id, Todo(event=["e1"]))
+    assert forget_todo.some(tx, one.id, "event") == ["e3", "e1", "e2"]
+    assert forget_todo.some(tx, one.id, "event", 1) == ["e3"]
+    forget_todo.drop(tx, one.id, "event", ["e3", "e1"])
+    assert forget_todo.some(tx, one.id, "event") == ["e2"]
+    forgets.done(tx, one, at=2.0)
+    assert tx.all("SELECT request, what, item FROM forget_todo") == [(two.id, "event", "e1")]
