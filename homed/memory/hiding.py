@@ -7,7 +7,8 @@ The softer half of forgetting (``forget`` is the harder).  What would say the sa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from homed.errors import Conflict
 from homed.memory import entities, repeats, rivals, stable, tombstones
@@ -17,6 +18,9 @@ from homed.store.rows import Tx, dumps
 
 HID = "hid"
 """What the reason of a revision begins with that took out what a hidden record said; its id follows."""
+
+BACK = "restored"
+"""The reason of a revision that put it in again."""
 
 _AMONG = "(SELECT value FROM json_each(?))"
 
@@ -97,12 +101,19 @@ def _shortened(tx: Tx, record: Record) -> list[Record]:
 
 
 def _made_whole(tx: Tx, record: Record, capsule: Record, at: float) -> str:
-    """Its text of before, unless somebody changed it since; its id, or ''."""
-    newest = next(iter(stable.history(tx, capsule.id)), None)
-    if newest is None or newest.why != f"{HID} {record.id}":
+    """Its text of before without what is hidden still, in whatever order that comes back; unless somebody changed it
+    since.  Its id, or ''."""
+    since = list(
+        takewhile(lambda one: one.why == BACK or one.why.startswith(f"{HID} "), stable.history(tx, capsule.id))
+    )
+    if f"{HID} {record.id}" not in (one.why for one in since):
         return ""
-    values = {"text": newest.text, "key": key(newest.text)}
-    stable.revise(tx, capsule, values, why="restored", at=at)
+    text = since[-1].text
+    for _, left in repeats.hidden_said(tx, replace(capsule, text=text)):
+        text = left
+    if text in ("", capsule.text):
+        return ""
+    stable.revise(tx, capsule, {"text": text, "key": key(text)}, why=BACK, at=at)
     return capsule.id
 
 

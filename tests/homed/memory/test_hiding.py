@@ -95,6 +95,24 @@ def test_a_capsule_loses_the_sentence_and_gets_it_back(speech: Speech) -> None:
     assert speech.record(capsule.id).text == whole
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_two_sentences_of_a_capsule_come_back_in_whatever_order(speech: Speech, first: int) -> None:
+    event = speech.say(SAID)
+    fact = allergic(speech, event)
+    train = facts.put(speech.tx, NewFact("owner", "The train leaves at nine."), [Pointer(event.id)], at=speech.at)
+    hidden = [fact, speech.record(train)]
+    parts = ["The user is allergic to hazelnuts.", "The train leaves at nine.", "Plants need water."]
+    capsule = profile(speech, event, " ".join(parts), *hidden)
+    for one in hidden:
+        hide(speech, one)
+    assert speech.record(capsule.id).text == parts[2]
+    back = [hidden[first], hidden[1 - first]]
+    assert hiding.restore(speech.tx, speech.record(back[0].id), at=speech.at + 1).shortened == (capsule.id,)
+    assert speech.record(capsule.id).text == f"{parts[first]} {parts[2]}", "the other is hidden still"
+    hiding.restore(speech.tx, speech.record(back[1].id), at=speech.at + 2)
+    assert speech.record(capsule.id).text == " ".join(parts)
+
+
 def test_one_that_was_changed_since_stays_as_it_is(speech: Speech) -> None:
     event = speech.say(SAID)
     fact = allergic(speech, event)
