@@ -109,6 +109,10 @@ def marker(kind: str) -> str:
     return f"[secret:{kind}]"
 
 
+MARKER = re.compile(r"(\[secret:[a-z_]{1,20}\])")
+"""What `marker` gives."""
+
+
 def redact(text: str) -> str:
     """The text with everything that looks like a secret replaced by ``[secret:KIND]``, also where it is in base64."""
     return _redact_encoded(_redact_plain(text), redact)
@@ -218,6 +222,11 @@ def open_key_block(text: str) -> int:
 def redact_json(value: object) -> object:
     """The same for a JSON value: every string, key and nested value; ``{"password": …}`` loses its value whole."""
     return _walk(value, redact, 0)
+
+
+def redact_with(value: object, clean: Callable[[str], str]) -> object:
+    """The same with a ``clean`` of one's own for each text."""
+    return _walk(value, clean, 0)
 
 
 _TELLING = re.compile(r"auth|key|token|secret|passw|cookie|session|credential|signature", re.IGNORECASE)

@@ -2,7 +2,8 @@
 
 A line of JSON each: ``{v, source, adapter, url, request, status, headers, chunks, ended}``.  ``request`` is the body's
 JSON, ``chunks`` what came, piece by piece: text, or ``{"bytes": base64}`` where a piece ends within a character;
-``ended`` is whole, or cut when nobody read to the end.  The answer is what it was on the line but for compression.
+``ended`` is whole, or cut when nobody read to the end.  The answer is what it was on the line but for compression; it
+is in one piece where a secret was taken out of it, also one that came in several.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ import trio
 
 from homed.errors import InvalidInput, NotFound
 from homed.providers.base import Source
-from homed.redact import marker
+from homed.providers.failures import Unreadable
+from homed.providers.scrubbing import scrub
+from homed.providers.unpacking import Unpacker
+from homed.redact import MARKER, marker
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +70,7 @@ class Exchange:
     body: bytes = field(repr=False)
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
+    coding: str = ""
     chunks: list[bytes] = field(default_factory=list, repr=False)
     taken: int = 0
     whole: bool = False
@@ -74,6 +79,7 @@ class Exchange:
         """The answer begins."""
         self.status = response.status_code
         self.headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+        self.coding = response.headers.get("content-encoding", "")
 
     def came(self, chunk: bytes | None) -> None:
         """A piece of it; None: that was all."""
@@ -86,25 +92,48 @@ class Exchange:
 
     async def keep(self) -> None:
         """Write it down; a disk that refuses is logged.  Cancelled: it is written, or not."""
-        line = json.dumps(self.view(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
         try:
-            await trio.to_thread.run_sync(_append, self.tape.path, line)
+            await trio.to_thread.run_sync(self._write)
         except OSError as error:
             log.warning("an exchange with %s was not recorded: %s", self.source.name, error.strerror)
 
+    def _write(self) -> None:
+        line = json.dumps(self.view(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+        _append(self.tape.path, line)
+
     def view(self) -> dict[str, object]:
-        """As it is written, without a secret."""
+        """As it is written, without a secret.  What it takes grows with the answer: not for the loop."""
+        chunks = self._unpacked()
         said: dict[str, object] = {
             "v": VERSION, "source": self.source.name, "adapter": self.source.adapter, "url": self._clean_url(),
             "request": self._clean_request(), "status": self.status,
             "headers": {name: self._clean(value) for name, value in self.headers.items()},
-            "chunks": self._clean_chunks(), "ended": "whole" if self.whole else "cut",
+            "chunks": self._clean_chunks(chunks or ()), "ended": "whole" if self.whole else "cut",
         }  # fmt: skip
-        return said if self.taken <= MOST else {**said, "chunks": [], "ended": "too long"}
+        return {**said, "ended": "too long"} if chunks is None else said
+
+    def _unpacked(self) -> list[bytes] | None:
+        """The pieces that came, as they are read: a source may pack them though it was asked not to, and no secret is
+        seen in what is packed.  What cannot be unpacked is left out.  None: too long."""
+        unpacker, taken, pieces = Unpacker(self.coding), 0, []
+        if self.taken > MOST:
+            return None
+        try:
+            for chunk in self.chunks:
+                for piece in unpacker.feed(chunk):
+                    taken += len(piece)
+                    if taken > MOST:
+                        return None
+                    pieces.append(piece)
+        except Unreadable as error:
+            log.warning("an answer of %s is recorded in part: %s", self.source.name, error)
+        return pieces
 
     def _clean(self, text: str) -> str:
         for form in {self.key, quote(self.key, safe=""), json.dumps(self.key)[1:-1]} - {""}:
-            text = text.replace(form, _KEY)
+            # Not in a marker: "key" would be found in that again and again.
+            parts = MARKER.split(text)
+            text = "".join(part if at % 2 else part.replace(form, _KEY) for at, part in enumerate(parts))
         return self.tape.redact(text)
 
     def _clean_url(self) -> str:
@@ -124,13 +153,13 @@ class Exchange:
         except ValueError:  # what was taken out went beyond a string
             return text
 
-    def _clean_chunks(self) -> list[object]:
+    def _clean_chunks(self, chunks: Sequence[bytes]) -> list[object]:
         """Piece by piece, if nothing is to be taken out; else in one, for a secret may go over the border of two."""
-        joined = b"".join(self.chunks).decode("utf-8", "replace")
-        clean = self._clean(joined)
+        joined = b"".join(chunks).decode("utf-8", "replace")
+        clean = scrub(joined, self._clean)
         if clean != joined:
             return [clean]
-        return [_shown(chunk) for chunk in self.chunks]
+        return [_shown(chunk) for chunk in chunks]
 
 
 class _Recording(httpx2.AsyncBaseTransport):
