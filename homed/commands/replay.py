@@ -1,16 +1,21 @@
 """`homed models replay`: a recording played through its adapter again, so that a fault shows without the source.
 
-Nothing is asked: what was recorded is read as it would be if it came now.  Secrets were taken out when it was recorded,
-and are once more, from what the pieces together say.
+Nothing is asked: what was recorded is read as it would be if it came now, by the kernel's own adapter or by the script
+that is in the data folder now.  What a script fetches for itself is answered from the exchanges before.  Secrets were
+taken out when it was recorded, and are once more, from what the pieces together say.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import httpx2
 import trio
@@ -19,14 +24,16 @@ from homed.agent.model import Gatherer, Said
 from homed.commands.output import as_json, clean
 from homed.commands.place import paths_of
 from homed.commands.recording import recorded
-from homed.config.environment import read_environment
+from homed.config.environment import child_environment, read_environment
 from homed.config.secrets import Secrets
 from homed.errors import InvalidInput
 from homed.net import open_http
+from homed.providers.adapter import Adapter
 from homed.providers.adapters import SCRIPT, native
 from homed.providers.base import ChatRequest, ProviderError, Source, User
 from homed.providers.cassette import Played
 from homed.providers.http import HttpPorts, HttpProvider
+from homed.providers.lua.lazy import FOLDER
 from homed.providers.retry import RetryPolicy
 from homed.redact import Redactor
 
@@ -69,7 +76,7 @@ def replay(args: argparse.Namespace) -> int:
     for number, one in enumerate(exchanges, 1):
         if args.only in (0, number):
             adapter = args.adapter or str(one.get("adapter"))
-            outcome = trio.run(play, one, adapter)
+            outcome = trio.run(play, one, adapter, paths_of(args).data / FOLDER, exchanges[: number - 1])
             view = {"number": number, "source": one.get("source"), "adapter": adapter, "status": one.get("status"),
                     "ended": one.get("ended"), **outcome.wire()}  # fmt: skip
             told.append(cast(dict[str, Any], redactor.redact_json(view)))
@@ -87,29 +94,64 @@ def _secrets(args: argparse.Namespace) -> Sequence[str]:
     return [*Secrets(paths.secrets).known(), *read_environment(paths.config).secrets.values()]
 
 
-async def play(exchange: Mapping[str, Any], adapter: str) -> Outcome:
-    """What the adapter makes of it.  InvalidInput for an adapter that is none of the kernel's own."""
-    if adapter not in NATIVE:
-        what = "a script" if adapter.startswith(SCRIPT) else "no adapter"
-        raise InvalidInput(
-            f"{adapter!r} is {what}; only the kernel's own are played here.",
-            hint=f"Say which of them is spoken there: --adapter {'|'.join(NATIVE)}",
-        )
+async def play(
+    exchange: Mapping[str, Any], adapter: str, scripts: Path | None = None, before: Sequence[Mapping[str, Any]] = ()
+) -> Outcome:
+    """What the adapter makes of it.  ``scripts``: the folder of those that are; ``before``: what was exchanged till
+    then.  InvalidInput for an adapter that is none."""
     request = exchange.get("request")
     model = str(request.get("model", "")) if isinstance(request, Mapping) else ""
     source = Source(str(exchange.get("source")), "http://recorded.invalid", model or "recorded", adapter)
-    gathered, parts = Gatherer(), Counter[str]()
-    async with open_http(_Recorded(exchange)) as client:
+    async with _adapter(adapter, scripts, before) as reading, open_http(_Recorded(exchange)) as client:
         ports = HttpPorts(client, lambda: "", policy=RetryPolicy(attempts=1))
-        provider = HttpProvider(source, native(adapter), ports)
-        try:
-            async with provider.stream(ChatRequest((User("recorded"),))) as stream:
-                async for part in stream:
-                    parts[type(part).__name__] += 1
-                    gathered.take(part)
-        except ProviderError as error:
-            return Outcome(parts, gathered.said(), error)
+        return await _gather(HttpProvider(source, reading, ports))
+
+
+async def _gather(provider: HttpProvider) -> Outcome:
+    gathered, parts = Gatherer(), Counter[str]()
+    try:
+        async with provider.stream(ChatRequest((User("recorded"),))) as stream:
+            async for part in stream:
+                parts[type(part).__name__] += 1
+                gathered.take(part)
+    except ProviderError as error:
+        return Outcome(parts, gathered.said(), error)
     return Outcome(parts, gathered.said())
+
+
+@asynccontextmanager
+async def _adapter(name: str, folder: Path | None, before: Sequence[Mapping[str, Any]]) -> AsyncIterator[Adapter]:
+    """The adapter of that name; a script's process ends with the block."""
+    if name in NATIVE:
+        yield native(name)
+        return
+    if folder is None or not name.startswith(SCRIPT):
+        hint = f"Say which is spoken there: --adapter {'|'.join(NATIVE)}, or {SCRIPT}NAME for a script."
+        raise InvalidInput(f"{name!r} is no adapter.", hint=hint)
+    from homed.providers.lua.scripts import LuaPorts, Scripts, script_name  # only where one is used
+
+    script_name(name)
+    with tempfile.TemporaryDirectory(prefix="homed-replay-") as run:
+        async with open_http(_Fetched(before)) as client, trio.open_nursery() as nursery:
+            ports = LuaPorts(folder, Path(run), child_environment(), Path(run).name)
+            start: Callable[[Callable[[], Any]], None] = nursery.start_soon
+            yield Scripts(ports, start).adapter(name, HttpPorts(client, lambda: ""))
+            nursery.cancel_scope.cancel()
+
+
+class _Fetched(httpx2.AsyncBaseTransport):
+    """Answers what a script fetches for itself: as the last exchange did that went to such a path."""
+
+    def __init__(self, before: Sequence[Mapping[str, Any]]) -> None:
+        self._before = before
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """The recorded answer; ConnectError where there is none."""
+        path = urlsplit(str(request.url)).path
+        for one in reversed(self._before):
+            if urlsplit(str(one.get("url"))).path.endswith(path):
+                return await _Recorded(one).handle_async_request(request)
+        raise httpx2.ConnectError(f"{path} was not recorded before")
 
 
 class _Recorded(httpx2.AsyncBaseTransport):

@@ -96,12 +96,50 @@ def test_it_is_shown_to_people_without_control_characters(data: str, capsys: pyt
 )
 def test_what_cannot_be_played_is_said(data: str, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     tape(data, exchange("data: [DONE]\n\n"))
-    script = json.dumps(exchange("x", adapter="lua:mine")) + "\n"
+    script = json.dumps(exchange("x", adapter="lua:../mine")) + "\n"
     (Path(data) / "cassettes" / "lua.jsonl").write_text(script)
     assert models(data, "replay", *words) == 1
     told = capsys.readouterr()
     assert told.err
     assert not told.out
+
+
+SCRIPT = """
+function transform_request(request, source)
+  local token = json.decode(http_get(source.base_url .. "/token", {}).body)
+  return { url = source.base_url .. "/chat", headers = {}, body = json.encode({ t = token.t }) }
+end
+function transform_stream_chunk(chunk, state)
+  local said = json.decode(chunk)
+  if said.fin then return { { type = "done", reason = "stop" } } end
+  return { { type = "content", text = said.say } }
+end
+function transform_response(body, state)
+  return {}
+end
+"""
+
+
+def test_a_script_reads_what_it_would(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The bundled one that was recorded; and one that is not there."""
+    stream = said({"content": "hel"}) + said({"content": "lo"}) + said({}, "stop") + "data: [DONE]\n\n"
+    tape(data, exchange(stream, adapter="lua:openai"))
+    (one,) = played(data, capsys)
+    assert (one["stored"]["text"], one["error"]) == ("hello", None)
+    (gone,) = played(data, capsys, "--adapter", "lua:gone", code=1)
+    assert "gone.lua" in gone["error"]["message"]
+
+
+def test_what_a_script_fetches_is_answered_from_before(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (Path(data) / "adapters").mkdir()
+    (Path(data) / "adapters" / "mine.lua").write_text(SCRIPT)
+    token = exchange('{"t": 1}', url="https://api.example/v1/token", headers={}, request=None)
+    tape(data, token, exchange('data: {"say":"hi"}\n\ndata: {"fin":true}\n\n', adapter="lua:mine"))
+    (two,) = played(data, capsys, "--only", "2")
+    assert (two["stored"]["text"], two["error"]) == ("hi", None)
+    (Path(data) / "cassettes" / "trip.jsonl").write_text(json.dumps(exchange("x", adapter="lua:mine")) + "\n")
+    (alone,) = played(data, capsys, code=1)
+    assert "mine.lua" in alone["error"]["message"]
 
 
 def test_what_was_recorded_is_played_and_the_source_is_not_asked(
