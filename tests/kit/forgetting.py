@@ -30,6 +30,19 @@ from homed.store.rows import Tx
 
 
 @dataclass
+class Ends:
+    """The bus of a forgetting: ``next`` is set with the next end of a wish."""
+
+    next: trio.Event = field(default_factory=trio.Event)
+
+    def post(self, type_: str, *, data: dict[str, object]) -> None:
+        """Set it, if this is one."""
+        if data["phase"] == "end":
+            self.next.set()
+            self.next = trio.Event()
+
+
+@dataclass
 class World:
     """A store with its forgetting."""
 
@@ -37,6 +50,16 @@ class World:
     store: Store
     forgetting: Forgetting
     said: dict[str, Event] = field(default_factory=dict)
+    ends: Ends = field(default_factory=Ends)
+
+    async def fulfilled(self) -> None:
+        """Until no wish waits.  Asking again and again would starve the writer's thread where the machine is busy."""
+        with trio.fail_after(60):
+            while True:
+                end = self.ends.next
+                if not await self.value("SELECT count(*) FROM forgets WHERE done_at IS NULL"):
+                    return
+                await end.wait()
 
     async def say(
         self, text: str, answer: str = "Good to know, thank you.", *, scope: str = "owner", peer: str = "cli:owner",
@@ -97,16 +120,16 @@ async def world(
     await trio.Path(folder / "media").mkdir(parents=True, exist_ok=True)
     points = failpoints or NoFailpoints()
     async with open_store(folder / "homed.db", failpoints=points) as store, trio.open_nursery() as nursery:
-        files = MediaFiles(folder / "media")
+        files, ends = MediaFiles(folder / "media"), Ends()
         ports = ForgetPorts(
             store=store, data=folder, search=searcher or InChild(folder, os.environ, "test"),
             collect=partial(_collect, store, files), delete_thread=partial(delete_quietly, store), failpoints=points,
-            erasers=(index.erase, index.tidy, _record_words), wall=lambda: 100.0,
+            erasers=(index.erase, index.tidy, _record_words), wall=lambda: 100.0, bus=ends,
         )  # fmt: skip
         forgetting = Forgetting(ports)
         if run:
             nursery.start_soon(forgetting.run)
-        yield World(folder, store, forgetting)
+        yield World(folder, store, forgetting, ends=ends)
         nursery.cancel_scope.cancel()
 
 

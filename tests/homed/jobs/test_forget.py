@@ -312,9 +312,7 @@ async def test_whoever_asked_may_go_away_and_a_stop_leaves_the_rest_to_the_next_
             while not await here.value("SELECT count(*) FROM forgets"):
                 pass
             nursery.cancel_scope.cancel()
-        with trio.fail_after(10):
-            while await here.value("SELECT count(*) FROM forgets WHERE done_at IS NULL"):
-                pass
+        await here.fulfilled()
         assert await here.value("SELECT count(*) FROM events WHERE id = ?", asked.id) == 0
     async with world(tmp_path, run=False) as here:
         second, _ = await here.say(SECRET)
@@ -325,9 +323,7 @@ async def test_whoever_asked_may_go_away_and_a_stop_leaves_the_rest_to_the_next_
                     pass
             nursery.cancel_scope.cancel()
     async with world(tmp_path) as here:
-        with trio.fail_after(10):
-            while await here.value("SELECT count(*) FROM forgets WHERE done_at IS NULL"):
-                pass
+        await here.fulfilled()
     assert standing(tmp_path, "flowerpot") == {}
 
 

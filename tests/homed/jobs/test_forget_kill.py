@@ -57,9 +57,7 @@ async def forget(folder: Path, kind: str, target: str, points: Failpoints | None
 
 async def finish(folder: Path) -> None:
     async with world(folder, searcher=in_fork(folder)) as here:
-        with trio.fail_after(30):
-            while await here.value("SELECT count(*) FROM forgets WHERE done_at IS NULL"):
-                pass
+        await here.fulfilled()
 
 
 def killed(folder: Path, kind: str, target: str, point: KillAt) -> bool:
