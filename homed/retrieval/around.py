@@ -15,6 +15,8 @@ words, so of two that stand next to each other the later one is more often what 
 AFTER = (0.25,)
 """What it is lent by the one behind it: a question is found by its answer too, but less."""
 
+DAY = 86400.0
+
 FAR = max(len(BEFORE), len(AFTER))
 
 _TALK = "o.kind IN ('user', 'assistant') AND o.text <> ''"
@@ -36,6 +38,11 @@ class Place:
     asking: float = 0.0
     speaker: str = ""
     voice: str = ""
+
+    @property
+    def sitting(self) -> tuple[str, int]:
+        """Its conversation and the day (UTC): some conversations never end."""
+        return self.thread, int(self.at // DAY)
 
 
 Sides = tuple[Sequence[int], Sequence[int]]

@@ -20,7 +20,7 @@ from typing import Literal, get_args
 import trio
 
 from homed.memory.ports import Dense, Embedder
-from homed.retrieval import around, channels, fuse, lexical, newest, stable, symbols
+from homed.retrieval import around, channels, fuse, lexical, newest, several, stable, symbols
 from homed.retrieval.asking import LONGEST, Asker, Question
 from homed.retrieval.channels import POOL
 from homed.retrieval.fuse import SUM, Fusion
@@ -28,7 +28,7 @@ from homed.retrieval.keywords import Keywords
 from homed.retrieval.words import Words
 from homed.store.rows import Tx
 
-Part = Literal["vectors", "neighbours", "questions", "speakers", "newest", "symbols"]
+Part = Literal["vectors", "neighbours", "questions", "speakers", "newest", "several", "symbols"]
 PARTS: tuple[Part, ...] = get_args(Part)
 """What can be left out, to see what it is worth."""
 
@@ -119,6 +119,8 @@ class Ranker:
         scores, parts = self._scores(question, pool, near)
         about = scores if pool.asked.plain else self._scores(question, pool, near, unasked=True)[0]
         found = {seq: score for seq, score in scores.items() if score > 0 and pool.places[seq].layer in layers}
+        if several.wanted(question.text) and "several" not in self._without:
+            found = several.spread(found, {seq: pool.places[seq].sitting for seq in found})
         return [
             Hit(
                 seq, pool.places[seq].id, found[seq], {name: values.get(seq, 0.0) for name, values in parts.items()},
