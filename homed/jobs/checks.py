@@ -166,6 +166,17 @@ def config_file(paths: Paths, unclaimed: Iterable[str] = ()) -> Check:
     return ok("configuration", f"{len(given)} settings from {paths.config.name} and the environment")
 
 
+def exposed(keys: Sequence[str]) -> Check:
+    """No setting that is shown may hold a key: one may be older than that, or be given from outside."""
+    if not keys:
+        return ok("settings", "no key in one that is shown")
+    return warn(
+        "settings", f"what looks like a key stands in {', '.join(keys)}",
+        "Take it out there (`homed config set`, homed.toml, the variable or persona.md), and change the key: settings"
+        " are shown, and backups hold them.",
+    )  # fmt: skip
+
+
 def kept_aside(paths: Paths) -> Check:
     """Copies of damaged databases, which nobody removes by himself."""
     copies = [label.parent for label in (paths.data / FOLDER).glob(f"*/{LABEL}")]

@@ -61,9 +61,10 @@ class Patient:
     """What is looked at.
 
     ``read`` runs checks on the database; ``setting`` gives the value in force; ``unclaimed`` are faults of settings
-    given from outside.  ``damage``: why a running daemon is read-only.  ``source`` is the model in use, ``trial`` asks
-    it a short question (only for a deep look; None: what that takes could not be written down); ``memory`` makes the
-    quick checks of what is remembered.  ``running``: others store something meanwhile.
+    given from outside, ``exposed`` the settings that are shown and hold a key.  ``damage``: why a running daemon is
+    read-only.  ``source`` is the model in use, ``trial`` asks it a short question (only for a deep look; None: what
+    that takes could not be written down); ``memory`` makes the quick checks of what is remembered.  ``running``: others
+    store something meanwhile.
     """
 
     paths: Paths
@@ -72,6 +73,7 @@ class Patient:
     read: Read
     setting: Callable[[str], object]
     unclaimed: Sequence[str] = ()
+    exposed: Sequence[str] = ()
     plugins: Sequence[Mapping[str, object]] = ()
     damage: str = ""
     running: bool = False
@@ -92,6 +94,7 @@ async def examine(patient: Patient, *, deep: bool = False) -> list[Check]:
     )
     found += [*patient.daemon, *await _stored(patient, deep=deep)]
     found.append(await trio.to_thread.run_sync(checks.config_file, paths, list(patient.unclaimed)))
+    found.append(checks.exposed(patient.exposed))
     found.append(checks.listening(patient.setting, is_loopback))
     found.append(checks.plugin_states(patient.plugins))
     found.append(await _model(patient, deep=deep))

@@ -20,7 +20,7 @@ from homed.config.definitions import CORE, LLM_SOURCES, PERSONA, SEEDS, SNAPSHOT
 from homed.config.environment import Override, closest
 from homed.errors import ConfigError, HomedError, NotFound, StorageError
 from homed.identity.passwords import is_hash
-from homed.settings import rows, thresholds
+from homed.settings import exposed, rows, thresholds
 from homed.settings.commit import COMMIT_LIMIT, SECRET_NAME, Commit
 from homed.settings.givenfile import GivenFile
 from homed.settings.hashing import hashed
@@ -158,7 +158,7 @@ class Settings(Typed):
     async def set(self, key: str, value: object, *, why: Because = NOT_SAID) -> Applied:
         """Check, store and announce a value; a text is read as the type wants it ("5", "on", "90s").
 
-        Raises ``ConfigError`` for a wrong value, and for a threshold that gets another one without a reason (``why``);
+        Raises ``ConfigError`` for a wrong value, a key that would be shown, and another threshold without a reason;
         ``Conflict`` when the key is given from outside.  Not interrupted once the commit has begun: after cancellation
         it is either whole or not there.
         """
@@ -289,7 +289,7 @@ class Settings(Typed):
     async def _checked(self, definition: Definition, value: object) -> object:
         if value is None:
             return None
-        checked = values.read(definition, value)
+        checked = exposed.refuse(definition, values.read(definition, value), self._stored.get(definition.key))
         if definition.hashed and isinstance(checked, str) and checked:
             return await hashed(definition, checked)
         return checked
@@ -373,6 +373,7 @@ async def open_settings(
     if persona is not None:
         settings.follow_file(PERSONA, persona)
         await settings.refresh()
+    exposed.warn(exposed.exposed(settings.definitions(), settings.get))
     yield settings
 
 

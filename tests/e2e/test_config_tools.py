@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from homed.errors import ConfigError
 from tests.kit.daemon import until
 from tests.kit.house import House, Plan, house
 
@@ -94,3 +95,32 @@ def test_it_is_found_listed_and_counted(home: House) -> None:
     changed = json.loads(read(home, "config_dump", prefix="core.agent")["text"])["values"]
     assert changed["core.agent.max_tool_turns"] == 7
     assert "plugins" in json.loads(read(home, "config_list_plugins")["text"])
+
+
+KEY = "sk-proj-canary7ABCDEFGHIJ4567890"
+
+
+def test_a_key_is_put_into_no_setting_that_is_shown(home: House) -> None:
+    """By the socket as the page asks, by the persona's own way, and by a tool that a person allowed."""
+    persona = "core.agent.persona"
+    ways: list[tuple[str, dict[str, Any]]] = [
+        ("admin.config_set", {"key": persona, "value": f"Kind. {KEY}"}),
+        ("admin.config_change", {"changes": {"core.agent.max_tool_turns": 3, persona: KEY}}),
+        ("admin.persona_set", {"text": f"Kind. {KEY}"}),
+        ("admin.config_set", {"key": "core.tracker.ignore", "value": [KEY]}),
+    ]
+    for method, given in ways:
+        with pytest.raises(ConfigError, match="would hold what looks like a secret") as refused:
+            home.ask(method, **given)
+        assert KEY not in f"{refused.value.message} {refused.value.hint}"
+    home.fake.when("put it there", {"calls": [{"name": "config_set", "args": {"key": persona, "value": KEY}}]},
+                   {"say": "done"})  # fmt: skip
+    with home.link() as link:
+        thread = link.call("chat", {"text": "put it there", "can_ask": True})["thread"]
+        (question,) = until(lambda: home.ask("approvals")["approvals"], what="the question")
+        link.call("approve", {"approval": question["approval"], "decision": "allow"})
+        until(lambda: not home.ask("history", thread=thread)["live"], what="the end of the turn")
+    said = json.dumps([result(home, thread), home.ask("admin.config_get", key=persona), home.ask("admin.persona_get")])
+    assert KEY not in said
+    assert home.ask("admin.config_get", key=persona)["value"] == "", said
+    assert not [path for path in home.data.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -62,7 +63,10 @@ def test_a_threshold_is_moved_with_a_reason_and_it_is_kept_who_did(
 
 def test_a_key_in_a_text_is_not_written_down(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     key = "sk-" + "proj-A1b2C3d4E5f6G7h8I9j0"
-    assert config(data, "set", "core.agent.persona", f"Kind. The key is {key}.") == 0
+    assert config(data, "set", "core.agent.persona", "Kind.") == 0
+    with closing(sqlite3.connect(Paths(Path(data)).db)) as db, db:  # as an earlier homed took it
+        value = json.dumps(f"Kind. The key is {key}.")
+        db.execute("UPDATE settings SET value = ? WHERE key = 'core.agent.persona'", (value,))
     for words in (["dump"], ["dump", "--json"]):
         capsys.readouterr()
         assert config(data, *words) == 0
@@ -71,3 +75,13 @@ def test_a_key_in_a_text_is_not_written_down(data: str, capsys: pytest.CaptureFi
         assert key not in out
     assert config(data, "dump", "core.agent") == 0
     assert '# persona = "Kind.' in capsys.readouterr().out, "so that it is not taken in as it stands"
+
+
+def test_a_key_is_not_put_into_a_setting_that_is_shown(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    key = "sk-proj-canary7ABCDEFGHIJ4567890"
+    assert config(data, "set", "core.agent.persona", f"You are kind. {key}") == 1
+    told = capsys.readouterr()
+    assert "core.agent.persona would hold what looks like a secret" in told.err
+    assert "homed models add" in told.err
+    assert key not in told.err + told.out
+    assert not any(key.encode() in path.read_bytes() for path in Path(data).rglob("*") if path.is_file())

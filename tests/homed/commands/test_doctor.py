@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import apsw
@@ -102,6 +102,30 @@ def test_the_listening_address_comes_from_where_the_daemon_would_take_it(
     paths.config.write_text('[plugin.webui]\nlisten = "0.0.0.0:8080"\n')
     assert homed(paths, "--json") == 1
     assert states(capsys.readouterr().out)["page"] == "bad"
+
+
+@pytest.mark.parametrize("way", ["homed.toml", "environment", "persona.md", "an earlier homed"])
+def test_a_key_in_a_setting_that_is_shown_is_named_and_not_told(
+    paths: Paths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    homed(paths, "--json")
+    assert states(capsys.readouterr().out)["settings"] == "ok"
+    key = "sk-proj-canary7ABCDEFGHIJ4567890"
+    match way:
+        case "homed.toml":
+            paths.config.write_text(f'[core.agent]\npersona = "{key}"\n')
+        case "environment":
+            monkeypatch.setenv("HOMED__CORE__AGENT__PERSONA", key)
+        case "persona.md":
+            paths.persona.write_text(key)
+        case _:
+            with closing(apsw.Connection(str(paths.db))) as db:
+                db.execute("INSERT INTO settings VALUES ('core.agent.persona', ?, 1.0)", (json.dumps(key),))
+    homed(paths)
+    out = capsys.readouterr().out
+    assert "what looks like a key stands in core.agent.persona" in out
+    assert "homed config set" in out
+    assert key not in out
 
 
 def test_a_daemon_that_cannot_be_reached_is_named(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:

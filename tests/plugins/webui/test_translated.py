@@ -13,6 +13,7 @@ import pytest
 
 from homed.config.definitions import CORE
 from homed.errors import Unavailable
+from homed.settings.exposed import HINT
 from homed.store.repair import INVARIANTS
 from plugins.webui.api_admin import listed
 from plugins.webui.context import FOLDER
@@ -81,6 +82,8 @@ def test_several_findings_in_one_are_told_each() -> None:
 def test_what_is_said_of_scripts_trials_and_a_day_that_may_not_go_on_is_there() -> None:
     for said in (
         "8 scripts, 1 of your own",
+        "core.agent.persona would hold what looks like a secret (github), and is shown to whoever sees settings.",
+        HINT,
         "It wants to be asked otherwise; to keep that, set it up with --no-vision.",
         "Nobody can be asked in this channel. It goes on tomorrow, or with a higher core.spend.x (0: no limit).",
         "Nobody answered within 300 s. It goes on tomorrow, or with a higher core.spend.day_money (0: no limit).",
