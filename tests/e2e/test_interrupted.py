@@ -9,6 +9,7 @@ import os
 import random
 import select
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -63,7 +64,7 @@ class Player:
         text = self.dice.choice((TALK, TALK, WORK))
         thread = self._say("chat", text)
         for late in range(self.dice.randint(1, 3)):
-            self._hear(self.dice.choice((0, 0.01, 0.04, 0.1, 0.2, 0.3)))
+            self._hear_for(self.dice.choice((0, 0.01, 0.04, 0.1, 0.2, 0.3)))
             if self.dice.random() < 0.5:
                 self._stop(thread)
             else:
@@ -96,7 +97,14 @@ class Player:
         assert answer.error is None, answer.error
         return dict(answer.result)
 
+    def _hear_for(self, seconds: float) -> None:
+        """Hear so long, whatever comes: after the first notice alone all would cut in while a turn begins."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self._hear(left)
+
     def _hear(self, within: float) -> None:
+        """Hear what comes next, for so many seconds at the most."""
         if self.link.inbox or select.select([self.link], [], [], within)[0]:
             for message in self.link.receive():
                 self._take(message)
