@@ -224,7 +224,7 @@ def _tape(house: House) -> Tape | None:
         return None
     from homed.providers.cassette import tape_named  # for developers alone
 
-    return tape_named(house.paths.cassettes, name, house.redactor.redact, house.redactor.redact_json)
+    return tape_named(house.paths.cassettes, name, house.redactor.redact)
 
 
 def _text_log(house: House) -> TextLogOnDemand:

@@ -158,7 +158,7 @@ def test_what_was_recorded_is_played_and_the_source_is_not_asked(
 
 async def _record(data: str, server: FakeOpenAI) -> None:
     redactor, source = Redactor(), Source("mine", server.url, server.model)
-    tape = tape_named(Path(data) / "cassettes", "trip", redactor.redact, redactor.redact_json)
+    tape = tape_named(Path(data) / "cassettes", "trip", redactor.redact)
     async with open_http() as http, tape.client(source, lambda: server.key, http) as client:
         provider = openai(source, HttpPorts(client, lambda: server.key))
         async with provider.stream(ChatRequest((User("hi"),))) as parts:

@@ -30,7 +30,7 @@ LOOKS = "sk-proj-abcdefghijklmnop1234567890"
 
 def tape_in(folder: Path) -> Tape:
     redactor = Redactor([CANARY])
-    return tape_named(folder / "cassettes", "one", redactor.redact, redactor.redact_json)
+    return tape_named(folder / "cassettes", "one", redactor.redact)
 
 
 @asynccontextmanager
@@ -94,6 +94,19 @@ async def test_no_secret_is_in_any_corner(tmp_path: Path) -> None:
     assert len(one["chunks"]) == 1
 
 
+async def test_a_request_stays_json_whatever_is_taken_out_of_it(tmp_path: Path) -> None:
+    """Looked through as one text, a key without an end would take all that follows, and an address what is quoted."""
+    tape = tape_in(tmp_path)
+    async with open_fake_openai() as fake, open_http() as http:
+        fake.when("BEGIN", {"say": "Hello."})
+        async with recorded(source_of(fake), "model", tape, http) as provider:
+            with pytest.raises(ProviderError):
+                await ask(provider, "http://a: and -----BEGIN PRIVATE KEY-----\nMIIE")
+    (one,) = read(tape.path)
+    assert one["request"]["messages"][-1]["content"] == "http://a: and [secret:private_key]"
+    assert (one["request"]["stream"], one["request"]["model"]) == (True, fake.model), "a key that is a word is none"
+
+
 async def test_a_refusal_is_recorded_without_the_key_that_was_wrong(tmp_path: Path) -> None:
     tape = tape_in(tmp_path)
     async with (
@@ -121,7 +134,7 @@ async def test_a_folder_that_cannot_be_written_fails_no_answer(
 @pytest.mark.parametrize("name", ["", "..", "a/b", "-x", "x" * 65])
 def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidInput):
-        tape_named(tmp_path, name, str, lambda value: value)
+        tape_named(tmp_path, name, str)
 
 
 @pytest.mark.parametrize("text", ["nonsense", '{"v": 2}'])

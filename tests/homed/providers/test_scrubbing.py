@@ -64,7 +64,7 @@ def cut(text: Any, places: set[int]) -> list[Any]:
 def recorded(adapter: str, chunks: Sequence[bytes], *, coding: str = "") -> tuple[str, Any]:
     """The line in which an answer that came like this is kept, and what is read in it."""
     redactor = Redactor([CONFIGURED])
-    tape = tape_named(Path(), "one", redactor.redact, redactor.redact_json)
+    tape = tape_named(Path(), "one", redactor.redact)
     source = Source("test", "http://x.example/v1", "m", adapter=adapter)
     exchange = Exchange(tape, source, SOURCE_KEY, "http://x.example/v1", b"{}")
     exchange.answered(httpx2.Response(200, headers={"content-encoding": coding} if coding else {}))
@@ -234,3 +234,9 @@ def test_a_packed_answer_is_unpacked_before_it_is_kept() -> None:
     (chunk,) = exchange["chunks"]
     assert "[secret:key]" in chunk
     assert "ghijklmnop" not in chunk
+
+
+def test_what_is_packed_as_nobody_can_unpack_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    _, exchange = recorded("openai", [b"sk-proj-abcdefghijklmnop1234567890"], coding="br")
+    assert exchange["chunks"] == []
+    assert "recorded in part" in caplog.text
