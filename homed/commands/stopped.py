@@ -26,7 +26,7 @@ from homed.paths import Paths
 from homed.providers.base import Source
 from homed.providers.registry import Sources, open_sources
 from homed.redact import Redactor
-from homed.settings.exposed import exposed
+from homed.settings.exposed import everywhere
 from homed.settings.plugin import definitions_of
 from homed.settings.registry import Settings, open_settings
 from homed.spend.gate import Gate, GatePorts
@@ -71,7 +71,7 @@ async def _examine(paths: Paths, holder: int | None, deep: bool) -> list[Check]:
             patient = Patient(
                 paths=paths, disk=file_system(paths.data), redact=redactor.redact, read=store.read,
                 setting=given, unclaimed=_unclaimed(environment, settings),
-                exposed=exposed(settings.definitions(), given),
+                exposed=await everywhere(settings, given),
                 plugins=[_told(plugin) for plugin in found], source=_current(sources),
                 trial=_trial(paths, sources, _Given(given)) if deep and _counts(paths, holder) else None,
                 daemon=[_daemon(paths, holder)], memory=memory.examine,

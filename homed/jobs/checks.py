@@ -173,7 +173,8 @@ def exposed(keys: Sequence[str]) -> Check:
     return warn(
         "settings", f"what looks like a key stands in {', '.join(keys)}",
         "Take it out there (`homed config set`, homed.toml, the variable or persona.md), and change the key: settings"
-        " are shown, and backups hold them.",
+        " are shown, and backups hold them. A snapshot goes with later changes of the models' settings, sooner with a"
+        " smaller core.llm.snapshots_kept.",
     )  # fmt: skip
 
 

@@ -68,13 +68,12 @@ class SelfLook:
         from homed.jobs import doctor
         from homed.jobs.checks import ok
         from homed.jobs.doctor import Patient
-        from homed.settings.exposed import exposed
+        from homed.settings.exposed import everywhere
 
         damage = self.store.damage
         patient = Patient(
             paths=self.paths, disk=self.store.disk, redact=self.redactor.redact, read=self.store.read,
-            setting=self._setting, unclaimed=self.settings.unclaimed(),
-            exposed=exposed(self.settings.definitions(), self.settings.get),
+            setting=self._setting, unclaimed=self.settings.unclaimed(), exposed=await everywhere(self.settings),
             plugins=[status.wire() for status in self.host.statuses()], damage=damage.message if damage else "",
             source=self.sources.current(), trial=self.sources.test,
             memory=self.memory.examine, running=True, daemon=[ok("daemon", f"pid {os.getpid()}"), self._socket()],

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from homed.config.definitions import EMBEDDING_BASE_URL, LLM_SOURCES, Definition
-from homed.errors import ConfigError
+from homed.errors import ConfigError, HomedError
 from homed.redact import certain
 from homed.settings.apart import apart
+
+if TYPE_CHECKING:
+    from homed.settings.registry import Settings
 
 _log = logging.getLogger(__name__)
 
@@ -32,12 +36,12 @@ def refuse(definition: Definition, value: object, before: object) -> object:
 
     What stands there already keeps nobody from changing the rest.
     """
-    if definition.key in _ADDRESSES:
+    name = definition.key
+    if name in _ADDRESSES or definition.type not in TYPES:
         return value
-    had = _in(definition, before, addresses=True)
-    for key, kind in _in(definition, value).items():
+    had = _keys(name, before, addresses=True)
+    for key, kind in _keys(name, value).items():
         if key not in had:
-            name = definition.key
             raise ConfigError(
                 f"{name} would hold what looks like a secret ({kind}), and is shown to whoever sees settings.",
                 hint=HINT,
@@ -49,7 +53,23 @@ def refuse(definition: Definition, value: object, before: object) -> object:
 def exposed(definitions: Iterable[Definition], get: Callable[[str], object]) -> list[str]:
     """The settings whose value, as ``get`` gives it, holds a key, also in an address: they were stored by an earlier
     homed, or come from outside."""
-    return sorted(d.key for d in definitions if _in(d, get(d.key), addresses=True))
+    return sorted(d.key for d in definitions if d.type in TYPES and _keys(d.key, get(d.key), addresses=True))
+
+
+async def everywhere(settings: Settings, get: Callable[[str], object] | None = None) -> list[str]:
+    """The same of all settings (``get``: what is in force, where they do not know it themselves), and of what the
+    models' were before, which can be looked at and brought back.  Raises nothing of ours."""
+    found = exposed(settings.definitions(), get or settings.get)
+    try:
+        before = [view.snapshot for view in await settings.snapshots()]
+    except HomedError:  # the database's own checks tell
+        return found
+    return found + [
+        f"{key} (snapshot {one.id})"
+        for one in before
+        for key, value in one.settings.items()
+        if _keys(key, value, addresses=True)
+    ]
 
 
 def warn(keys: Iterable[str]) -> None:
@@ -58,10 +78,8 @@ def warn(keys: Iterable[str]) -> None:
         _log.warning("%s holds what looks like a key, and is shown: take it out; `homed doctor` says how", key)
 
 
-def _in(definition: Definition, value: object, *, addresses: bool = False) -> dict[str, str]:
-    if definition.type not in TYPES:
-        return {}
-    value = apart(value)[0] if definition.key == LLM_SOURCES else value  # headers' values go to the secrets
+def _keys(setting: str, value: object, *, addresses: bool = False) -> dict[str, str]:
+    value = apart(value)[0] if setting == LLM_SOURCES else value  # headers' values go to the secrets
     return {key: kind for text in _texts(value, addresses) for key, kind in certain(text).items()}
 
 

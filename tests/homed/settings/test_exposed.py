@@ -13,7 +13,7 @@ from homed.config.secrets import Secrets
 from homed.errors import ConfigError
 from homed.redact import certain, redact
 from homed.settings import rows
-from homed.settings.exposed import exposed
+from homed.settings.exposed import everywhere, exposed
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import open_store
 from tests.homed.settings.conftest import Opener
@@ -135,6 +135,7 @@ async def test_a_roll_back_brings_none_back(tmp_path: Path, opened: Opener) -> N
     async with opened() as settings:
         await settings.set(LLM_SOURCES, [SOURCE])
         (snapshot,) = await settings.snapshots()
+        assert await everywhere(settings) == [f"{LLM_SOURCES} (snapshot {snapshot.snapshot.id})"]
         (note,) = await settings.rollback(snapshot.snapshot.id)
         assert note.startswith(f"{LLM_SOURCES} stays as it is: ")
         assert KEY not in note
