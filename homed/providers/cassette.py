@@ -223,7 +223,7 @@ def tape_named(folder: Path, name: str, redact: Callable[[str], str]) -> Tape:
 def read(path: Path) -> list[Mapping[str, Any]]:
     """The exchanges of a recording.  InvalidInput for what is none."""
     try:
-        found = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        found = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
     except ValueError as error:
         raise InvalidInput(f"{path.name} is no recording: {error}.") from None
     if any(one.get("v") != VERSION for one in found):

@@ -27,6 +27,7 @@ _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 _JSON_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_THOUGHT = "thought"
 _AGAIN = "logprobs"
 """The member of an answer that says its text once more, by tokens and by numbers; no adapter reads it."""
 
@@ -70,6 +71,11 @@ class _Leaf:
     keys: tuple[str, ...]
     place: tuple[object, ...] = ()
     ids: tuple[str, ...] = ()
+
+    @property
+    def thought(self) -> bool:
+        """It is thinking, by a mark beside it: what is said stands under the same names, and by turns with it."""
+        return _THOUGHT in self.place
 
     @property
     def text(self) -> str:
@@ -160,7 +166,7 @@ class _Frame:
 def _place(value: dict[str, Any]) -> tuple[object, ...]:
     index = value.get("index")
     numbered = () if not isinstance(index, int) else (index,)
-    return (*numbered, "thought") if value.get("thought") else numbered
+    return (*numbered, _THOUGHT) if value.get(_THOUGHT) else numbered
 
 
 def _id(value: dict[str, Any]) -> tuple[str, ...]:
@@ -170,9 +176,9 @@ def _id(value: dict[str, Any]) -> tuple[str, ...]:
 
 _SAME: tuple[Callable[[_Leaf], Hashable], ...] = (
     lambda leaf: (leaf.keys, leaf.place),
-    lambda leaf: (leaf.keys, leaf.ids),
+    lambda leaf: (leaf.keys, leaf.ids, leaf.thought),
     lambda leaf: (leaf.keys[-1], leaf.place),
-    lambda leaf: leaf.keys[-1],
+    lambda leaf: (leaf.keys[-1], leaf.thought),
 )
 """What leaves of one field have in common.  A field begins under one name and goes on under another, and sources leave
 out what tells two from one another: so each of these is tried, and what any of them finds goes."""

@@ -45,7 +45,7 @@ async def test_what_is_recorded_is_played_back_the_same(tmp_path: Path) -> None:
     tape = tape_in(tmp_path)
     async with open_fake_openai() as fake, open_http() as http:
         fake.when("call", {"calls": [{"name": "look", "args": {"at": "你好🌍"}}], "say": "I look."})
-        fake.when("weather", {"say": "It rains 🌧 a lot."})
+        fake.when("weather", {"say": "It rains 🌧 a lot.\u2028\x85Really."})
         source = source_of(fake)
         async with recorded(source, fake.key, tape, http) as provider:
             said = [await ask(provider, "the weather"), await ask(provider, "call it", tools=(TOOL,))]
