@@ -23,7 +23,6 @@ _log = logging.getLogger(__name__)
 
 TYPES = ("string", "text", "list")
 _ADDRESS = "base_url"
-_ADDRESSES = frozenset({EMBEDDING_BASE_URL})
 
 HINT = (
     "Take it out: keys belong to a model source (`homed models add NAME --api-key K`, the Models page) or into a"
@@ -37,7 +36,7 @@ def refuse(definition: Definition, value: object, before: object) -> object:
     What stands there already keeps nobody from changing the rest.
     """
     name = definition.key
-    if name in _ADDRESSES or definition.type not in TYPES:
+    if definition.type not in TYPES:
         return value
     had = _keys(name, before, addresses=True)
     for key, kind in _keys(name, value).items():
@@ -80,7 +79,8 @@ def warn(keys: Iterable[str]) -> None:
 
 def _keys(setting: str, value: object, *, addresses: bool = False) -> dict[str, str]:
     value = apart(value)[0] if setting == LLM_SOURCES else value  # headers' values go to the secrets
-    return {key: kind for text in _texts(value, addresses) for key, kind in certain(text).items()}
+    whole = {_ADDRESS: value} if setting == EMBEDDING_BASE_URL else value
+    return {key: kind for text in _texts(whole, addresses) for key, kind in certain(text).items()}
 
 
 def _texts(value: object, addresses: bool) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _texts(value: object, addresses: bool) -> Iterator[str]:
     elif isinstance(value, Mapping):
         for name, one in value.items():
             yield str(name)
-            if addresses or name != _ADDRESS:
+            if addresses or name != _ADDRESS or "://" not in str(one):
                 yield from _texts(one, addresses)
     elif isinstance(value, list | tuple):
         for one in value:

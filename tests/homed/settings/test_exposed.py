@@ -48,6 +48,8 @@ def bytes_of(folder: Path) -> bytes:
         ("plugin.mail.servers", [{"command": "mcp", "env": {"TOKEN": KEY}}]),
         ("plugin.mail.servers", [{KEY: 1}]),
         (LLM_SOURCES, [{**SOURCE, "options": {"extra_body": {"key": KEY}}}]),
+        (LLM_SOURCES, [{**SOURCE, "base_url": KEY}]),
+        (EMBEDDING_BASE_URL, KEY),
     ],
 )
 async def test_a_key_is_stored_in_none(opened: Opener, tmp_path: Path, key: str, value: object) -> None:
