@@ -1,4 +1,4 @@
-"""What a wish still has to remove: stored with it, and gone from there with the rows.
+"""What a wish still has to remove: stored with it, and gone from there with the rows; then known as what it took.
 
 What goes is found by rows that go themselves: a fact's messages by its evidence, a turn's agents by its tasks.  Were it
 known only while homed runs, a crash would leave behind what is found by rows that are gone; and so would another wish
@@ -14,6 +14,7 @@ from homed.memory import forget, forget_agents, forget_peer, forget_reads, stabl
 from homed.store.rows import Tx, dumps
 
 _AMONG = "(SELECT value FROM json_each(?))"
+_TAKEN = {"repeat": "record", "record": "record", "event": "event", "thread": "thread"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +63,17 @@ def some(tx: Tx, request: str, what: str, limit: int = -1) -> list[str]:
 
 
 def drop(tx: Tx, request: str, what: str, items: Sequence[str]) -> None:
-    """These are gone."""
-    sql = f"DELETE FROM forget_todo WHERE request = ? AND what = ? AND item IN {_AMONG}"
-    tx.execute(sql, (request, what, dumps(list(items))))
+    """These are gone.  That this wish took them stays known, by their ids: a backup may bring them back without what
+    the wish is about.  Of a peer and a conversation it need not: these name it themselves."""
+    these = (request, what, dumps(list(items)))
+    if what in _TAKEN:
+        tx.execute(
+            "INSERT OR IGNORE INTO forget_took (request, what, item) SELECT t.request, ?4, t.item FROM forget_todo t"
+            " JOIN forgets f ON f.id = t.request WHERE f.kind IN ('event', 'fact', 'entity') AND t.request = ?1"
+            " AND t.what = ?2 AND t.item IN (SELECT value FROM json_each(?3))",
+            (*these, _TAKEN[what]),
+        )
+    tx.execute(f"DELETE FROM forget_todo WHERE request = ? AND what = ? AND item IN {_AMONG}", these)
 
 
 def clear(tx: Tx, request: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -43,6 +44,9 @@ ASIDE = "replaced"
 
 STALE = ("vectors",)
 """Folders of files that were made from the rows of the old database; they are made anew from the new one's."""
+
+_LISTED_SINCE = 8
+"""The schema from which on it is stored what a wish takes."""
 
 CUT = "homed was put back to a backup that was made while this was being worked on."
 
@@ -152,12 +156,13 @@ def _carry_over(db: apsw.Connection, old: Path) -> int:
     if not old.exists() or not old.stat().st_size:
         return 0
     try:
-        with closing(open_damaged(old)) as before:
+        with closing(open_damaged(old, any_version=True)) as before:
             rows = list(before.execute("SELECT id, kind, target, wide, upto, at FROM forgets ORDER BY seq"))
             stones = list(before.execute("SELECT scope, hash, at FROM tombstones"))
             key = before.execute("SELECT key FROM memory_key").get
+            listed, took = _listed(before)
     except (apsw.Error, StorageError):
-        return 0  # a damaged one, or of an earlier schema: the person knows what it is put back for
+        return 0  # damaged, or of a schema that knew no forgetting: the person knows what it is put back for
     if key is not None:
         db.execute("INSERT INTO memory_key (one, key) VALUES (1, ?1) ON CONFLICT (one) DO UPDATE SET key = ?1", (key,))
     db.executemany("INSERT OR IGNORE INTO tombstones (scope, hash, at) VALUES (?, ?, ?)", stones)
@@ -169,7 +174,18 @@ def _carry_over(db: apsw.Connection, old: Path) -> int:
             (*row, min(upto, last), at),
         )
         count += db.changes()
+    again = "SELECT ?1, ?2, ?3 FROM forgets WHERE id = ?1 AND done_at IS NULL"
+    db.executemany(f"INSERT OR IGNORE INTO forget_todo (request, what, item) {again}", (*listed, *took))
     return count
+
+
+def _listed(before: apsw.Connection) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """What wishes still had to remove there, and what they removed: the backup may have it, and not what they are
+    about.  An earlier release kept neither."""
+    if before.pragma("user_version") < _LISTED_SINCE:
+        return [], []
+    todo = list(before.execute("SELECT request, what, item FROM forget_todo ORDER BY seq"))
+    return todo, list(before.execute("SELECT request, what, item FROM forget_took"))
 
 
 def _end_what_ran(db: apsw.Connection, at: float) -> None:

@@ -74,7 +74,7 @@ def test_the_released_schema_has_every_table_of_the_rooms(connection: apsw.Conne
         "forgets", "job_calls", "spend_calls", "spend_days", "spend_allowed", "llm_snapshots",
         "tracker_sets", "tracker_files", "tracker_blobs", "input_chains", "children", "child_tasks",
         "passes", "gates", "injections", "injected", "citations", "threshold_changes", "bounds", "injected_gone",
-        "forget_todo",
+        "forget_todo", "forget_took",
     }  # fmt: skip
 
 
