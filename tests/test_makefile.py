@@ -206,8 +206,11 @@ case "$0 $*" in *"{broken}"*) echo "what {broken} found"; exit 1;; esac
 """
 
 
-@pytest.mark.parametrize("broken", ["ruff check", "ruff format", "async_rules", "mypy", "lint-imports", "nothing"])
-def test_lint_fails_with_what_any_of_its_tools_found_and_passes_with_none(machine: Path, broken: str) -> None:
+LINTERS = ("ruff check", "ruff format", "async_rules", "mypy", "lint-imports")
+
+
+def with_linters(machine: Path, broken: str) -> Path:
+    """A project with linters and tests, of which ``broken`` finds something."""
     project = with_venv(machine, 0)
     (project / ".venv" / ".installed-dev").touch()
     (project / ".venv" / ".installed-model").touch()
@@ -215,16 +218,34 @@ def test_lint_fails_with_what_any_of_its_tools_found_and_passes_with_none(machin
         (project / ".venv" / "bin" / tool).write_text(LINTER.format(broken=broken))
         (project / ".venv" / "bin" / tool).chmod(0o755)
     python = project / ".venv" / "bin" / "python"
-    python.write_text(python.read_text() + LINTER.format(broken=broken))
-    for tool in ("nproc", "grep", "sort", "xargs"):
+    tests = 'case "$*" in "-m pytest"*) echo "the tests ran";; esac\n'
+    python.write_text(python.read_text() + tests + LINTER.format(broken=broken))
+    for tool in ("nproc", "grep", "sort", "xargs", "nice", "mktemp"):
         found = shutil.which(tool)
         assert found
         (machine / "bin" / tool).symlink_to(found)
     for room in ("homed", "waiter"):
         (project / room).mkdir()
         (project / room / "a.py").write_text("async def a(): ...\n")
+    return project
+
+
+@pytest.mark.parametrize("broken", [*LINTERS, "nothing"])
+def test_lint_fails_with_what_any_of_its_tools_found_and_passes_with_none(machine: Path, broken: str) -> None:
+    with_linters(machine, broken)
     ran = make(machine, "lint")
     assert (ran.code == 0, "lint: clean" in ran.out, "lint: not clean" in ran.err) == (
         (True, True, False) if broken == "nothing" else (False, False, True)
     )
     assert (f"what {broken} found" in ran.out) == (broken != "nothing")
+
+
+@pytest.mark.parametrize("broken", [*LINTERS, "pytest", "nothing"])
+def test_the_tests_run_beside_the_linters_and_either_makes_it_red(machine: Path, broken: str) -> None:
+    with_linters(machine, broken)
+    ran = make(machine, "test", TMPDIR=str(machine))
+    assert (ran.code == 0) == (broken == "nothing")
+    assert "the tests ran" in ran.out
+    assert ("lint: clean" in ran.out, "lint: not clean" in ran.err) == (broken not in LINTERS, broken in LINTERS)
+    assert (f"what {broken} found" in ran.out) == (broken != "nothing")
+    assert not list(machine.glob("tmp.*")), "what the linters say is kept no longer than it takes to say it"
