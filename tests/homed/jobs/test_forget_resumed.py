@@ -199,7 +199,8 @@ async def test_a_wish_that_waits_in_a_database_of_the_release_before_is_fulfille
     async with world(tmp_path, run=False) as here:
         await here.store.write(lambda tx: forgets.ask(tx, "fact", target, wide=True, at=50.0))
     with closing(apsw.Connection(str(tmp_path / "homed.db"))) as db:
-        db.execute("DROP TABLE forget_todo")
+        for table in ("forget_todo", "forget_took"):
+            db.execute(f"DROP TABLE {table}")
         db.pragma("user_version", 7)
         assert layout.difference(layout.layout(db), layout.of_version(7)) == ""
     await finish(tmp_path)
