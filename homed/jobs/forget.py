@@ -93,8 +93,11 @@ class Forgetting:
     def __init__(self, ports: ForgetPorts) -> None:
         self._ports = ports
         self._waits: defaultdict[str, list[_Wait]] = defaultdict(list)
+        # Stored by this run, and nothing of them done by another or by a try that failed.
         self._asked: set[str] = set()
-        # Held while a wish is stored and somebody begins to wait for it, and while those who wait are told.
+        self._begun = ""
+        # Held while a wish is stored and somebody begins to wait for it, while one is begun, and while those who wait
+        # are told.
         self._gate = trio.Lock()
         self._wake = trio.Event()
         self._over = False
@@ -142,16 +145,19 @@ class Forgetting:
 
         meant, todo = await self._ports.store.read(find)  # by reading: it may be much
 
-        def write(tx: Tx) -> Request:
-            request = forgets.ask(tx, kind, forgets.resolve(tx, kind, meant, scopes), wide=wide, at=at)
+        def write(tx: Tx) -> tuple[Request, bool]:
+            known = {request.id for request in forgets.waiting(tx)}
+            target = forgets.resolve(tx, kind, meant, scopes)
+            request = forgets.ask(tx, kind, target, wide=wide, at=at, begun=self._begun)
             forget_todo.put(tx, request.id, todo)
-            return request
+            return request, request.id not in known
 
         async with self._gate:
             if self._over:
                 raise Unavailable("homed is stopping.", hint="Nothing was forgotten; ask again.")
-            request, wait = await self._stored(write), _Wait()
-            self._asked.add(request.id)
+            (request, new), wait = await self._stored(write), _Wait()
+            if new:
+                self._asked.add(request.id)
             self._waits[request.id].append(wait)
         self._ports.failpoints.reach("forget.asked")
         self._wake.set()
@@ -167,7 +173,7 @@ class Forgetting:
 
         return await forget_text(self._ports, text)
 
-    async def _stored(self, write: Callable[[Tx], Request]) -> Request:
+    async def _stored(self, write: Callable[[Tx], tuple[Request, bool]]) -> tuple[Request, bool]:
         with trio.move_on_after(ASK_LIMIT, shield=True):
             return await self._ports.store.write(write)
         raise StorageError("The wish could not be stored in time.", hint="Is the disk full or hanging?")
@@ -196,7 +202,7 @@ class Forgetting:
         done: Proof | None = None
         error: HomedError | None = None
         try:
-            done = await self.do(request, resumed=request.id not in self._asked)
+            done = await self.do(await self._begin(request), resumed=request.id not in self._asked)
         except HomedError as refused:
             log.error("%s could not be done whole: %s", request.id, refused)
             error = refused
@@ -204,7 +210,16 @@ class Forgetting:
             log.exception("%s could not be done whole", request.id)
             error = StorageError("Something in homed itself went wrong.", hint=_LATER)
         async with self._gate:
+            self._begun = ""
+            self._asked.discard(request.id)
             self._answer(request.id, done, error)
+
+    async def _begin(self, request: Request) -> Request:
+        """It as it is now: somebody may have asked for it again.  Who asks from now on has a wish of their own."""
+        async with self._gate:
+            now = await self._ports.store.read(lambda tx: forgets.get(tx, request.id))
+            self._begun = request.id
+        return now or request
 
     async def do(self, request: Request, *, resumed: bool = False) -> Proof:
         """Remove it and prove it; whatever was removed already is no fault.  ``resumed``: a crash cut it off."""

@@ -98,20 +98,29 @@ def resolve(tx: Tx, kind: str, given: str, scopes: Collection[str] | None = None
     return str(rows[0][0])
 
 
-def ask(tx: Tx, kind: str, target: str, *, wide: bool, at: float) -> Request:
-    """Store the wish; one that waits already is that one.  Raises Conflict while what it is about is being answered."""
+def ask(tx: Tx, kind: str, target: str, *, wide: bool, at: float, begun: str = "") -> Request:
+    """Store the wish.  One that waits already is that one, and means from now on what came until now; ``begun``: the id
+    of one that is being done, which is too far for that.  Raises Conflict while what it is about is being answered."""
     if busy(tx, kind, target, wide=wide):
         raise Conflict("A turn that it belongs to is being answered.", hint="Stop it, or wait for its end.")
-    waiting_ = f"SELECT {_COLUMNS} FROM forgets WHERE kind = ? AND target = ? AND wide >= ? AND done_at IS NULL"
-    row = tx.one(waiting_, (kind, target, int(wide)))
-    if row is None:
-        row = tx.one(
-            "INSERT INTO forgets (id, kind, target, wide, upto, at) VALUES (?, ?, ?, ?, (SELECT coalesce(max(seq), 0)"
-            f" FROM events), ?) RETURNING {_COLUMNS}",
-            (new_id("forget"), kind, target, int(wide), at),
-        )
+    newest = "(SELECT coalesce(max(seq), 0) FROM events)"
+    row = tx.one(
+        f"UPDATE forgets SET upto = max(upto, {newest}), at = max(at, ?1) WHERE seq = (SELECT min(seq) FROM forgets"
+        " WHERE kind = ?2 AND target = ?3 AND wide >= ?4 AND done_at IS NULL AND id <> ?5)"
+        f" RETURNING {_COLUMNS}",
+        (at, kind, target, int(wide), begun),
+    ) or tx.one(
+        f"INSERT INTO forgets (id, kind, target, wide, upto, at) VALUES (?, ?, ?, ?, {newest}, ?) RETURNING {_COLUMNS}",
+        (new_id("forget"), kind, target, int(wide), at),
+    )
     assert row is not None
     return _from_row(row)
+
+
+def get(tx: Tx, id_: str) -> Request | None:
+    """One of them as it is now."""
+    row = tx.one(f"SELECT {_COLUMNS} FROM forgets WHERE id = ?", (id_,))
+    return _from_row(row) if row else None
 
 
 def waiting(tx: Tx) -> list[Request]:
