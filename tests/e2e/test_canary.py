@@ -10,7 +10,6 @@ import json
 import os
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from homed.wire import rpc
 from plugins.webui.route import PREFIX
 from plugins.webui.routes import ROUTES
 from tests.e2e.test_rest import enter
+from tests.kit.contents import contents
 from tests.kit.daemon import until
 from tests.kit.house import House, Plan, house
 
@@ -88,10 +88,7 @@ def found_in(text: str) -> list[str]:
 
 
 def files(folder: Path) -> Iterator[tuple[Path, bytes]]:
-    for path in folder.rglob("*"):
-        if path.is_file() and not path.is_symlink() and path.name != KEPT and not path.is_socket():
-            with suppress(FileNotFoundError):  # it runs, and makes things under other names first
-                yield path, path.read_bytes()
+    return ((path, data) for path, data in contents(folder) if path.name != KEPT)
 
 
 def search(pieces: Mapping[str, str]) -> None:

@@ -7,13 +7,13 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from plugins.webui.route import PREFIX
 from plugins.webui.routes import ROUTES
+from tests.kit.contents import contents
 from tests.kit.daemon import Daemon, until
 from tests.plugins.webui.fuzzing import SCOPES, fuzz
 
@@ -107,9 +107,7 @@ def test_no_secret_is_in_any_answer_url_or_log(daemon: Daemon) -> None:
         assert not [secret for secret in secrets if secret in visitor.ask("GET", path)[1]], path
 
     assert until(lambda: "homed is up" in daemon.said)
-    kept = {daemon.data / "secrets.json"}
-    for file in [*daemon.data.rglob("*"), daemon.log]:
-        if file.is_file() and file not in kept:
-            found = Path(file).read_bytes()
+    for file, found in [*contents(daemon.data), (daemon.log, daemon.log.read_bytes())]:
+        if file != daemon.data / "secrets.json":
             for secret in secrets:
                 assert secret.encode() not in found, f"{file}: …{secret[:4]}"
