@@ -41,7 +41,7 @@ CAT = png(500, 500)
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    plan = Plan(probes={"guide": [IO]}, grants={"guide": [IO]}, seer=True)
+    plan = Plan(probes={"guide": [IO]}, grants={"guide": [IO]}, seer=True, vectors=False)
     with house(tmp_path_factory.mktemp("attachments") / "data", plan) as built:
         yield built
 

@@ -42,7 +42,7 @@ def _needing(data: Path, name: str, *needs: str) -> None:
 def test_dependants_are_blocked_on_it_with_the_reason_and_the_chat_goes_on(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with fake_openai_thread() as fake:
-        home = House(data, fake, Plan())
+        home = House(data, fake, Plan(vectors=False))
         _needing(data, "waker", "scheduler", "tools")
         _needing(data, "dreamer", "scenes")
         _needing(data, "free", "tools", "llm")

@@ -20,7 +20,8 @@ CHANGES = {"core.agent.max_tool_turns": 7, "core.log.level": "debug"}
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    plan = Plan(only=("settings",), allow=("config_set", "config_batch_set"))  # rules that these tools do not heed
+    rules = ("config_set", "config_batch_set")  # which these tools do not heed
+    plan = Plan(only=("settings",), allow=rules, vectors=False)
     with house(tmp_path_factory.mktemp("config") / "data", plan) as built:
         yield built
 

@@ -26,7 +26,12 @@ MEBIBYTE = 1024
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    plan = Plan(only=("shell",), probes={"steady": (), "noisy": (), "fragile": (), "stuck": ()}, allow=("cmd_run",))
+    plan = Plan(
+        only=("shell",),
+        probes={"steady": (), "noisy": (), "fragile": (), "stuck": ()},
+        allow=("cmd_run",),
+        vectors=False,
+    )
     with house(tmp_path_factory.mktemp("faults") / "data", plan) as built:
         yield built
 

@@ -52,7 +52,7 @@ def _sent(data: Path) -> list[Any]:
 def test_a_channel_that_lacks_a_type_says_so_and_long_texts_come_in_pieces(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with fake_openai_thread() as fake:
-        home = House(data, fake, Plan(allow=(TOOL,)))
+        home = House(data, fake, Plan(allow=(TOOL,), vectors=False))
         _install(data)
         picture = {"name": TOOL, "args": {"content": {"type": "image", "block": "blk_1"}}}
         fake.when("a picture", {"calls": [picture]}, {"say": "{tool}"})

@@ -15,7 +15,7 @@ MOST = 16 * 1024
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with house(tmp_path_factory.mktemp("size") / "data", Plan(only=PACKAGED)) as built:
+    with house(tmp_path_factory.mktemp("size") / "data", Plan(only=PACKAGED, vectors=False)) as built:
         yield built
 
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[House]:
-    plan = Plan(probes={"asker": ("llm", "io")}, grants={"asker": ("llm", "io")})
+    plan = Plan(probes={"asker": ("llm", "io")}, grants={"asker": ("llm", "io")}, vectors=False)
     with house(tmp_path / "data", plan) as built:
         yield built
 

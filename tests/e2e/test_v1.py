@@ -43,7 +43,7 @@ def key_of(home: House, name: str, *options: str) -> str:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with house(tmp_path_factory.mktemp("v1") / "data", Plan(only=("webui",), seer=True)) as built:
+    with house(tmp_path_factory.mktemp("v1") / "data", Plan(only=("webui",), seer=True, vectors=False)) as built:
         yield built
 
 

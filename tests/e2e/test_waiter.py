@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.daemon import Daemon, Ran, run_command, until
+from tests.kit.daemon import VECTORS, Daemon, Ran, run_command, until
 from tests.kit.fake_openai import FakeOpenAI, fake_openai_thread
 from tests.kit.pty import Pty
 
@@ -35,15 +35,13 @@ def model() -> Iterator[FakeOpenAI]:
 def daemon(tmp_path_factory: pytest.TempPathFactory, model: FakeOpenAI) -> Iterator[Daemon]:
     """A daemon whose only model is the fake one, in a home of its own; one for all, as starting takes seconds."""
     home = tmp_path_factory.mktemp("home")
-    with Daemon(home / "data", env={"HOME": str(home), "TZ": "America/New_York"}) as running:
+    with Daemon(home / "data", env={"HOME": str(home), "TZ": "America/New_York", VECTORS: "off"}) as running:
         use(running, model)
         yield running
 
 
 def use(daemon: Daemon, model: FakeOpenAI) -> None:
-    words = ("models", "add", "fake", "--base-url", model.url, "--model", model.model, "--api-key", model.key)
-    added = until(lambda: (ran := daemon.run(*words)).code == 0 and ran, what="the socket is up")
-    assert added.code == 0, added
+    daemon.ask("admin.models_add", name="fake", base_url=model.url, model=model.model, api_key=model.key)
 
 
 def waiter(daemon: Daemon, *words: str, stdin: str | None = None) -> Ran:

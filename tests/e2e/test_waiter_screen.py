@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.daemon import Daemon, run_command, until
+from tests.kit.daemon import VECTORS, Daemon, run_command, until
 from tests.kit.fake_openai import FakeOpenAI, fake_openai_thread
 from tests.waiter.tmux import Tmux, needs_tmux
 
@@ -29,9 +29,8 @@ def model() -> Iterator[FakeOpenAI]:
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory, model: FakeOpenAI) -> Iterator[Daemon]:
     home = tmp_path_factory.mktemp("home")
-    with Daemon(home / "data", env={"HOME": str(home)}) as running:
-        words = ("models", "add", "fake", "--base-url", model.url, "--model", model.model, "--api-key", model.key)
-        until(lambda: running.run(*words).code == 0, what="the model is set up")
+    with Daemon(home / "data", env={"HOME": str(home), VECTORS: "off"}) as running:
+        running.ask("admin.models_add", name="fake", base_url=model.url, model=model.model, api_key=model.key)
         yield running
 
 

@@ -31,6 +31,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         probes={"guide": everything, "thief": [IO], "plain": [IO, NOTICES]},
         grants={"guide": everything, "thief": [IO]},
         allow=("cmd_run", "thief_echo"),
+        vectors=False,
     )
     with house(tmp_path_factory.mktemp("refusals") / "data", plan) as built:
         built.fake.when("Every tool call of this round was denied", {"say": "I may not: {tool}"})

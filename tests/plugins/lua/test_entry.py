@@ -58,7 +58,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     write(data / "plugins" / "greeter")
     trio.run(update_manifest, data / "plugins" / "greeter")
     assert trio.run(difference, data / "plugins" / "greeter") == []
-    with house(data, Plan(allow=TOOLS)) as built:
+    with house(data, Plan(allow=TOOLS, vectors=False)) as built:
         yield built
 
 

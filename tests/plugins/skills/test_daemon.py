@@ -37,7 +37,7 @@ def offered(home: House) -> dict[str, str]:
 
 
 def test_a_skill_from_written_to_followed(tmp_path: Path) -> None:
-    with house(tmp_path / "data", Plan(only=("skills",))) as home:
+    with house(tmp_path / "data", Plan(only=("skills",), vectors=False)) as home:
         made = calls(home, "skill_create", name="tea", description="Makes tea.", text="1. Boil water.")
         sha = json.loads(made)["sha256"]
         assert "There is no skill" in calls(home, "skill_info", asked=False, name="nonesuch")
