@@ -34,7 +34,7 @@ def test_a_message_is_taken_up_now_and_the_answer_under_way_goes_on_afterwards(
     visitor: Visitor, model: FakeOpenAI
 ) -> None:
     model.when("tell a story", [{"say": "It was a dark", "hang": "mid"}, {"say": "It was a bright night."}])
-    model.when("when is lunch", {"say": "At noon, if it is ready.", "chunk": 2, "delay": 0.5})
+    model.when("when is lunch", {"say": "At noon, if it is ready.", "chunk": 2, "hang": "until lunch"})
     page = visitor.open()
     expect(page.locator("#now")).to_be_hidden()
     say(page, "tell a story")
@@ -56,6 +56,7 @@ def test_a_message_is_taken_up_now_and_the_answer_under_way_goes_on_afterwards(
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.reload()
     expect(page.locator("section.turn.suspended .answer")).to_have_text(re.compile("It was"))
+    model.release("lunch")
     expect(page.locator("section.turn.live")).to_have_count(0, timeout=15_000)
     expect(page.locator("section.turn").last.locator(".answer")).to_have_text("At noon, if it is ready.")
     expect(page.locator("section.turn").first.locator(".answer")).to_have_text("It was a bright night.")
@@ -67,7 +68,7 @@ def test_a_message_is_taken_up_now_and_the_answer_under_way_goes_on_afterwards(
 
 def test_ctrl_enter_takes_up_now_and_says_so_in_chinese(visitor: Visitor, model: FakeOpenAI) -> None:
     model.when("慢慢讲", [{"say": "很久以前", "hang": "mid"}, {"say": "很久很久以前。"}])
-    model.when("几点了", {"say": "现在是中午。", "chunk": 1, "delay": 0.3})
+    model.when("几点了", {"say": "现在是中午。", "chunk": 1, "hang": "until noon"})
     page = visitor.open()
     page.evaluate("document.cookie = 'lang=zh; path=/'")
     page.reload()
@@ -78,6 +79,7 @@ def test_ctrl_enter_takes_up_now_and_says_so_in_chinese(visitor: Visitor, model:
     page.keyboard.press("Control+Enter")
     expect(story.locator('[data-key="paused"]')).to_be_visible()
     shoot(page, "chinese")
+    model.release("noon")
     expect(page.locator("section.turn.live")).to_have_count(0, timeout=15_000)
     expect(story.locator(".answer")).to_have_text("很久很久以前。")
     until(lambda: not [one for one in model.requests if not one.end], what="no connection is left")

@@ -81,7 +81,8 @@ def test_a_conversation_with_a_tool_an_approval_and_a_stop(daemon: Daemon, model
 
 def test_alt_i_takes_up_a_message_now_and_the_answer_goes_on_afterwards(daemon: Daemon, model: FakeOpenAI) -> None:
     model.when("tell a story", [{"say": "It was a dark night", "hang": "mid"}, {"say": "It was a bright day."}])
-    model.when("when is lunch", {"say": "At noon, if it is ready.", "chunk": 2, "delay": 0.4})
+    lunch = {"say": "At noon, if it is ready.", "chunk": 2}
+    model.when("when is lunch", [{**lunch, "hang": "until lunch"}, {**lunch, "hang": "until lunch again"}])
     model.when("and dinner", [{"say": "in the evening", "hang": "mid"}, {"say": "At eight."}])
     with screen(daemon) as shown:
         shown.expect("● this machine", "fake-1")
@@ -90,6 +91,7 @@ def test_alt_i_takes_up_a_message_now_and_the_answer_goes_on_afterwards(daemon: 
         shown.type("when is lunch?")
         shown.keys("M-i")
         shown.expect("It was", "‖ suspended: something more urgent goes first", "› when is lunch?")
+        model.release("lunch")
         shown.expect("At noon, if it is ready.", "It was a bright day.")
         assert "suspended" not in shown.screen
         assert shown.screen.count("It was") == 1
@@ -97,6 +99,7 @@ def test_alt_i_takes_up_a_message_now_and_the_answer_goes_on_afterwards(daemon: 
         shown.expect("in the")
         ask(shown, "/interrupt when is lunch again?")
         shown.expect("‖ suspended", "› when is lunch again?")
+        model.release("lunch again")
         shown.expect("At eight.")
 
 

@@ -17,6 +17,9 @@ from tests.kit.fake_script import Reply
 from tests.kit.fake_state import FakeServer, Recorded
 from tests.kit.fake_wire import Exchange, Incoming, Refused, prompt_of
 
+UNTIL = "until "
+"""How a ``hang`` begins that comes to an end."""
+
 
 class _Gone(Exception):
     """The connection is over; ``end`` says how."""
@@ -161,6 +164,8 @@ class Connection:
                 await trio.sleep(reply.delay)
             if reply.hang == "mid" and i == 3:
                 await trio.sleep_forever()
+            if reply.hang.startswith(UNTIL) and i == 3:
+                await self._fake.held(reply.hang.removeprefix(UNTIL)).wait()
             if i == reply.cut_frame:
                 raise _Gone("dropped")
             for piece in [bytes([b]) for b in frame] if reply.one_byte else [frame]:

@@ -42,10 +42,10 @@ seconds between frames, ``first_delay`` seconds before the first byte of the ans
 provider's content rules refuse it), ``usage`` false, ``cached`` tokens (else as its prefix cache has it), and the
 misbehaviours: ``status`` + ``headers`` + ``message`` (in the wire's own shape) or ``body`` (object or text, as it is);
 ``cut`` N: drop the connection after N bytes of body; ``cut_frame`` N: after N frames; ``one_byte``: one byte a chunk;
-``crlf``; ``keepalive``: comments, pings or empty lines between frames; ``hang``: "before" the headers, or "mid" body;
-``broken_json``; ``bad_utf8``: a byte that is none in the
-fourth frame; ``sse`` true/false: a stream or not, whatever was asked; ``done`` false: the stream ends without its
-last word; ``ids``: "missing", "empty" or "same"; ``indexes``: "missing" or "zero"; ``arguments_as``: "object" or
+``crlf``; ``keepalive``: comments, pings or empty lines between frames; ``hang``: "before" the headers, or "mid" body
+for good, or in the middle "until W", which ``release("W")`` ends; ``broken_json``; ``bad_utf8``: a byte that is none
+in the fourth frame; ``sse`` true/false: a stream or not, whatever was asked; ``done`` false: the stream ends without
+its last word; ``ids``: "missing", "empty" or "same"; ``indexes``: "missing" or "zero"; ``arguments_as``: "object" or
 "string", where the wire has the other; ``reasoning_key``: the delta's name for thoughts; ``error_after`` N: an error
 frame instead of the N-th frame.
 
@@ -92,6 +92,7 @@ def wire_named(name: str) -> Wire:
 
 async def _listen(fake: FakeServer, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    fake.token = trio.lowlevel.current_trio_token()
     fake.port = listeners[0].socket.getsockname()[1]
 
     async def handle(stream: trio.SocketStream) -> None:

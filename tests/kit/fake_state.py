@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import trio
+
 from tests.kit.fake_script import Call, Reply, Script
 from tests.kit.fake_wire import Contract, Ledger, Prompt, Wire
 
@@ -39,6 +41,8 @@ class FakeServer:
     requests: list[Recorded] = field(default_factory=list)
     port: int = 0
     record: Path | None = None
+    token: trio.lowlevel.TrioToken | None = None
+    _held: dict[str, trio.Event] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.contract = self.wire.contract()
@@ -93,6 +97,15 @@ class FakeServer:
     def when(self, contains: str, *steps: object) -> None:
         """Add a rule, see the script format."""
         self.script.when(contains, *steps)
+
+    def held(self, word: str) -> trio.Event:
+        """What an answer waits for that hangs until this word; for the server's own loop."""
+        return self._held.setdefault(word, trio.Event())
+
+    def release(self, word: str) -> None:
+        """Answers that hang until this word go on, those that are still to come do not wait; from any thread."""
+        assert self.token is not None, "it serves nobody yet"
+        self.token.run_sync_soon(lambda: self.held(word).set())
 
     def load(self, script: Mapping[str, Any]) -> None:
         """Take over a whole script."""

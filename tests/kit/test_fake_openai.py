@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from trio.testing import wait_all_tasks_blocked
 
 from tests.kit.fake_openai import FakeOpenAI, fake_openai_thread, open_fake_openai
 from tests.kit.fake_server import FakeServer, wire_named
@@ -227,6 +228,25 @@ async def test_drops_the_connection_at_the_byte_it_was_told(fake: FakeOpenAI) ->
     with pytest.raises(httpx2.RemoteProtocolError):
         await post(fake, {"model": fake.model, "messages": [USER], "stream": True})
     assert (fake.requests[-1].end, fake.requests[-1].sent) == ("dropped", 7)
+
+
+async def test_an_answer_hangs_until_its_word_and_those_after_it_do_not(fake: FakeOpenAI) -> None:
+    fake.when("hi", {"say": "one two three four five", "hang": "until lunch"})
+    body = {"model": fake.model, "messages": [USER], "stream": True}
+    async with (
+        httpx2.AsyncClient(trust_env=False, headers={"Authorization": f"Bearer {fake.key}"}) as client,
+        client.stream("POST", f"{fake.url}/chat/completions", json=body) as answer,
+    ):
+        lines = answer.aiter_lines()
+        while not (await anext(lines)).startswith("data:"):
+            pass
+        fake.release("another")
+        await wait_all_tasks_blocked(0.01)
+        assert fake.requests[-1].end == "", "it stands in the middle"
+        fake.release("lunch")
+        assert "data: [DONE]" in [line async for line in lines]
+    assert (await post(fake, body)).text.endswith("data: [DONE]\n\n")
+    assert [request.end for request in fake.requests] == ["complete", "complete"]
 
 
 def test_runs_in_a_thread_for_tests_without_a_loop() -> None:
