@@ -7,14 +7,14 @@ files, the log, free places of pages) is the job's, ``homed.jobs.forget``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from homed.memory import entities, forget_agents, rests, stable, threads, tombstones
+from homed.memory import entities, forget_agents, forget_before, rests, stable, threads, tombstones
 from homed.memory import events as table
 from homed.memory.normal import key, normal
 from homed.memory.records import EventKind, is_draft, is_inner
-from homed.memory.stable import Record
+from homed.memory.stable import Record, Revision
 from homed.memory.units import whole
 from homed.store.rows import Row, Tx, dumps, loads
 
@@ -188,8 +188,14 @@ def _unrest(tx: Tx, ids: Sequence[str], gone: Gone, at: float) -> None:
     # what is left may say some of it all the same: it is gone through again
     _remove_records(tx, [record for record in doomed if record.id in resting], gone, at, buried=False)
     reopen(tx, {event for left in resting.values() for event in left})
+    capsules = [one.id for one in found if one.record == "capsule" and one.origin != "manual" and one not in doomed]
+    for capsule in capsules:  # these may say it in another language than it was said in
+        texts = [record.text for record in doomed]
+        forget_before.cut(tx, capsule, _shortener(texts, _left(tx, capsule, ids) + _of_members(tx, capsule, texts)))
+    held = forget_before.hold(tx, capsules)
     tx.execute(f"DELETE FROM evidence WHERE event IN {_AMONG}", (among,))  # its trigger: what they said before goes
     gone.counts["evidence"] += tx.changes()
+    forget_before.put_back(tx, held)
     tx.execute(
         "UPDATE records SET recheck = 0, times = max(1, (SELECT count(DISTINCT event) FROM evidence WHERE record ="
         f" records.id)) WHERE id IN {_AMONG}",
@@ -213,32 +219,50 @@ def _stands(tx: Tx, record: Record, lost: Sequence[str], ids: Collection[str]) -
     """
     if record.origin == "manual":
         return True
-    left = tx.all(
-        "SELECT v.excerpt, e.text FROM evidence v JOIN events e ON e.id = v.event"
-        f" WHERE v.record = ? AND v.event NOT IN {_AMONG}",
-        (record.id, dumps(sorted(ids))),
-    )
+    left = _left(tx, record.id, ids)
     if not left or record.record == "summary":
         return False
-    return _shortened(tx, record, lost, [excerpt or text for excerpt, text in left])
+    return _shortened(tx, record, lost, left)
+
+
+def _left(tx: Tx, record: str, ids: Collection[str] = ()) -> list[str]:
+    """What the events say that a record rests on besides these."""
+    rows = tx.all(
+        "SELECT v.excerpt, e.text FROM evidence v JOIN events e ON e.id = v.event"
+        f" WHERE v.record = ? AND v.event NOT IN {_AMONG}",
+        (record, dumps(sorted(ids))),
+    )
+    return [str(excerpt or text) for excerpt, text in rows]
+
+
+def _of_members(tx: Tx, capsule: str, lost: Sequence[str]) -> list[str]:
+    """What the records say that it is made of, without what is lost."""
+    members = "SELECT r.text FROM members m JOIN records r ON r.id = m.record WHERE m.capsule = ?"
+    return [str(text) for (text,) in tx.all(members, (capsule,)) if text not in lost]
 
 
 def _shortened(tx: Tx, record: Record, lost: Sequence[str], left: Sequence[str]) -> bool:
     """Hold it against what is left; False when nothing of it is to stay.  A fact stays or goes as a whole."""
     if record.record != "capsule":
         return rests.supported(f"{record.title} {record.text}", lost, left)
-    members = "SELECT r.text FROM members m JOIN records r ON r.id = m.record WHERE m.capsule = ?"
-    left = [*left, *(text for (text,) in tx.all(members, (record.id,)) if text not in lost)]
+    left = [*left, *_of_members(tx, record.id, lost)]
     kept = rests.kept(record.text, lost, left)
     if not kept or not rests.supported(record.title, lost, left):
         return False
     if kept != record.text:
-        tx.execute("DELETE FROM revisions WHERE record = ?", (record.id,))
+        forget_before.drop(tx, record.id)
         tx.execute("UPDATE records SET text = ?, key = ? WHERE id = ?", (kept, key(kept), record.id))
-    for old in stable.history(tx, record.id):  # it may have lost it before, when that was hidden or changed
-        if not rests.supported(f"{old.title}\n{old.text}", lost, left):
-            tx.execute("DELETE FROM revisions WHERE record = ? AND revision = ?", (record.id, old.revision))
+    forget_before.cut(tx, record.id, _shortener(lost, left))  # it may have lost it when that was hidden or changed
     return True
+
+
+def _shortener(lost: Sequence[str], left: Sequence[str]) -> Callable[[Revision], str]:
+    def shorten(old: Revision) -> str:
+        if rests.supported(f"{old.title}\n{old.text}", lost, left):
+            return old.text
+        return rests.kept(old.text, lost, left) if rests.supported(old.title, lost, left) else ""
+
+    return shorten
 
 
 def _remove_records(tx: Tx, found: Sequence[Record], gone: Gone, at: float, *, buried: bool) -> None:
@@ -272,14 +296,7 @@ def _let_capsules_go(tx: Tx, found: Sequence[Record], gone: Gone, at: float) -> 
     for capsule in stable.select(tx, holding, (dumps(ids), dumps(ids))):
         lost = [record.text for record in found]
         tx.execute(f"DELETE FROM members WHERE capsule = ? AND record IN {_AMONG}", (capsule.id, dumps(ids)))
-        left = [
-            excerpt or text
-            for excerpt, text in tx.all(
-                "SELECT v.excerpt, e.text FROM evidence v JOIN events e ON e.id = v.event WHERE v.record = ?",
-                (capsule.id,),
-            )
-        ]
-        if capsule.origin != "manual" and not _shortened(tx, capsule, lost, left):
+        if capsule.origin != "manual" and not _shortened(tx, capsule, lost, _left(tx, capsule.id)):
             _remove_records(tx, [capsule], gone, at, buried=False)
 
 

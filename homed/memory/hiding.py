@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from homed.errors import Conflict
-from homed.memory import entities, repeats, rivals, stable, tombstones
+from homed.memory import entities, forget_before, repeats, rivals, stable, tombstones
 from homed.memory.normal import key
 from homed.memory.stable import Record
 from homed.store.rows import Tx, dumps
 
-HID = "hid"
+HID = forget_before.HID
 """What the reason of a revision begins with that took out what a hidden record said; its id follows."""
-
-BACK = "restored"
-"""The reason of a revision that put it in again."""
 
 _AMONG = "(SELECT value FROM json_each(?))"
 
@@ -103,9 +99,7 @@ def _shortened(tx: Tx, record: Record) -> list[Record]:
 def _made_whole(tx: Tx, record: Record, capsule: Record, at: float) -> str:
     """Its text of before without what is hidden still, in whatever order that comes back; unless somebody changed it
     since.  Its id, or ''."""
-    since = list(
-        takewhile(lambda one: one.why == BACK or one.why.startswith(f"{HID} "), stable.history(tx, capsule.id))
-    )
+    since = forget_before.to_come_back(tx, capsule.id)
     if f"{HID} {record.id}" not in (one.why for one in since):
         return ""
     text = since[-1].text
@@ -113,7 +107,7 @@ def _made_whole(tx: Tx, record: Record, capsule: Record, at: float) -> str:
         text = left
     if text in ("", capsule.text):
         return ""
-    stable.revise(tx, capsule, {"text": text, "key": key(text)}, why=BACK, at=at)
+    stable.revise(tx, capsule, {"text": text, "key": key(text)}, why=forget_before.BACK, at=at)
     return capsule.id
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from homed.memory import rests, stable
+from homed.memory import forget_before, rests, stable
 from homed.memory.forget import Gone
 from homed.memory.lawwords import FUNCTION_WORDS
 from homed.memory.normal import bag, key
-from homed.memory.stable import Record
+from homed.memory.stable import Record, Revision
 from homed.store.rows import Tx, dumps
 
 SAME = 0.5
@@ -78,14 +78,15 @@ def _combined(tx: Tx, record: str) -> list[Record]:
 
 
 def cut(tx: Tx, record: str) -> Gone:
-    """For good: capsules lose the sentences that repeat it, and what they said before."""
+    """For good: capsules lose the sentences that repeat it, and what they said before but what is to come back with
+    something that is hidden."""
     gone = Gone()
     for capsule, left in of_id(tx, record).parts:
         gone.scopes.add(capsule.scope)
+        texts = (capsule.text, *forget_before.drop(tx, capsule.id))
         # what stays of it must not be looked for afterwards
-        texts = (capsule.text, *(one.text for one in stable.history(tx, capsule.id)))
-        gone.note(*(one for text in texts for one in rests.sentences(text) if one.strip() not in left))
-        tx.execute("DELETE FROM revisions WHERE record = ?", (capsule.id,))
+        stays = "".join((left, *(one.text for one in stable.history(tx, capsule.id))))
+        gone.note(*(one for text in texts for one in rests.sentences(text) if one.strip() not in stays))
         tx.execute("UPDATE records SET text = ?, key = ? WHERE id = ?", (left, key(left), capsule.id))
         gone.counts["rechecked"] += 1
     if (known := stable.get(tx, record)) is not None:
@@ -104,12 +105,16 @@ def _cut_before(tx: Tx, record: Record, gone: Gone) -> None:
         f" ON e.id = v.event WHERE e.turn IN ({_TURNS})) ORDER BY seq",
         (record.scope, record.id, record.id, record.id),
     )
+
+    def shorten(old: Revision) -> str:
+        if not says(f"{old.title}\n{old.text}", said):
+            return old.text
+        return "" if _repeats(old.title, said) else _without(old.text, said)
+
     for one in near:
-        for old in stable.history(tx, one.id):
-            if says(f"{old.title}\n{old.text}", said):
-                gone.note(*(one for one in rests.sentences(old.text) if _repeats(one, said)))
-                tx.execute("DELETE FROM revisions WHERE record = ? AND revision = ?", (one.id, old.revision))
-                gone.counts["revisions"] += 1
+        for text in forget_before.cut(tx, one.id, shorten):
+            gone.note(*(one for one in rests.sentences(text) if _repeats(one, said)))
+            gone.counts["revisions"] += 1
 
 
 def hidden_said(tx: Tx, record: Record) -> list[tuple[Record, str]]:
