@@ -26,7 +26,7 @@ from homed.jobs import proof
 from homed.jobs.forget_rows import Rows, list_
 from homed.jobs.proof import Proof, ScrubbingStore
 from homed.jobs.searching import Searcher, blank_all_logs
-from homed.memory import forget_agents, forget_peer, forget_todo, forgets, needles, removal
+from homed.memory import forget_agents, forget_peer, forget_reads, forget_todo, forgets, needles, removal
 from homed.memory.forget import Gone
 from homed.memory.forget_todo import Todo
 from homed.memory.forgets import Preview, Request
@@ -232,7 +232,9 @@ class Forgetting:
         ports.failpoints.reach("forget.wiped")
         emptied = await proof.emptied(ports.store, None if resumed else ())
         lines = await trio.to_thread.run_sync(blank_all_logs, ports.data) if resumed else 0
-        sought = needles.of_texts(gone.texts, names=names)
+        titles = await ports.store.read(forget_reads.titles)
+        repeating = await trio.to_thread.run_sync(needles.repeating, titles, gone.texts)
+        sought = needles.of_texts(gone.texts, names=[*names, *repeating])
         self._tell(request, "searching", gone)
         found, scrubbed, blanked, said, problem = await proof.look(ports.search, ports.store, ports.data, sought)
         if emptied is None:

@@ -339,10 +339,12 @@ def reopen(tx: Tx, events: Collection[str]) -> None:
 
 
 def _unname(tx: Tx, rows: Sequence[Row], files: Collection[str], gone: Gone) -> None:
-    """A conversation is called by its first message: it loses that name with it, and gets one by the next."""
+    """A conversation is called by its first message: it loses that name with it, and gets one by the next; and one that
+    a person gave it, if that says what is gone."""
     for thread in sorted({row[7] for row in rows}):
-        texts = [text for _, _, _, kind, text, _, _, of in rows if of == thread and kind == EventKind.USER]
-        gone.note(threads.unname(tx, thread, texts, files))
+        said = [(kind, text) for _, _, _, kind, text, _, _, of in rows if of == thread]
+        asked = [text for kind, text in said if kind == EventKind.USER]
+        gone.note(threads.unname(tx, thread, asked, files, [text for _, text in said]))
 
 
 def _unsay(tx: Tx, rows: Sequence[Row], gone: Gone) -> None:

@@ -44,3 +44,8 @@ def holding(tx: Tx, *, scope: str, names: Sequence[str], after: int, upto: int) 
     found = [id_ for _, id_, text in rows if any(name in text.casefold() for name in wanted)]
     belonging = [one for id_ in found for one in forget.belonging(tx, id_)]
     return belonging, rows[-1][0] if len(rows) == SCANNED else None
+
+
+def titles(tx: Tx) -> list[str]:
+    """What conversations are called."""
+    return [str(title) for (title,) in tx.all("SELECT DISTINCT title FROM threads WHERE title <> ''")]

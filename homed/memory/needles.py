@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 LONGEST = 480
@@ -21,6 +21,7 @@ MOST = 20_000
 LETTERS, SIGNS = 14, 6
 """A sentence has so many letters and digits at least, or so many Chinese or Japanese signs."""
 
+_STOPS = " .!?…。！？；"
 _SENTENCES = re.compile(r"[^.!?。！？；\r\n]+[.!?。！？；]*")
 
 
@@ -49,6 +50,22 @@ def of_texts(texts: Iterable[str], *, names: Iterable[str] = ()) -> Needles:
     found |= dict.fromkeys(name.strip() for name in names if _says(name.strip(), 4, 2))
     ordered = sorted(found, key=len, reverse=True)
     return Needles(ordered[:MOST], short, max(0, len(ordered) - MOST))
+
+
+def repeating(titles: Collection[str], texts: Iterable[str]) -> list[str]:
+    """Those of these titles that stand in one of the texts, or in which a sentence of them stands: in whatever
+    capitals, with or without a stop.  What is too short to be looked for repeats nothing."""
+    given = {title: plain for title in titles if _says(plain := _plain(title))}
+    if not given:
+        return []
+    texts = list(texts)
+    every, whole = "\n".join(given.values()), "\n".join(_plain(text) for text in texts)
+    held = [one for sentence in of_texts(texts).sentences if (one := _plain(sentence)) in every]
+    return [title for title, plain in given.items() if plain in whole or any(one in plain for one in held)]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold().strip(_STOPS)
 
 
 def forms(sentence: str) -> list[bytes]:

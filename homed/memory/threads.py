@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 from homed.clock import new_id
 from homed.errors import NotFound
+from homed.memory import needles
 from homed.memory.records import Thread
 from homed.store.rows import Tx, dumps
 
@@ -69,12 +70,17 @@ def rename(tx: Tx, thread: str, title: str) -> None:
     _must_exist(tx, thread)
 
 
-def unname(tx: Tx, thread: str, texts: Iterable[str], names: Collection[str] = ()) -> str:
+def unname(tx: Tx, thread: str, texts: Iterable[str], names: Collection[str] = (), said: Iterable[str] = ()) -> str:
     """Take away a title that is the beginning of one of these texts, or one of these names of files: it was made of
-    them (or says the same).  Returns what it was, without the ellipsis; '' where it stays."""
-    title = tx.value("SELECT title FROM threads WHERE id = ?", (thread,)) or ""
-    begun = str(title).removesuffix("…")
-    if not begun or not (title in names or any(" ".join(text.split()).startswith(begun) for text in texts)):
+    them (or says the same).  Also one that repeats something ``said``, whoever gave it.  Returns what it was, without
+    the ellipsis; '' where it stays."""
+    title = str(tx.value("SELECT title FROM threads WHERE id = ?", (thread,)) or "")
+    begun = title.removesuffix("…")
+    if not begun or not (
+        title in names
+        or any(" ".join(text.split()).startswith(begun) for text in texts)
+        or needles.repeating([title], said)
+    ):
         return ""
     tx.execute("UPDATE threads SET title = '' WHERE id = ?", (thread,))
     return begun
