@@ -9,7 +9,7 @@ import secrets
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ import pytest
 import trio
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.kit.daemon import PATIENCE, Daemon, run_homed
+from tests.kit.daemon import PATIENCE, VECTORS, Daemon
 from tests.kit.fake_openai import FakeOpenAI, fake_openai_thread
 from tests.plugins.webui.standin import OWNER, StandIn, serve
 
@@ -78,14 +78,60 @@ class Visitor:
 Visit = Callable[..., Visitor]
 
 
+class Chromium:
+    """One browser for all modules of pages that follow one another: its start takes more than a second of a core.
+
+    It is there no longer than they are, since Playwright's loop stays set in the thread in which it works.
+    """
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._browser: Browser | None = None
+
+    def running(self) -> Browser:
+        """The browser; a new one where there is none, or where it has crashed."""
+        if self._browser is None or not self._browser.is_connected():
+            self.end()
+            executable = shutil.which("chromium") or shutil.which("chromium-browser")
+            expect.set_options(timeout=PATIENCE * 1000 / 2)
+            playwright = self._open.enter_context(sync_playwright())
+            self._browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+            self._open.callback(self._browser.close)
+        return self._browser
+
+    def end(self) -> None:
+        """Leave nothing of it."""
+        self._browser = None
+        self._open.close()
+
+
+CHROMIUM = pytest.StashKey[Chromium]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Once all that a module made is gone: where no page comes next, there is no browser any more."""
+    if nextitem is None or (item.path != nextitem.path and "browser" not in getattr(nextitem, "fixturenames", ())):
+        _end_chromium(item.config)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where the session was stopped, nobody knew that no page would come."""
+    _end_chromium(session.config)
+
+
+def _end_chromium(config: pytest.Config) -> None:
+    if CHROMIUM in config.stash:
+        config.stash[CHROMIUM].end()
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    executable = shutil.which("chromium") or shutil.which("chromium-browser")
-    expect.set_options(timeout=PATIENCE * 1000 / 2)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
-        yield browser
-        browser.close()
+def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
+    """The same for several modules, with windows of one's own (``visiting``), of which none outlives the module."""
+    chromium = request.config.stash.setdefault(CHROMIUM, Chromium()).running()
+    yield chromium
+    for context in chromium.contexts if chromium.is_connected() else ():
+        context.close()
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +142,8 @@ def model() -> Iterator[FakeOpenAI]:
 
 @pytest.fixture(scope="module")
 def daemon(model: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    data = tmp_path_factory.mktemp("home") / "data"
-    source = ("--base-url", model.url, "--model", model.model, "--api-key", model.key)
-    assert run_homed("models", "add", "fake", *source, "--data", str(data)).code == 0
-    with Daemon(data) as running:
+    with Daemon(tmp_path_factory.mktemp("home") / "data", env={VECTORS: "off"}) as running:
+        running.ask("admin.models_add", name="fake", base_url=model.url, model=model.model, api_key=model.key)
         yield running
 
 
