@@ -141,7 +141,7 @@ class Rows:
     async def _thread(self, thread: str) -> None:
         """All of a conversation: its messages first, so that one knows what to look for, then what is left of it."""
         store, request = self.ports.store, self.request.id
-        if self.request.kind == "event":
+        if self.request.kind in ("event", "peer"):
             await self._piece(lambda tx: Gone(texts=forget_agents.briefs(tx, thread)))
         while ids := await store.read(lambda tx: forget_reads.of_thread(tx, thread)):
             await self._events(ids)

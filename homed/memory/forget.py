@@ -358,6 +358,12 @@ def _unsay(tx: Tx, rows: Sequence[Row], gone: Gone) -> None:
         f"UPDATE inputs SET outcome = json_set(outcome, '$.text', '') WHERE turn IN {_AMONG} AND outcome IS NOT NULL",
         (dumps(answered),),
     )
+    # what a source or a tool answered may repeat what it was asked
+    tx.execute(
+        "UPDATE inputs SET outcome = json_set(outcome, '$.error', '(forgotten)', '$.hint', '') WHERE turn IN"
+        f" {_AMONG} AND outcome ->> 'error' <> ''",
+        (dumps(asked),),
+    )
     tx.execute(
         f"UPDATE ledger SET data = json_remove(data, '$.query', '$.text') WHERE turn IN {_AMONG}"
         " AND (data ->> 'query' IS NOT NULL OR data ->> 'text' IS NOT NULL)",

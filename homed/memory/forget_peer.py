@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from homed.memory import forget
+from homed.memory import children, forget, forget_agents
 from homed.memory.forget import Gone
 from homed.store.rows import Tx, dumps
 
@@ -29,9 +30,16 @@ def everybody(tx: Tx) -> list[str]:
 
 
 def threads(tx: Tx, peer: str) -> list[str]:
-    """Conversations of theirs alone: nobody else's words are in them."""
+    """Conversations that go as a whole: of theirs alone, where nobody else's words are, and those of agents that work
+    on their behalf wherever they were made, each after those of agents made in it."""
     rows = tx.all("SELECT id FROM threads WHERE scope IN (?, ?) ORDER BY id", _scopes(peer))
-    return [str(thread) for (thread,) in rows]
+    made = tx.all(
+        "SELECT thread FROM children WHERE peer = ?1 OR EXISTS (SELECT 1 FROM json_each(may, '$.behalf')"
+        " WHERE value ->> 1 = ?1) ORDER BY rowid",
+        (peer,),
+    )
+    agents = [one for (thread,) in made for one in (*forget_agents.below(tx, str(thread)), str(thread))]
+    return list(dict.fromkeys([*agents, *(str(thread) for (thread,) in rows)]))
 
 
 def events(tx: Tx, peer: str, *, after: int, upto: int) -> tuple[list[str], int]:
@@ -96,6 +104,12 @@ def remove_traces(tx: Tx, peer: str, *, at: float) -> Gone:
         tx.execute(f"DELETE FROM {table} WHERE {column} = ?", (peer,))
         gone.counts[table] += tx.changes()
     tx.execute("UPDATE events SET peer = '' WHERE peer = ? AND kind <> 'user'", (peer,))
+    for table in _NAMING:
+        tx.execute(f"UPDATE {table} SET peer = '' WHERE peer = ?", (peer,))
+    for child, stored in tx.all("SELECT id, may FROM children WHERE instr(may, ?)", (peer,)):
+        may = children.May.of(stored)  # an agent of somebody else, to which their messages went
+        may = replace(may, inputs=tuple(one for one in may.inputs if one != peer))
+        tx.execute("UPDATE children SET may = ? WHERE id = ?", (may.json(), child))
     return gone
 
 
@@ -108,6 +122,9 @@ def remove_scopes(tx: Tx, peer: str) -> None:
 def _scopes(peer: str) -> tuple[str, str]:
     return f"guest:{peer}", f"trusted:{peer}"
 
+
+_NAMING = ("spend_calls", "tracker_sets", "threshold_changes")
+"""What was spent, changed and moved stays; for whom or by whom is not told any more."""
 
 _ROWS = (("uploads", "peer"), ("logins", "peer"), ("api_keys", "peer"), ("rules", "peer"), ("peers", "id"))
 
