@@ -41,7 +41,7 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         if (found := catalogue.get(text)) is None and text.endswith("."):  # of an action: its line in the list
             listed = catalogue.get(f"{text[0].lower()}{text[1:-1]}")
             found = f"{listed}。" if listed else None
-        return found if found is not None and _shown(found) else text
+        return found if found is not None and shown(found) else text
 
     def _format_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None) -> str:
         return super()._format_usage(usage, actions, groups, self.said("usage: ") if prefix is None else prefix)
@@ -79,7 +79,8 @@ def _catalogue(package: str, language: str) -> dict[str, str]:
     return found
 
 
-def _shown(text: str) -> bool:
+def shown(text: str) -> bool:
+    """Whether the terminal can show it."""
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except (UnicodeError, LookupError):

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from homed.commands.output import clean
+from homed.commands.output import clean, padded
+from homed.commands.saying import phrase
 from homed.errors import InvalidInput
 from homed.wire.stream import homed_error
 
@@ -73,10 +74,10 @@ async def _recall(args: argparse.Namespace) -> None:
         trial_files.write_hits(args.out, answers.hits)
         if args.ablate:
             gold = trial_files.gold(args.queries)
-            _say(_row("everything", answers.hits, gold))
+            _say(_row(phrase("everything"), answers.hits, gold))
             for part in trial.parts_of(filled):
                 less = await bench.answer(filled, sought, args.limit, _say, [part])
-                _say(_row(f"without {part}", less.hits, gold))
+                _say(_row(phrase("without {part}", part=part), less.hits, gold))
     _say(_figures(len(said), filled, answers.took))  # now that the embedder's process has ended and can be weighed
 
 
@@ -87,13 +88,23 @@ def _say(line: str) -> None:
 def _figures(count: int, filled: Filled, took: Sequence[float]) -> str:
     own, child = (resource.getrusage(who).ru_maxrss // 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     seconds = filled.stored + filled.embedded
-    parts = [f"{_rate(count, seconds)} events/s", f"stored {_rate(count, filled.stored)}/s"]
+    parts = [
+        phrase("{rate} events/s", rate=_rate(count, seconds)),
+        phrase("stored {rate}/s", rate=_rate(count, filled.stored)),
+    ]
     if filled.kind:
-        parts.append(f"{filled.vectors} vectors ({filled.kind}) {_rate(filled.vectors, filled.embedded)}/s")
+        parts.append(
+            phrase(
+                "{vectors} vectors ({kind}) {rate}/s",
+                vectors=filled.vectors,
+                kind=filled.kind,
+                rate=_rate(filled.vectors, filled.embedded),
+            )
+        )
     if took:
         times = sorted(took)
-        parts.append(f"query p50 {_at(times, 50):.1f} ms, p99 {_at(times, 99):.1f} ms")
-    return f"{', '.join(parts)}, peak memory {own} MB and {child} MB beside"
+        parts.append(phrase("query p50 {at:.1f} ms, p99 {at2:.1f} ms", at=_at(times, 50), at2=_at(times, 99)))
+    return phrase("{parts}, peak memory {own} MB and {child} MB beside", parts=", ".join(parts), own=own, child=child)
 
 
 def _rate(count: int, seconds: float) -> str:
@@ -108,7 +119,10 @@ def _row(name: str, hits: Mapping[str, list[str]], gold: Mapping[str, frozenset[
     """Mean share of a question's evidence among the first 10 and 20, and how often all of it is among the first 10."""
     asked = [(found, gold[id_]) for id_, found in hits.items() if gold.get(id_)]
     if not asked:
-        return f"{name}: no question has `gold`"
+        return phrase("{name}: no question has `gold`", name=name)
     ten, twenty = ([len(gold.intersection(found[:k])) / len(gold) for found, gold in asked] for k in (10, 20))
     every = [float(share == 1.0) for share in ten]
-    return f"{name:20}  R@10 {100 * mean(ten):5.1f}  R@20 {100 * mean(twenty):5.1f}  all@10 {100 * mean(every):5.1f}"
+    return phrase(
+        "{name}  R@10 {ten:5.1f}  R@20 {twenty:5.1f}  all@10 {every:5.1f}",
+        name=padded(name, 20), ten=100 * mean(ten), twenty=100 * mean(twenty), every=100 * mean(every),
+    )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any
 from homed.commands.actions import Actions
 from homed.commands.output import as_json, clean, table, when
 from homed.commands.reach import ask_or_open
+from homed.commands.saying import about_setting, phrase, translated
 from homed.config.dump import Line, as_toml
 from homed.errors import InvalidInput, NotFound
 from homed.redact import redact_json
@@ -73,9 +74,9 @@ def _set(args: argparse.Namespace) -> int:
         as_json(done)
     else:
         emptied = value == "" and ask_or_open(args, "admin.config_get", key=args.key)["type"] == "password"
-        print(f"{args.key} is {'removed' if emptied else 'set'}.")
+        print(phrase("{key} is removed." if emptied else "{key} is set.", key=args.key))
         if done["note"]:
-            print(clean(done["note"]))
+            print(clean(translated(done["note"])))
     return 0
 
 
@@ -86,8 +87,8 @@ def _with_reason(args: argparse.Namespace, method: str, **params: object) -> Any
     except InvalidInput as error:
         if error.detail.get("needs") != "reason" or args.reason or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
-        print(clean(error.message), file=sys.stderr)
-        print("Why? ", end="", file=sys.stderr, flush=True)
+        print(clean(translated(error.message)), file=sys.stderr)
+        print(phrase("Why? "), end="", file=sys.stderr, flush=True)
         reason = input().strip()
         if not reason:
             raise
@@ -101,7 +102,7 @@ def _asked(args: argparse.Namespace) -> str:
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\n")
     first = getpass.getpass(f"{args.key}: ")
-    if first != getpass.getpass("once more: "):
+    if first != getpass.getpass(phrase("once more: ")):
         raise InvalidInput("The two are not the same.", hint="Nothing was changed; try again.")
     return first
 
@@ -111,9 +112,9 @@ def _unset(args: argparse.Namespace) -> int:
     if args.json:
         as_json(done)
         return 0
-    print(f"{', '.join(args.keys)}: the default holds again.")
+    print(phrase("{keys}: the default holds again.", keys=", ".join(args.keys)))
     if done["note"]:
-        print(clean(done["note"]))
+        print(clean(translated(done["note"])))
     return 0
 
 
@@ -125,7 +126,13 @@ def _list(args: argparse.Namespace) -> int:
         as_json(settings)
     else:
         rows = [
-            (s["key"], json.dumps(s["value"], ensure_ascii=False)[:40], s["source"], s["description"]) for s in settings
+            (
+                s["key"],
+                json.dumps(s["value"], ensure_ascii=False)[:40],
+                phrase(s["source"]),
+                about_setting(s["key"], s["description"]),
+            )
+            for s in settings
         ]
         table(rows, ("key", "value", "from", "what it is"))
     return 0
@@ -164,7 +171,7 @@ def _snapshots(args: argparse.Namespace) -> int:
         as_json(found)
         return 0
     if not found:
-        print("The settings of the models have not been changed yet.")
+        print(phrase("The settings of the models have not been changed yet."))
         return 0
     table(
         [(one["id"], when(one["at"]), ", ".join(one["changed"]), _differences(one)) for one in found],
@@ -175,7 +182,7 @@ def _snapshots(args: argparse.Namespace) -> int:
 
 def _differences(snapshot: Mapping[str, Any]) -> str:
     said = [f"{one['what']}: {_short(one['now'])} → {_short(one['then'])}" for one in snapshot["differences"]]
-    return "; ".join(said) or "nothing"
+    return "; ".join(said) or phrase("nothing")
 
 
 def _short(value: object) -> str:
@@ -194,7 +201,7 @@ def _rollback(args: argparse.Namespace) -> int:
     if args.json:
         as_json({"snapshot": number, **done})
         return 0
-    print(f"The settings of the models are as they were before change {number}.")
+    print(phrase("The settings of the models are as they were before change {number}.", number=number))
     for note in done["notes"]:
-        print(clean(note))
+        print(clean(translated(note)))
     return 0

@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from homed.commands.output import as_json, clean
+from homed.commands.output import as_json, clean, padded, width
 from homed.commands.place import paths_of
 from homed.commands.reach import ask, reachable, running
+from homed.commands.saying import phrase, translated, translated_each
 from homed.errors import Conflict
 
 MARKS = {"ok": "ok  ", "warn": "warn", "bad": "BAD "}
@@ -53,11 +54,12 @@ def worst(checks: Iterable[dict[str, Any]]) -> int:
 
 def show(checks: Sequence[dict[str, Any]], say: Callable[[str], None]) -> None:
     """One line a check, a second with what to do."""
-    width = max(len(check["name"]) for check in checks)
-    for check in checks:
-        say(clean(f"{MARKS[check['state']]}  {check['name']:{width}}  {check['what']}"))
+    names = [phrase(check["name"]) for check in checks]
+    wide = max(map(width, names))
+    for name, check in zip(names, checks, strict=True):
+        say(clean(f"{phrase(MARKS[check['state']])}  {padded(name, wide)}  {translated_each(check['what'])}"))
         if check["hint"]:
-            say(clean(f"      {'':{width}}  → {check['hint']}"))
+            say(clean(f"      {'':{wide}}  → {translated(check['hint'])}"))
 
 
 def _checks(args: argparse.Namespace) -> list[dict[str, Any]]:
@@ -73,7 +75,7 @@ def _repair(args: argparse.Namespace) -> int:
     paths = paths_of(args)
     holder = running(paths)
     if holder is not None or reachable(args):
-        who = f" (pid {holder})" if holder else ""
+        who = phrase(" (pid {holder})", holder=holder) if holder else ""
         raise Conflict(
             f"homed is running on {paths.data}{who}, and nothing is repaired under it.", hint="Stop it first."
         )

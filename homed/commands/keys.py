@@ -8,6 +8,7 @@ from typing import Any
 from homed.commands.actions import Actions
 from homed.commands.output import as_json, table, when
 from homed.commands.reach import ask_or_open
+from homed.commands.saying import phrase
 from homed.identity.keys import SCOPES
 
 
@@ -45,10 +46,10 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         as_json(keys)
     elif not keys:
-        print("No API key yet.\n  Make one: homed keys add NAME")
+        print(phrase("No API key yet.\n  Make one: homed keys add NAME"))
     else:
         rows = [
-            (k["name"], k["peer"], ", ".join(k["scopes"]), when(k["created_at"]), when(k["used_at"]) or "never")
+            (k["name"], k["peer"], ", ".join(k["scopes"]), when(k["created_at"]), when(k["used_at"]) or phrase("never"))
             for k in keys
         ]
         table(rows, ("key", "acts as", "for", "made", "used"))
@@ -73,5 +74,5 @@ def _remove(args: argparse.Namespace) -> int:
     if args.json:
         as_json(answer)
     else:
-        print(f"{args.name} is gone.")
+        print(phrase("{name} is gone.", name=args.name))
     return 0

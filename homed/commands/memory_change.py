@@ -11,6 +11,7 @@ from typing import Any
 from homed.commands.actions import Actions
 from homed.commands.output import as_json, clean
 from homed.commands.reach import ask_or_open
+from homed.commands.saying import phrase
 from homed.errors import InvalidInput
 
 LEVELS = 40
@@ -60,7 +61,11 @@ def _note(args: argparse.Namespace) -> int:
         reach="project" if project else "user", project=project,
         **{key: value for key, value in given.items() if value is not None},
     )  # fmt: skip
-    return _done(args, done, {"new": "Written down", "same": "Known already", "improved": "Said better now"})
+    return _done(
+        args,
+        done,
+        {"new": phrase("Written down"), "same": phrase("Known already"), "improved": phrase("Said better now")},
+    )
 
 
 def _edit(args: argparse.Namespace) -> int:
@@ -70,38 +75,45 @@ def _edit(args: argparse.Namespace) -> int:
     }  # fmt: skip
     changes = {key: value for key, value in given.items() if value is not None}
     if not changes:
-        print("homed memory edit: nothing is to be changed. See `homed memory edit --help`.", file=sys.stderr)
+        print(phrase("homed memory edit: nothing is to be changed. See `homed memory edit --help`."), file=sys.stderr)
         return 2
     revision = args.revision or ask_or_open(args, "memory.record", id=args.id, history=False)["revision"]
     done = ask_or_open(args, "memory.edit", id=args.id, revision=revision, **changes)
-    return _done(args, done, {}, f"Changed; it is at revision {done['revision']}")
+    return _done(args, done, {}, phrase("Changed; it is at revision {revision}", revision=done["revision"]))
 
 
 def _hide(args: argparse.Namespace) -> int:
     done = ask_or_open(args, "memory.hide", id=args.id)
     along = len(done["along"]) + len(done["shortened"])
-    more = f", and {along} that repeat it" if along else ""
-    return _done(args, done, {}, f"Hidden{more}; `homed memory restore {done['shown']}` brings it back")
+    more = phrase(", and {along} that repeat it", along=along) if along else ""
+    return _done(
+        args,
+        done,
+        {},
+        phrase("Hidden{more}; `homed memory restore {shown}` brings it back", more=more, shown=done["shown"]),
+    )
 
 
 def _restore(args: argparse.Namespace) -> int:
-    return _done(args, ask_or_open(args, "memory.restore", id=args.id), {}, "It is found again")
+    return _done(args, ask_or_open(args, "memory.restore", id=args.id), {}, phrase("It is found again"))
 
 
 def _combine(args: argparse.Namespace) -> int:
     done = ask_or_open(args, "memory.combine", keep=args.keep, gone=args.gone)
-    return _done(args, done, {}, "They are one now", history="`homed memory reinstate {id}` parts them again.")
+    return _done(
+        args, done, {}, phrase("They are one now"), history=phrase("`homed memory reinstate {id}` parts them again.")
+    )
 
 
 def _reinstate(args: argparse.Namespace) -> int:
-    return _done(args, ask_or_open(args, "memory.reinstate", id=args.id), {}, "It holds again")
+    return _done(args, ask_or_open(args, "memory.reinstate", id=args.id), {}, phrase("It holds again"))
 
 
 def _done(
     args: argparse.Namespace,
     done: dict[str, Any],
     words: dict[str, str],
-    otherwise: str = "Stored",
+    otherwise: str = "",
     *,
     history: str = "",
 ) -> int:
@@ -109,12 +121,12 @@ def _done(
     if args.json:
         as_json(done)
         return 0
-    said = words.get(str(done.get("outcome")), otherwise)
-    text = "" if done.get("status") == "hidden" else f": {done.get('text', '')}"
-    print(clean(f"{said}{text}  (id:{done['shown']})"))
+    said = words.get(str(done.get("outcome")), otherwise) or phrase("Stored")
+    text = "" if done.get("status") == "hidden" else phrase(": {text}", text=done.get("text", ""))
+    print(clean(phrase("{said}{text}  (id:{shown})", said=said, text=text, shown=done["shown"])))
     for id_ in done.get("superseded") or []:
         more = f" {history.format(id=str(id_)[-8:])}" if history else ""
-        print(f"  It took the place of id:{str(id_)[-8:]}, which is history now.{more}")
+        print(phrase("  It took the place of id:{id}, which is history now.{more}", id=str(id_)[-8:], more=more))
     return 0
 
 

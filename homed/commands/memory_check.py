@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from homed.commands.actions import Actions
-from homed.commands.output import as_json, clean
+from homed.commands.output import as_json, clean, padded, width
 from homed.commands.reach import ask_or_open
+from homed.commands.saying import phrase, translated
 
 MARKS = {"pass": "ok  ", "warn": "warn", "fail": "FAIL", "error": "ERR "}
 
@@ -26,7 +27,7 @@ def add(actions: Actions) -> None:
 
 def _doctor(args: argparse.Namespace) -> int:
     if (args.deep or args.repair) and sys.stderr.isatty() and not args.json:
-        print("All of memory is read; this may take a while.", file=sys.stderr)
+        print(phrase("All of memory is read; this may take a while."), file=sys.stderr)
     found = ask_or_open(args, "admin.memory_doctor", deep=args.deep, repair=args.repair)
     if args.json:
         as_json(found)
@@ -39,19 +40,33 @@ def lines_of(found: Mapping[str, Any], *, everything: bool) -> list[str]:
     """The report as lines: what is wrong with what to do, and how much was looked at."""
     checks = found["checks"]
     shown = [one for one in checks if everything or one["status"] != "pass" or one["mended"]]
-    wide = max((len(one["name"]) for one in shown), default=0)
+    wide = max((width(translated(one["name"])) for one in shown), default=0)
     lines = []
     for one in shown:
-        lines.append(f"{MARKS[one['status']]}  {one['name']:<{wide}}  {one['evidence']}")
-        lines += [f"      {'':<{wide}}  ✓ {one['mended']}"] if one["mended"] else []
+        lines.append(
+            f"{phrase(MARKS[one['status']])}  {padded(translated(one['name']), wide)}  {translated(one['evidence'])}"
+        )
+        lines += [f"      {'':<{wide}}  ✓ {translated(one['mended'])}"] if one["mended"] else []
         if one["fix"] and not _mended(one):
-            mends = " (`--repair` does it)" if one["repairable"] and not found["repair"] else ""
-            lines.append(f"      {'':<{wide}}  → {one['fix']}{mends}")
+            mends = phrase(" (`--repair` does it)") if one["repairable"] and not found["repair"] else ""
+            lines.append(f"      {'':<{wide}}  → {translated(one['fix'])}{mends}")
         lines += [f"      {'':<{wide}}    {', '.join(one['ids'])}"] if one["ids"] else []
-    counts = ", ".join(f"{count} {status}" for status, count in found["counts"].items() if count)
+    counts = ", ".join(
+        phrase("{count} {name}", count=count, name=phrase(status)) for status, count in found["counts"].items() if count
+    )
     seconds = found["ms"] / 1000
-    how = "deep" if found["deep"] else "fast"
-    return [*lines, f"{len(checks)} checks ({how}) read {found['read']} rows and files in {seconds:.1f} s: {counts}."]
+    how = phrase("deep" if found["deep"] else "fast")
+    return [
+        *lines,
+        phrase(
+            "{checks} checks ({how}) read {read} rows and files in {seconds:.1f} s: {counts}.",
+            checks=len(checks),
+            how=how,
+            read=found["read"],
+            seconds=seconds,
+            counts=counts,
+        ),
+    ]
 
 
 def _mended(one: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from homed.commands.actions import Actions
 from homed.commands.output import as_json, clean, table, when
 from homed.commands.place import paths_of
 from homed.commands.reach import ask_or_open, reachable, running
+from homed.commands.saying import phrase, translated
 from homed.config.lock import data_lock
 from homed.errors import Conflict
 
@@ -60,10 +61,23 @@ def _export(args: argparse.Namespace) -> int:
     if args.json:
         as_json(done)
         return 0
-    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in done["counts"].items() if count)
-    print(clean(f"Written to {done['path']}: {counts or 'nothing'}, {done['files']} files."))
+    counts = ", ".join(
+        phrase("{count} {name}", count=count, name=phrase(name.replace("_", " ")))
+        for name, count in done["counts"].items()
+        if count
+    )
+    print(
+        clean(
+            phrase(
+                "Written to {path}: {counts}, {files} files.",
+                path=done["path"],
+                counts=counts or phrase("nothing"),
+                files=done["files"],
+            )
+        )
+    )
     if done["missing"]:
-        print(f"{done['missing']} attachments are missing or damaged and are not in it.")
+        print(phrase("{missing} attachments are missing or damaged and are not in it.", missing=done["missing"]))
     return 0
 
 
@@ -72,19 +86,22 @@ def _import(args: argparse.Namespace) -> int:
     if args.json:
         as_json(done)
         return 0
-    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in done["taken"].items())
-    print(f"Taken in: {counts or 'nothing new'}.")
+    counts = ", ".join(
+        phrase("{count} {name}", count=count, name=phrase(name.replace("_", " ")))
+        for name, count in done["taken"].items()
+    )
+    print(phrase("Taken in: {counts}.", counts=counts or phrase("nothing new")))
     said = {
-        "revised": "records were edited there: what they said here before is a revision now",
-        "known": "were here already", "forgotten": "were forgotten here, and stay so",
+        "revised": phrase("records were edited there: what they said here before is a revision now"),
+        "known": phrase("were here already"), "forgotten": phrase("were forgotten here, and stay so"),
     }  # fmt: skip
     for key, words in said.items():
         if done[key]:
-            print(f"  {done[key]} {words}.")
+            print(phrase("  {count} {words}.", count=done[key], words=words))
     for why, number in done["refused"].items():
-        print(clean(f"  {number} lines were put aside: {why}."))
+        print(clean(phrase("  {number} lines were put aside: {why}.", number=number, why=translated(why))))
     if done["aside"]:
-        print(clean(f"  Which ones: {done['aside']}"))
+        print(clean(phrase("  Which ones: {aside}", aside=done["aside"])))
     return 0
 
 
@@ -94,7 +111,7 @@ def _backup(args: argparse.Namespace) -> int:
         if args.json:
             as_json(found)
         elif not found:
-            print("There is no backup yet; one is made each night while homed runs.")
+            print(phrase("There is no backup yet; one is made each night while homed runs."))
         else:
             rows = [(b["name"], when(b["at"]), f"{b['bytes'] / 1e6:.1f} MB", b["counts"].get("events", ""), b["files"])
                     for b in found]  # fmt: skip
@@ -104,9 +121,18 @@ def _backup(args: argparse.Namespace) -> int:
     if args.json:
         as_json(done)
         return 0
-    print(clean(f"{done['path']}: {done['counts']['events']} events, {done['files']} attachments."))
+    print(
+        clean(
+            phrase(
+                "{path}: {events} events, {files} attachments.",
+                path=done["path"],
+                events=done["counts"]["events"],
+                files=done["files"],
+            )
+        )
+    )
     if done["missing"]:
-        print(f"{len(done['missing'])} attachments are missing or damaged and are not in it.")
+        print(phrase("{missing} attachments are missing or damaged and are not in it.", missing=len(done["missing"])))
     return 0
 
 
@@ -125,12 +151,25 @@ def _restore(args: argparse.Namespace) -> int:
             "forgotten": done.forgotten,
         })  # fmt: skip
         return 0
-    print(clean(f"The database is as it was on {when(done.backup.at)}, with {done.backup.counts['events']} events."))
+    print(
+        clean(
+            phrase(
+                "The database is as it was on {at}, with {events} events.",
+                at=when(done.backup.at),
+                events=done.backup.counts["events"],
+            )
+        )
+    )
     if done.aside:
-        print(clean(f"What was there is in {done.aside}; remove it once you do not need it."))
+        print(clean(phrase("What was there is in {aside}; remove it once you do not need it.", aside=done.aside)))
     if done.missing:
-        print(f"{len(done.missing)} attachments were not in the backup, or damaged.")
+        print(phrase("{missing} attachments were not in the backup, or damaged.", missing=len(done.missing)))
     if done.forgotten:
-        print(f"What was forgotten since ({done.forgotten}) will be forgotten again at the next start.")
-    print("Logins and API keys are not in a backup: log in again, and make new keys.")
+        print(
+            phrase(
+                "What was forgotten since ({forgotten}) will be forgotten again at the next start.",
+                forgotten=done.forgotten,
+            )
+        )
+    print(phrase("Logins and API keys are not in a backup: log in again, and make new keys."))
     return 0

@@ -10,6 +10,7 @@ from typing import Any
 from homed.commands.actions import Actions
 from homed.commands.output import as_json, clean, day, when
 from homed.commands.reach import ask_or_open
+from homed.commands.saying import phrase, translated
 from homed.errors import InvalidInput, NotFound
 
 KINDS = ("event", "fact", "entity", "peer", "thread")
@@ -30,11 +31,8 @@ WORDS = {
 }  # fmt: skip
 """What the counts of a forgetting are called."""
 
-_TAKEN = {
-    table: f" (`homed memory forget {kind} ID` takes what you name of them, too)"
-    for table, kind in (("events", "event"), ("records", "fact"), ("entities", "entity"), ("threads", "thread"))
-} | {"inputs": " (they go with their messages)"}
-"""What to do about others that say the same."""
+_TAKEN = {"events": "event", "records": "fact", "entities": "entity", "threads": "thread"}
+"""What others that say the same are called, where one of them is to be forgotten."""
 
 
 def add(actions: Actions) -> None:
@@ -66,16 +64,21 @@ def add(actions: Actions) -> None:
 def _forget(args: argparse.Namespace) -> int:
     if args.text or args.since or args.until:
         if args.kind:
-            print("homed memory forget: give an ID, or a text or a time.", file=sys.stderr)
+            print(phrase("homed memory forget: give an ID, or a text or a time."), file=sys.stderr)
             return 2
         return _everything(args)
     if not args.kind:
-        print("homed memory forget: what is to be forgotten? See `homed memory forget --help`.", file=sys.stderr)
+        print(
+            phrase("homed memory forget: what is to be forgotten? See `homed memory forget --help`."), file=sys.stderr
+        )
         return 2
     if not args.target:  # an id alone is that of a record, as lists and notes show it
         args.kind, args.target = "fact", args.kind
     if args.kind not in KINDS:
-        print(f"homed memory forget: {clean(args.kind)} is none of {', '.join(KINDS)}.", file=sys.stderr)
+        print(
+            phrase("homed memory forget: {kind} is none of {KINDS}.", kind=clean(args.kind), KINDS=", ".join(KINDS)),
+            file=sys.stderr,
+        )
         return 2
     params = {"kind": args.kind, "target": args.target, "wide": args.wide}
     if not args.yes:
@@ -96,9 +99,9 @@ def _sure(lines: list[str]) -> bool:
     if not sys.stdin.isatty():
         raise InvalidInput("Nobody is at a terminal to be asked.", hint="Say --yes.")
     print("\n".join(lines), file=sys.stderr)
-    if input("Forget it for good? [y/N] ").strip().lower() in ("y", "yes", "是", "д", "да"):
+    if input(phrase("Forget it for good? [y/N] ")).strip().lower() in ("y", "yes", "是", "д", "да"):
         return True
-    print("Nothing was forgotten.", file=sys.stderr)
+    print(phrase("Nothing was forgotten."), file=sys.stderr)
     return False
 
 
@@ -119,7 +122,7 @@ def _everything(args: argparse.Namespace) -> int:
             except NotFound:
                 continue  # it went with one before
             if sys.stderr.isatty():
-                print(f"\r{len(proofs)} forgotten", end="", file=sys.stderr, flush=True)
+                print(phrase("\r{proofs} forgotten", proofs=len(proofs)), end="", file=sys.stderr, flush=True)
         found = ask_or_open(args, "admin.memory_find", **wanted)
     if args.text and any(one["table"] in _NOTES for one in found.get("elsewhere", [])):
         proofs.append(ask_or_open(args, "admin.memory_forget", kind="text", target=args.text))
@@ -132,15 +135,20 @@ def _everything(args: argparse.Namespace) -> int:
     notes = [(WORDS[name], count) for one in proofs if one["kind"] == "text" for name, count in one["removed"].items()]
     whole = sum(one["kind"] != "text" for one in proofs)
     if whole or not notes:
-        print(f"\n{whole} were forgotten, with what rested on them alone." if whole else "There was nothing.")
+        said = "\n{whole} were forgotten, with what rested on them alone." if whole else "There was nothing."
+        print(phrase(said, whole=whole))
     for what, count in notes:
-        print(f"It was taken out of {count} {what}; their other words stay.")
+        print(phrase("It was taken out of {count} {what}; their other words stay.", count=count, what=phrase(what)))
     if proofs:
         print("\n".join(_verdict(proofs[-1])))
     for one in elsewhere:
-        what = WORDS.get(one["table"], f"rows of {one['table']}")
-        print(clean(f"{one['count']} {what} ({one['column']}) hold it, and are no memory: they stay."))
+        print(_stays(one))
     return 0 if clean_ else 1
+
+
+def _stays(one: Mapping[str, Any]) -> str:
+    what = _called(one["table"])
+    return clean(phrase("{count} {what} ({column}) hold it, and are no memory: they stay.", **one, what=what))
 
 
 _NOTES = ("threshold_changes", "crash_reports")
@@ -155,46 +163,62 @@ def _each(found: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _found(found: Mapping[str, Any]) -> list[str]:
     counts = {name: len(found[name]) for name in ("events", "records", "entities")}
-    lines = ["This goes for good, with what rests on it alone:", *(_counted(counts) or ["  nothing"])]
+    lines = [phrase("This goes for good, with what rests on it alone:"), *(_counted(counts) or ["  nothing"])]
     if found["first"]:
-        lines.append(f"  said from {when(found['first'])} to {when(found['last'])}")
-    return [*lines, "  and there is more of it"] if found["more"] else lines
+        lines.append(phrase("  said from {first} to {last}", first=when(found["first"]), last=when(found["last"])))
+    return [*lines, phrase("  and there is more of it")] if found["more"] else lines
 
 
 def foreseen(found: Mapping[str, Any]) -> list[str]:
     """A preview as lines."""
-    lines = [clean(f"This goes for good, of the {found['kind']} {found['target']}:")]
+    lines = [clean(phrase("This goes for good, of the {kind} {target}:", **found))]
     lines += _counted(found["counts"])
     if found["first"]:
         first, last = when(found["first"]), when(found["last"])
-        lines.append(f"  from {first}" + (f" to {last}" if last != first else ""))
+        lines.append(phrase("  from {first}", first=first) + (phrase(" to {last}", last=last) if last != first else ""))
     if found["rechecked"]:
-        lines.append(f"  {found['rechecked']} records rest on it and on other messages: they are held against those.")
+        lines.append(
+            phrase(
+                "  {rechecked} records rest on it and on other messages: they are held against those.",
+                rechecked=found["rechecked"],
+            )
+        )
     if found["stays"]:
-        lines.append(f"  {found['stays']} messages that say it stay; with --wide they go too.")
+        lines.append(phrase("  {stays} messages that say it stay; with --wide they go too.", stays=found["stays"]))
     if found["busy"]:
-        lines.append("  A turn that it belongs to is being answered: stop it first.")
+        lines.append(phrase("  A turn that it belongs to is being answered: stop it first."))
     return lines
 
 
 def account(proof: Mapping[str, Any]) -> list[str]:
     """A proof as lines."""
     searched = proof["searched"]
-    lines = ["Removed:", *(_counted(proof["removed"]) or ["  nothing: it was gone already"])]
+    lines = [phrase("Removed:"), *(_counted(proof["removed"]) or [phrase("  nothing: it was gone already")])]
     if searched["files"]:
-        size = f"{searched['bytes'] / 1e6:.1f} MB"
-        lines.append(f"Looked for {searched['sentences']} sentences and names in {searched['files']} files ({size}).")
+        size = phrase("{bytes:.1f} MB", bytes=searched["bytes"] / 1000000.0)
+        lines.append(
+            phrase(
+                "Looked for {sentences} sentences and names in {files} files ({size}).",
+                sentences=searched["sentences"],
+                files=searched["files"],
+                size=size,
+            )
+        )
     if searched["short"]:
-        lines.append(f"  {searched['short']} texts are too short to be looked for.")
+        lines.append(phrase("  {short} texts are too short to be looked for.", short=searched["short"]))
     if searched["left_out"]:
-        lines.append("  There was more than can be looked for; the rest was removed, and not looked for.")
+        lines.append(phrase("  There was more than can be looked for; the rest was removed, and not looked for."))
     if proof["scrubbed"]:
-        lines.append(f"  {proof['scrubbed']} bytes in free places of the database were overwritten.")
+        lines.append(
+            phrase("  {scrubbed} bytes in free places of the database were overwritten.", scrubbed=proof["scrubbed"])
+        )
     if proof["log_lines"]:
-        lines.append(f"  {proof['log_lines']} lines of logs were overwritten.")
+        lines.append(phrase("  {log_lines} lines of logs were overwritten.", log_lines=proof["log_lines"]))
     lines += _verdict(proof)
     if proof["copies"]:
-        lines.append("Copies of before are out of reach; whoever restores one has it forgotten again. Here they are:")
+        lines.append(
+            phrase("Copies of before are out of reach; whoever restores one has it forgotten again. Here they are:")
+        )
         lines += [clean(f"  {copy['name']}  {when(copy['at'])}") for copy in proof["copies"]]
     return lines
 
@@ -202,22 +226,53 @@ def account(proof: Mapping[str, Any]) -> list[str]:
 def _verdict(proof: Mapping[str, Any]) -> list[str]:
     if proof["clean"]:
         looked = proof["searched"]["files"]
-        return ["It stands in no file of the data folder." if looked else "There was nothing to be looked for."]
+        return [
+            phrase("It stands in no file of the data folder.")
+            if looked
+            else phrase("There was nothing to be looked for.")
+        ]
     lines = []
     if proof["problem"]:
-        lines.append(clean(f"It was not looked for everywhere: {proof['problem']}"))
+        lines.append(clean(phrase("It was not looked for everywhere: {problem}", problem=translated(proof["problem"]))))
     if proof["resumed"]:
-        lines.append("A crash had cut it off, so what was removed before is not known any more and was not looked for.")
+        lines.append(
+            phrase("A crash had cut it off, so what was removed before is not known any more and was not looked for.")
+        )
     if proof["unread"]:
-        lines.append(clean(f"These could not be read: {', '.join(proof['unread'])}"))
+        lines.append(clean(phrase("These could not be read: {unread}", unread=", ".join(proof["unread"]))))
     for name, count in proof["found"].items():
-        lines.append(clean(f"It still stands in {name} ({count} times)."))
+        lines.append(clean(phrase("It still stands in {name} ({count} times).", name=name, count=count)))
     for said in proof["said"]:
         ids = f": {', '.join(said['ids'])}" if said["ids"] else ""
-        what = WORDS.get(said["table"], f"rows of {said['table']}")
-        lines.append(clean(f"  {said['count']} {what} say it too{ids}{_TAKEN.get(said['table'], '')}"))
+        what = _called(said["table"])
+        lines.append(
+            clean(
+                phrase(
+                    "  {count} {what} say it too{ids}{more}",
+                    count=said["count"],
+                    what=what,
+                    ids=ids,
+                    more=_more(said["table"]),
+                )
+            )
+        )
     return lines
 
 
+def _more(table: str) -> str:
+    """What to do about others that say the same."""
+    if kind := _TAKEN.get(table):
+        return phrase(" (`homed memory forget {kind} ID` takes what you name of them, too)", kind=kind)
+    return phrase(" (they go with their messages)") if table == "inputs" else ""
+
+
+def _called(table: str) -> str:
+    return phrase(WORDS[table]) if table in WORDS else phrase("rows of {table}", table=table)
+
+
 def _counted(counts: Mapping[str, int]) -> list[str]:
-    return [f"  {count} {WORDS.get(name, name)}" for name, count in counts.items() if count]
+    return [
+        phrase("  {count} {name}", count=count, name=phrase(WORDS.get(name, name)))
+        for name, count in counts.items()
+        if count
+    ]

@@ -10,6 +10,7 @@ from typing import Any
 from homed.commands.actions import Actions
 from homed.commands.output import as_json, clean, table, when
 from homed.commands.reach import ask
+from homed.commands.saying import phrase, translated
 
 EXAMPLES = "\n  homed memory jobs run distil\n  homed memory jobs runs distil\n  homed memory jobs release distil UNIT"
 
@@ -28,11 +29,18 @@ def add(actions: Actions) -> None:
 
 
 def _jobs(args: argparse.Namespace) -> int:
-    missing = "a JOB" if args.what != "list" and not args.job else ""
+    missing = phrase("a JOB") if args.what != "list" and not args.job else ""
     if args.what == "release" and not args.unit:
-        missing = missing or "a UNIT"
+        missing = missing or phrase("a UNIT")
     if missing:
-        print(f"homed memory jobs: {args.what} needs {missing}. See `homed memory jobs --help`.", file=sys.stderr)
+        print(
+            phrase(
+                "homed memory jobs: {what} needs {missing}. See `homed memory jobs --help`.",
+                what=args.what,
+                missing=missing,
+            ),
+            file=sys.stderr,
+        )
         return 2
     return _ACTIONS[args.what](args)
 
@@ -45,24 +53,34 @@ def _list(args: argparse.Namespace) -> int:
     head = ("job", "due", "last run", "seen", "made", "dropped", "errors")
     table([_row(job) for job in answer["jobs"]], head)
     if held := answer["held"]:
-        print(f"\nLeft alone after {held[0]['failures']} failures or more; `homed memory jobs release JOB UNIT`:")
-        table([(u["job"], u["unit"], u["failures"], u["error"]) for u in held], ("job", "unit", "failed", "why"))
+        print(
+            phrase(
+                "\nLeft alone after {failures} failures or more; `homed memory jobs release JOB UNIT`:",
+                failures=held[0]["failures"],
+            )
+        )
+        table(
+            [(u["job"], u["unit"], u["failures"], translated(u["error"])) for u in held],
+            ("job", "unit", "failed", "why"),
+        )
     return 0
 
 
 def _row(job: Mapping[str, Any]) -> tuple[object, ...]:
-    due = "paused" if job["paused"] else "when asked for" if job["due_at"] is None else when(job["due_at"])
+    due = phrase("when asked for") if job["due_at"] is None else when(job["due_at"])
+    if job["paused"]:
+        due = phrase("paused")
     if job["running"]:
-        due = "running"
+        due = phrase("running")
     if not (last := job["last"]):
-        return (job["job"], due, "never", "", "", "", "")
+        return (job["job"], due, phrase("never"), "", "", "", "")
     return (job["job"], due, *_outcome(last))
 
 
 def _outcome(run: Mapping[str, Any]) -> tuple[object, ...]:
     dropped = ", ".join(f"{gate} {count}" for gate, count in sorted(run["drops"].items())) or "0"
-    errors = f"{run['errors']} ({clean(run['error'])})" if run["error"] else run["errors"]
-    return (f"{when(run['started_at'])} {run['state']}", run["seen"], run["made"], dropped, errors)
+    errors = f"{run['errors']} ({clean(translated(run['error']))})" if run["error"] else run["errors"]
+    return (f"{when(run['started_at'])} {phrase(run['state'])}", run["seen"], run["made"], dropped, errors)
 
 
 def _runs(args: argparse.Namespace) -> int:
@@ -70,7 +88,7 @@ def _runs(args: argparse.Namespace) -> int:
     if args.json:
         as_json(runs)
     elif not runs:
-        print(f"{args.job} never ran.")
+        print(phrase("{job} never ran.", job=args.job))
     else:
         rows = [
             (*_outcome(run), f"{run['ended_at'] - run['started_at']:.1f} s" if run["ended_at"] else "") for run in runs
@@ -88,7 +106,7 @@ def _told(method: str, said: str) -> Callable[[argparse.Namespace], int]:
         if args.json:
             as_json(answer)
         else:
-            print(said.format(job=args.job, unit=args.unit))
+            print(phrase(said, job=args.job, unit=args.unit))
         return 0
 
     return act

@@ -10,6 +10,7 @@ from typing import Any
 from homed.commands.actions import Actions
 from homed.commands.output import as_json, clean, when
 from homed.commands.reach import ask_or_open
+from homed.commands.saying import phrase
 from homed.errors import InvalidInput
 
 EXAMPLES = (
@@ -32,7 +33,10 @@ def add(actions: Actions) -> None:
 
 def _merges(args: argparse.Namespace) -> int:
     if args.what != "list" and not args.merge:
-        print(f"homed memory merges: {args.what} needs an ID. See `homed memory merges --help`.", file=sys.stderr)
+        print(
+            phrase("homed memory merges: {what} needs an ID. See `homed memory merges --help`.", what=args.what),
+            file=sys.stderr,
+        )
         return 2
     return _ACTIONS[args.what](args)
 
@@ -43,13 +47,20 @@ def _list(args: argparse.Namespace) -> int:
         as_json(answer)
         return 0
     if not answer["merges"]:
-        print("No two names are waiting to be told apart.")
+        print(phrase("No two names are waiting to be told apart."))
     for one in answer["merges"]:
-        print(f"{one['merge']}  {one['score']:.0%} alike, in {clean(one['scope'])}")
+        print(
+            phrase(
+                "{merge}  {score:.0%} alike, in {scope}",
+                merge=one["merge"],
+                score=one["score"],
+                scope=clean(one["scope"]),
+            )
+        )
         for number, side in enumerate(one["sides"], 1):
             print(f"  {number}. {_side(side)}")
     if done := answer["done"]:
-        print("\nMerged; `homed memory merges undo NUMBER` takes one back:")
+        print(phrase("\nMerged; `homed memory merges undo NUMBER` takes one back:"))
         for one in done:
             print(f"  {one['done']}  {clean(one['gone'])} → {clean(one['kept'])}, {when(one['at'])}")
     return 0
@@ -57,7 +68,14 @@ def _list(args: argparse.Namespace) -> int:
 
 def _side(side: Mapping[str, Any]) -> str:
     facts = "; ".join(map(clean, side["facts"]))
-    return f"{clean(side['name'])} ({side['type']}, mentioned {side['mentions']} times){': ' if facts else ''}{facts}"
+    return phrase(
+        "{name} ({type}, mentioned {mentions} times){facts}{facts2}",
+        name=clean(side["name"]),
+        type=side["type"],
+        mentions=side["mentions"],
+        facts=": " if facts else "",
+        facts2=facts,
+    )
 
 
 def _accept(args: argparse.Namespace) -> int:
@@ -66,8 +84,12 @@ def _accept(args: argparse.Namespace) -> int:
         as_json(done)
     else:
         print(
-            f"{clean(done['gone'])} is {clean(done['kept'])} now. `homed memory merges undo {done['done']}` takes it"
-            " back."
+            phrase(
+                "{gone} is {kept} now. `homed memory merges undo {done}` takes it back.",
+                gone=clean(done["gone"]),
+                kept=clean(done["kept"]),
+                done=done["done"],
+            )
         )
     return 0
 
@@ -77,7 +99,7 @@ def _reject(args: argparse.Namespace) -> int:
     if args.json:
         as_json(answer)
     else:
-        print("They stay two, and are not proposed again for a while.")
+        print(phrase("They stay two, and are not proposed again for a while."))
     return 0
 
 
@@ -88,7 +110,7 @@ def _undo(args: argparse.Namespace) -> int:
     if args.json:
         as_json(answer)
     else:
-        print(f"{clean(answer['name'])} is by itself again.")
+        print(phrase("{name} is by itself again.", name=clean(answer["name"])))
     return 0
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from homed.commands.actions import Actions
 from homed.commands.output import as_json, clean, day, table, when
 from homed.commands.reach import ask_or_open
+from homed.commands.saying import phrase, translated
 
 KINDS = ("summary", "fact", "capsule")
 MANY = {"summary": "summaries", "fact": "facts", "capsule": "capsules"}
@@ -64,22 +65,28 @@ def figures(found: Mapping[str, Any]) -> list[str]:
     evidence, of = records["evidence"], records["record"]
     many = {MANY[kind]: of.get(kind, 0) for kind in KINDS}
     lines = [
-        f"Records: {_counted(many)} ({sum(of.values())} that hold; {_counted(records['status'])})",
-        f"  where they come from: {_counted(evidence, MARKS)}",
+        phrase(
+            "Records: {many} ({sum} that hold; {status})",
+            many=_counted(many),
+            sum=sum(of.values()),
+            status=_counted(records["status"]),
+        ),
+        phrase("  where they come from: {evidence}", evidence=_counted(evidence, MARKS)),
     ]
     if records["untrusted"] or records["recheck"]:
-        lines.append(f"  from outside: {records['untrusted']}; to be looked at again: {records['recheck']}")
-    for name, said in (("context", "in view"), ("cold", "cold"), ("archived", "archived")):
+        lines.append(phrase("  from outside: {untrusted}; to be looked at again: {recheck}", **records))
+    for name, said in (("context", phrase("in view")), ("cold", phrase("cold")), ("archived", phrase("archived"))):
         one = layers[name]
-        lines.append(f"Said, {said}: {one['events']} events, {one['files']} files ({_size(one['bytes'])})")
-    lines.append(f"Graph: {graph['entities']} entities, {graph['edges']} relations, {graph['merges']} merges to decide")
+        size = _size(one["bytes"])
+        lines.append(phrase("Said, {said}: {events} events, {files} files ({size})", **one, said=said, size=size))
+    lines.append(phrase("Graph: {entities} entities, {edges} relations, {merges} merges to decide", **graph))
     week, cited = found["injections"], found["citations"]
-    modes = _in_brackets(_counted(week["modes"]))
-    lines.append(f"Told in the last week: {week['turns']} times, {week['chars']} characters{modes}")
-    lines.append(f"Cited by answers: {cited['total']} times, {cited['week']} of them in the last week")
-    lines.append(f"Turns that are to be worked on: {passes['waiting']}" + _since(passes["oldest"]))
+    how = _in_brackets(_counted(week["modes"]))
+    lines.append(phrase("Told in the last week: {turns} times, {chars} characters{how}", **week, how=how))
+    lines.append(phrase("Cited by answers: {total} times, {week} of them in the last week", **cited))
+    lines.append(phrase("Turns that are to be worked on: {waiting}", **passes) + _since(passes["oldest"]))
     if passes["gates"]:
-        lines.append(f"  stopped at a gate since the beginning: {_counted(passes['gates'])}")
+        lines.append(phrase("  stopped at a gate since the beginning: {gates}", gates=_counted(passes["gates"])))
     return [*lines, *_whole(found)]
 
 
@@ -90,11 +97,21 @@ def _whole(found: Mapping[str, Any]) -> list[str]:
     vectors, size = found["vectors"], found["bytes"]
     kinds = vectors["kinds"].values()
     have, waiting, failed = (sum(one[name] for one in kinds) for name in ("have", "waiting", "failed"))
-    made = vectors["embedder"].get("used") or "nothing"
-    lines = [f"Vectors: {have} made by {made}, {waiting} to be made, {failed} given up"]
+    made = vectors["embedder"].get("used") or phrase("nothing")
+    lines = [
+        phrase(
+            "Vectors: {have} made by {made}, {waiting} to be made, {failed} given up",
+            have=have,
+            made=made,
+            waiting=waiting,
+            failed=failed,
+        )
+    ]
     if vectors["trouble"]:
-        lines.append(f"  {vectors['trouble']}")
-    lines.append(f"On disk: {', '.join(f'{name} {_size(count)}' for name, count in size.items())}")
+        lines.append(f"  {translated(vectors['trouble'])}")
+    lines.append(
+        phrase("On disk: {items}", items=", ".join((f"{name} {_size(count)}" for name, count in size.items())))
+    )
     lines.append(f"  {found['paths']['data']}")
     return lines
 
@@ -110,13 +127,13 @@ def _search(args: argparse.Namespace) -> int:
             return 0
         rows = [(f"{one['score']:.2f}", when(one["at"]), one["title"] or one["thread"], one["id"], _short(one["text"]))
                 for one in found["found"]]  # fmt: skip
-        _told(rows, ("score", "said", "conversation", "event", "what"), NOTHING.format(query=query))
+        _told(rows, ("score", "said", "conversation", "event", "what"), phrase(NOTHING, query=query))
         return 0
     found = ask_or_open(
         args, "memory.records", query=query, limit=args.limit, evidence=args.evidence,
         **({"record": args.record} if args.record else {}),
     )  # fmt: skip
-    return _shown(args, found, NOTHING.format(query=query))
+    return _shown(args, found, phrase(NOTHING, query=query))
 
 
 NOTHING = "Memory has no record of “{query}”. That does not say that it is not so."
@@ -131,7 +148,7 @@ def _list(args: argparse.Namespace) -> int:
         args, "memory.records", limit=args.limit, evidence=args.evidence, kind=args.kind, status=args.status,
         sort=args.sort, before=args.before, **{key: value for key, value in given.items() if value is not None},
     )  # fmt: skip
-    return _shown(args, found, "There are no such records.")
+    return _shown(args, found, phrase("There are no such records."))
 
 
 def _shown(args: argparse.Namespace, found: Mapping[str, Any], nothing: str) -> int:
@@ -141,7 +158,7 @@ def _shown(args: argparse.Namespace, found: Mapping[str, Any], nothing: str) -> 
     rows = [_row(one) for one in found["records"]]
     _told(rows, ("score", "id", "record", "from", "made", "text"), nothing)
     if found.get("next"):
-        print(f"{found['of']} in all; --before {found['next']} goes on.")
+        print(phrase("{of} in all; --before {next} goes on.", **found))
     return 0
 
 
@@ -157,7 +174,7 @@ def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
     doubt = " ⚠" if one["untrusted"] else ""
     status = "" if one["status"] == "active" else f" ({one['status']})"
     title = f"{title}: " if (title := _title(one)) else ""
-    mark, made = f"{one['mark'] or 'none'}{doubt}", when(one["created_at"])[:16]
+    mark, made = f"{one['mark'] or phrase('none')}{doubt}", when(one["created_at"])[:16]
     return score, one["shown"], f"{kind}{status}", mark, made, _short(f"{title}{one['text']}")
 
 
@@ -172,30 +189,37 @@ def _open(args: argparse.Namespace) -> int:
 
 def opened(found: Mapping[str, Any]) -> list[str]:
     """A record as lines: what it says, then where each word of it comes from."""
-    doubt = " · ⚠ strangers' words may be in it" if found["untrusted"] else ""
+    doubt = phrase(" · ⚠ strangers' words may be in it") if found["untrusted"] else ""
     status = "" if found["status"] == "active" else f" · {found['status']}"
     kind = f" · {found['kind']}" if found["kind"] != found["record"] else ""
-    what = f"{found['record']}{kind} · {found['mark'] or 'no source'}{doubt}{status}"
-    lines = [f"{what}  (id:{found['shown']})"]
+    what = f"{found['record']}{kind} · {found['mark'] or phrase('no source')}{doubt}{status}"
+    lines = [phrase("{what}  (id:{shown})", what=what, shown=found["shown"])]
     lines += [title] if (title := _title(found)) else []
     lines += [f"  {line}" for line in str(found["text"]).split("\n")]
     lines.append(
-        f"revision {found['revision']}, importance {found['importance']}, said {found['times']}×, cited"
-        f" {found['cited']}×; made {when(found['created_at'])}, changed {when(found['updated_at'])}"
+        phrase(
+            "revision {revision}, importance {importance}, said {times}×, cited {cited}×; made {made},"
+            " changed {changed}",
+            **found,
+            made=when(found["created_at"]),
+            changed=when(found["updated_at"]),
+        )
     )
-    lines += [f"tags: {', '.join(found['tags'])}"] if found["tags"] else []
-    lines += ["", "Where it comes from:"] if found["evidence"] else []
+    lines += [phrase("tags: {tags}", tags=", ".join(found["tags"]))] if found["tags"] else []
+    lines += ["", phrase("Where it comes from:")] if found["evidence"] else []
     for one in found["evidence"]:
         lines += _piece(one)
     if found["source"]:
-        lines += ["", found["source"]]
+        lines += ["", translated(found["source"])]
     for key, said in _BESIDE.items():
-        lines += [f"{said} {one['shown']}: {_short(one['title'] or one['text'])}" for one in found[key]]
+        lines += [f"{phrase(said)} {one['shown']}: {_short(one['title'] or one['text'])}" for one in found[key]]
     for one in found["injections"][:5]:
-        lines.append(f"Told {_where(one)} ({one['band']}, {one['score']:.2f})")
-    lines += [f"Cited {_where(one)}" for one in found["citations"][:5]]
+        lines.append(
+            phrase("Told {where} ({band}, {score:.2f})", where=_where(one), band=one["band"], score=one["score"])
+        )
+    lines += [phrase("Cited {where}", where=_where(one)) for one in found["citations"][:5]]
     if found["history"]:
-        lines += ["", "What it said before:"]
+        lines += ["", phrase("What it said before:")]
     for one in found["history"]:
         lines.append(f"  {one['revision']}  {when(one['at'])}  {_short(one['text'])}  ({one['why']})")
     return lines
@@ -213,7 +237,7 @@ def _piece(one: Mapping[str, Any]) -> list[str]:
         doubt = " ⚠" if one["untrusted"] else ""
         where += f", {when(one['at'])}, “{one['title'] or one['thread']}”, {one['speaker'] or one['kind']}{doubt}"
     quoted = one["text"] if one["first"] is not None else _short(one["text"])
-    return [f"  {where}: {_CHECKED[one['hash_ok']]}", *(f"    | {line}" for line in str(quoted).split("\n"))]
+    return [f"  {where}: {phrase(_CHECKED[one['hash_ok']])}", *(f"    | {line}" for line in str(quoted).split("\n"))]
 
 
 def _injections(args: argparse.Namespace) -> int:
@@ -225,7 +249,7 @@ def _injections(args: argparse.Namespace) -> int:
         as_json(found)
         return 0
     if not found["injections"]:
-        print("No turn was told anything out of memory yet.")
+        print(phrase("No turn was told anything out of memory yet."))
     for one in found["injections"]:
         print("\n".join(clean(line) for line in told(one)))
     return 0
@@ -233,18 +257,25 @@ def _injections(args: argparse.Namespace) -> int:
 
 def told(one: Mapping[str, Any]) -> list[str]:
     """A row of the ledger as lines."""
-    left = [f"{one['below']} not relevant enough"] if one["below"] else []
-    left += [f"{one['cut']} had no room"] if one["cut"] else []
-    left += [f"late: {', '.join(one['late'])}"] if one["late"] else []
+    left = [phrase("{below} not relevant enough", below=one["below"])] if one["below"] else []
+    left += [phrase("{cut} had no room", cut=one["cut"])] if one["cut"] else []
+    left += [phrase("late: {late}", late=", ".join(one["late"]))] if one["late"] else []
     more = "".join(f"; {said}" for said in left)
     lines = [
         f"{when(one['at'])}  {one['turn']}  “{one['title'] or one['thread']}”",
-        f"  {one['mode']}: {_counted(one['counts'])}, {one['chars']} characters, {one['ms']:.0f} ms{more}",
+        phrase(
+            "  {mode}: {counts}, {chars} characters, {ms:.0f} ms{more}",
+            mode=one["mode"],
+            counts=_counted(one["counts"]),
+            chars=one["chars"],
+            ms=one["ms"],
+            more=more,
+        ),
     ]
     lines += [f"  > {one['query']}"] if one["query"] else []
     for line in one["lines"]:
-        what = f"{line['record']:<8} id:{line['shown']}@{line['revision']}"
-        mark, text = line["evidence"] or "no source", _short(line["text"])
+        what = phrase("{record:<8} id:{shown}@{revision}", **line)
+        mark, text = line["evidence"] or phrase("no source"), _short(line["text"])
         lines.append(f"    {line['score']:.2f}  {what}  {line['band']}, {mark}  {text}".rstrip())
     return lines
 
@@ -260,7 +291,7 @@ def _told(rows: Sequence[Sequence[str]], head: Sequence[str], nothing: str) -> N
 
 def _counted(counts: Mapping[str, int], order: Iterable[str] = ()) -> str:
     names = [*order, *(name for name in counts if name not in set(order))]
-    return ", ".join(f"{counts.get(name, 0)} {name}" for name in names)
+    return ", ".join(phrase("{count} {name}", count=counts.get(name, 0), name=phrase(name)) for name in names)
 
 
 def _short(text: object) -> str:
@@ -269,7 +300,7 @@ def _short(text: object) -> str:
 
 
 def _where(one: Mapping[str, Any]) -> str:
-    return f"on {when(one['at'])} in “{one['title'] or one['thread']}”"
+    return phrase("on {at} in “{title}”", at=when(one["at"]), title=one["title"] or one["thread"])
 
 
 def _in_brackets(said: str) -> str:
@@ -281,8 +312,8 @@ def _size(count: float) -> str:
         if count < 1000:
             return f"{count:.0f} {unit}"
         count /= 1000
-    return f"{count:.1f} GB"
+    return phrase("{count:.1f} GB", count=count)
 
 
 def _since(at: float | None) -> str:
-    return f", the oldest of {when(at)}" if at else ""
+    return phrase(", the oldest of {at}", at=when(at)) if at else ""

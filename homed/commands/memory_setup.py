@@ -11,6 +11,7 @@ from typing import Any
 from homed.commands.actions import Actions
 from homed.commands.output import as_json, clean
 from homed.commands.reach import ask_or_open
+from homed.commands.saying import phrase, translated
 from homed.errors import InvalidInput, Unavailable
 
 KINDS = ("auto", "bundled", "folder", "static", "endpoint", "tfidf", "off")
@@ -50,10 +51,15 @@ def _setup(args: argparse.Namespace) -> int:
         found = ask_or_open(args, "admin.embedding_get")
         if args.json or not sys.stdin.isatty():
             return _shown(args, found)
-        print("\n".join(clean(line) for line in standing(found)), f"\n\n{ABOUT}\n", sep="", file=sys.stderr)
+        print(
+            "\n".join(clean(line) for line in standing(found)),
+            "\n\n" + "\n".join(map(phrase, ABOUT.splitlines())) + "\n",
+            sep="",
+            file=sys.stderr,
+        )
         wanted = _asked(found)
         if not wanted:
-            print("Nothing was changed.", file=sys.stderr)
+            print(phrase("Nothing was changed."), file=sys.stderr)
             return 0
     if "base_url" in wanted or "model" in wanted or wanted.get("embedding") == "endpoint":
         wanted.setdefault("embedding", "endpoint")
@@ -64,17 +70,17 @@ def _setup(args: argparse.Namespace) -> int:
 
 def _asked(found: Mapping[str, Any]) -> dict[str, Any]:
     """What the person at the terminal wants; {} leaves it as it is."""
-    choice = _line("Which one (1, 2, 3; empty leaves it as it is)? ")
+    choice = _line(phrase("Which one (1, 2, 3; empty leaves it as it is)? "))
     if choice in ("", "1", "3"):
         return {"": {}, "1": {"embedding": "bundled"}, "3": {"embedding": "off"}}[choice]
     if choice != "2":
         raise InvalidInput(f"{clean(choice)[:20]} is none of them.")
     wanted: dict[str, Any] = {"embedding": "endpoint"}
-    for key, said in (("base_url", "Base URL"), ("model", "Model")):
+    for key, said in (("base_url", "Base URL"), ("model", phrase("Model"))):
         now = f" ({found[key]})" if found[key] else ""
         wanted[key] = _line(f"{said}{now}: ") or found[key]
-    kept = " (empty keeps the one there is)" if found["hasKey"] else " (empty for none)"
-    if key := getpass.getpass(f"API key{kept}: ").strip():
+    kept = phrase(" (empty keeps the one there is)") if found["hasKey"] else phrase(" (empty for none)")
+    if key := getpass.getpass(phrase("API key{kept}: ", kept=kept)).strip():
         wanted["api_key"] = key
     return wanted
 
@@ -84,12 +90,19 @@ def _works(args: argparse.Namespace, wanted: Mapping[str, Any]) -> bool:
     place = {key: value for key, value in wanted.items() if key != "embedding"}
     found = ask_or_open(args, "admin.embedding_probe", **place)
     if found["ok"]:
-        print(f"It answers: {found['dims']} dimensions, {found['ms']} ms.", file=sys.stderr)
+        print(phrase("It answers: {dims} dimensions, {ms} ms.", **found), file=sys.stderr)
         return True
-    print(clean(f"It does not work: {found['error']} {found['hint']}".rstrip()), file=sys.stderr)
-    if sys.stdin.isatty() and _line("Save it all the same? [y/N] ").lower() in ("y", "yes", "是", "д", "да"):
+    print(
+        clean(
+            phrase(
+                "It does not work: {error} {hint}", error=translated(found["error"]), hint=translated(found["hint"])
+            ).rstrip()
+        ),
+        file=sys.stderr,
+    )
+    if sys.stdin.isatty() and _line(phrase("Save it all the same? [y/N] ")).lower() in ("y", "yes", "是", "д", "да"):
         return True
-    print("Nothing was saved; --no-test saves it all the same.", file=sys.stderr)
+    print(phrase("Nothing was saved; --no-test saves it all the same."), file=sys.stderr)
     return False
 
 
@@ -112,17 +125,29 @@ def _shown(args: argparse.Namespace, found: Mapping[str, Any]) -> int:
 def standing(found: Mapping[str, Any]) -> list[str]:
     """How vectors are made now, as lines; never the key."""
     made, progress = found["embedder"], found["progress"]
-    state = f"{made['used'] or 'none'} ({made['state']})" if made.get("state") else "known once homed runs"
+    state = (
+        f"{made['used'] or phrase('none')} ({made['state']})" if made.get("state") else phrase("known once homed runs")
+    )
     lines = [
-        f"Vectors: {found['embedding']}; in use: {state}" + (f", {found['dims']} dimensions" if found["dims"] else "")
+        phrase("Vectors: {embedding}; in use: {state}", embedding=found["embedding"], state=state)
+        + (phrase(", {dims} dimensions", dims=found["dims"]) if found["dims"] else "")
     ]
     if found["base_url"]:
-        key = "with a key" if found["hasKey"] else "without a key"
-        lines.append(f"  endpoint {found['base_url']}, model {found['model'] or '(none)'}, {key}")
+        key = phrase("with a key") if found["hasKey"] else phrase("without a key")
+        lines.append(
+            phrase(
+                "  endpoint {base_url}, model {model}, {key}",
+                base_url=found["base_url"],
+                model=found["model"] or phrase("(none)"),
+                key=key,
+            )
+        )
     if made.get("reason"):
-        lines.append(f"  {made['reason']}")
-    failed = f", {progress['failed']} given up" if progress["failed"] else ""
-    lines.append(f"  {progress['done']} of {progress['total']} made{failed}")
-    lines += [f"  {found['trouble']}"] if found["trouble"] else []
-    lines += [f"  {key} is set in {place}" for key, place in found["places"].items()]
+        lines.append(f"  {translated(made['reason'])}")
+    failed = phrase(", {failed} given up", failed=progress["failed"]) if progress["failed"] else ""
+    lines.append(
+        phrase("  {done} of {total} made{failed}", done=progress["done"], total=progress["total"], failed=failed)
+    )
+    lines += [f"  {translated(found['trouble'])}"] if found["trouble"] else []
+    lines += [phrase("  {key} is set in {place}", key=key, place=place) for key, place in found["places"].items()]
     return lines

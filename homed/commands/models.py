@@ -12,6 +12,7 @@ from homed.commands.actions import Actions
 from homed.commands.output import as_json, clean, table
 from homed.commands.place import paths_of
 from homed.commands.reach import ask_or_open
+from homed.commands.saying import phrase, translated
 from homed.providers.local.weights import MODEL, Telling, Weights
 from homed.providers.options import parsed
 
@@ -97,15 +98,21 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         as_json(sources)
     elif not sources:
-        print("No model source yet, and the built-in model is not installed or switched off.")
-        print("  Add one: homed models add deepseek")
-        print("       or: homed models add NAME --base-url URL --model M")
+        print(phrase("No model source yet, and the built-in model is not installed or switched off."))
+        print(phrase("  Add one: homed models add deepseek"))
+        print(phrase("       or: homed models add NAME --base-url URL --model M"))
     else:
         rows = [("→" if s["current"] else "", s["name"], s["model"], _key(s), _window(s), _place(s)) for s in sources]
         table(rows, ("", "source", "model", "key", "window", "where"))
         for source in sources:
             if source.get("trouble"):
-                print(f"{clean(source['name'])} is left alone for a while: {clean(source['trouble'])}")
+                print(
+                    phrase(
+                        "{name} is left alone for a while: {trouble}",
+                        name=clean(source["name"]),
+                        trouble=clean(translated(source["trouble"])),
+                    )
+                )
     return 0
 
 
@@ -120,20 +127,26 @@ def _available(args: argparse.Namespace) -> int:
 
 
 def _mark(flag: bool | None) -> str:
-    return "" if flag is None else "yes" if flag else "no"
+    return "" if flag is None else phrase("yes" if flag else "no")
 
 
 def _key(source: dict[str, Any]) -> str:
-    return "yes" if source["has_key"] else "no"
+    return phrase("yes" if source["has_key"] else "no")
 
 
 def _window(source: dict[str, Any]) -> str:
     learnt = source["learnt_window"]
-    return f"{learnt} (learnt; set up with {source['context_window']})" if learnt else str(source["context_window"])
+    return (
+        phrase(
+            "{learnt} (learnt; set up with {context_window})", learnt=learnt, context_window=source["context_window"]
+        )
+        if learnt
+        else str(source["context_window"])
+    )
 
 
 def _place(source: dict[str, Any]) -> str:
-    return str(source["base_url"] or source.get("path") or "built in: small and slow")
+    return str(source["base_url"] or source.get("path") or phrase("built in: small and slow"))
 
 
 def _add_source(args: argparse.Namespace) -> int:
@@ -146,11 +159,13 @@ def _add_source(args: argparse.Namespace) -> int:
     if args.json:
         as_json(source)
     else:
-        keyless = "" if source["has_key"] or args.gguf else ", without a key"
+        keyless = "" if source["has_key"] or args.gguf else phrase(", without a key")
         print(
-            f"{args.name} is in use{keyless}."
+            phrase("{name} is in use{keyless}.", name=args.name, keyless=keyless)
             if source["current"]
-            else f"{args.name} is set up{keyless}. To use it: homed models use {args.name}"
+            else phrase(
+                "{name} is set up{keyless}. To use it: homed models use {name}", name=args.name, keyless=keyless
+            )
         )
     return 0
 
@@ -163,7 +178,7 @@ def _file(args: argparse.Namespace) -> dict[str, Any]:
 def _endpoint(args: argparse.Namespace) -> dict[str, Any]:
     key = args.api_key
     if key is None and sys.stdin.isatty():
-        key = getpass.getpass("API key (Enter for none): ") or None
+        key = getpass.getpass(phrase("API key (Enter for none): ")) or None
     given = {"preset": args.preset, "base_url": args.base_url, "model": args.model, "adapter": args.adapter}
     given |= {"options": parsed(args.option)} if args.option else {}
     return given | ({"api_key": key} if key is not None else {})
@@ -178,9 +193,12 @@ def _adapters(args: argparse.Namespace) -> int:
     table(rows, ("script", "origin", "used by", "file"))
     for one in found:
         if one["newer"]:
-            print(clean(f"{one['name']} was edited and is kept; the newer one is {one['newer']}."))
+            print(clean(phrase("{name} was edited and is kept; the newer one is {newer}.", **one)))
         if one["error"]:
-            print(clean(f"{one['name']} cannot be loaded: {one['error']}"), file=sys.stderr)
+            print(
+                clean(phrase("{name} cannot be loaded: {error}", name=one["name"], error=translated(one["error"]))),
+                file=sys.stderr,
+            )
     return 1 if any(one["error"] for one in found) else 0
 
 
@@ -200,27 +218,29 @@ def _install(args: argparse.Namespace) -> int:
     paths = paths_of(args)
     paths.create()
     # beside a running daemon too: the file's name holds a whole, checked file at every moment
-    path = Weights(paths.data / "models").ready(Telling(lambda line: print(line, file=sys.stderr)), thorough=True)
+    path = Weights(paths.data / "models").ready(
+        Telling(lambda line: print(translated(line), file=sys.stderr)), thorough=True
+    )
     if args.json:
         as_json({"path": str(path), "model": MODEL})
     else:
-        print(f"{MODEL} is in place and whole: {path}")
+        print(phrase("{MODEL} is in place and whole: {path}", MODEL=MODEL, path=path))
     return 0
 
 
 def _use(args: argparse.Namespace) -> int:
-    return _done(args, ask_or_open(args, "admin.models_use", name=args.name), "answers from now on")
+    return _done(args, ask_or_open(args, "admin.models_use", name=args.name), "{name} answers from now on.")
 
 
 def _remove(args: argparse.Namespace) -> int:
-    return _done(args, ask_or_open(args, "admin.models_remove", name=args.name), "is gone, and its key with it")
+    return _done(args, ask_or_open(args, "admin.models_remove", name=args.name), "{name} is gone, and its key with it.")
 
 
-def _done(args: argparse.Namespace, answer: Any, words: str) -> int:
+def _done(args: argparse.Namespace, answer: Any, said: str) -> int:
     if args.json:
         as_json(answer)
     else:
-        print(f"{args.name} {words}.")
+        print(phrase(said, name=args.name))
     return 0
 
 
@@ -231,19 +251,31 @@ def _test(args: argparse.Namespace) -> int:
     elif result["ok"]:
         _told(args.name, result)
     else:
-        said = f"{args.name} did not answer: {result['error']}\n  {result['hint']}"
+        said = phrase(
+            "{name} did not answer: {error}\n  {hint}",
+            name=args.name,
+            error=translated(result["error"]),
+            hint=translated(result["hint"]),
+        )
         print(clean(said).rstrip(), file=sys.stderr)
     return 0 if result["ok"] else 1
 
 
 def _told(name: str, result: dict[str, Any]) -> None:
-    print(f"{name} answered in {result['latency_ms']:.0f} ms, whole in {result['total_ms']:.0f} ms.")
+    print(
+        phrase(
+            "{name} answered in {latency_ms:.0f} ms, whole in {total_ms:.0f} ms.",
+            name=name,
+            latency_ms=result["latency_ms"],
+            total_ms=result["total_ms"],
+        )
+    )
     for word, flag in (
         ("streams", result["streaming"]), ("takes tools", result["tools"]), ("sees images", result["images"]),
         ("thinks aloud", result["reasoning"]), ("counts tokens", result["usage"]),
     ):  # fmt: skip
-        print(f"  {word}: {_mark(flag) or 'not asked'}")
+        print(f"  {phrase(word)}: {_mark(flag) or phrase('not asked')}")
     for note in result["notes"]:
-        print(f"  {clean(note)}")
+        print(f"  {clean(translated(note))}")
     if result["error"]:
-        print(f"  {clean(result['error'])}")
+        print(f"  {clean(translated(result['error']))}")

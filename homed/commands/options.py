@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from homed.commands.saying import phrase, translated
 from homed.config.environment import child_environment
 from homed.helptext import Formatter, language_of
 
@@ -25,7 +26,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:  # type: ignore[override]
         """Say what is wrong and where help is, then leave with 2."""
-        self.exit(2, f"{self.prog}: {message}. See `{self.prog} --help`.\n")
+        self.exit(2, phrase("{prog}: {message}. See `{prog} --help`.\n", prog=self.prog, message=translated(message)))
 
 
 def common(default: object) -> Parser:

@@ -8,14 +8,15 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from homed.commands.saying import phrase, translated
 from homed.errors import HomedError, InvalidInput
 
 
 def complain(error: HomedError) -> None:
     """One line to stderr, and a second that says what to do."""
-    print(f"homed: {clean(error.message)}", file=sys.stderr)
+    print(phrase("homed: {message}", message=clean(translated(error.message))), file=sys.stderr)
     if error.hint:
-        print(f"  {clean(error.hint)}", file=sys.stderr)
+        print(f"  {clean(translated(error.hint))}", file=sys.stderr)
 
 
 def as_json(value: object) -> None:
@@ -28,18 +29,22 @@ def width(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
+def padded(text: str, columns: int) -> str:
+    """The text with spaces behind it, so many columns wide."""
+    return text + " " * (columns - width(text))
+
+
 def clean(text: str) -> str:
     """The text with control characters made visible: what a plugin says must not steer the terminal."""
     return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
 
 
 def table(rows: Iterable[Sequence[object]], head: Sequence[str]) -> None:
-    """Columns as wide as their widest cell; the last one runs free."""
-    cells = [list(head), *([clean(str(cell)).replace("\n", " ") for cell in row] for row in rows)]
+    """Columns as wide as their widest cell; the last one runs free.  ``head`` is in English, as ``phrase`` takes it."""
+    cells = [[phrase(one) for one in head], *([clean(str(cell)).replace("\n", " ") for cell in row] for row in rows)]
     widths = [max(width(row[i]) for row in cells) for i in range(len(head))]
     for row in cells:
-        padded = [cell + " " * (widths[i] - width(cell)) for i, cell in enumerate(row)]
-        print("  ".join(padded).rstrip())
+        print("  ".join(padded(cell, widths[i]) for i, cell in enumerate(row)).rstrip())
 
 
 def when(at: float | None) -> str:

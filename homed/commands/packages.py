@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from homed.commands.actions import Actions
-from homed.commands.output import as_json, clean, when
+from homed.commands.output import as_json, clean, padded, when
 from homed.commands.reach import ask
+from homed.commands.saying import phrase, translated
 from homed.errors import HomedError, InvalidInput, Unavailable, from_code
 
 _WELL = ("ready", "lazy", "waiting", "starting", "disabled")
@@ -58,7 +59,7 @@ def _install(args: argparse.Namespace) -> int:
             raise InvalidInput(found["refused"])
         grant = _granted(args, found)
         if grant is None:
-            print("Nothing was installed.", file=sys.stderr)
+            print(phrase("Nothing was installed."), file=sys.stderr)
             return 1
         given = {"path": str(path), "sha256": found["sha256"], "grant": grant, "source": source}
         return _after(args, ask(args, "plugin_mgr.install", **given))
@@ -74,7 +75,8 @@ def _granted(args: argparse.Namespace, found: dict[str, Any]) -> list[str] | Non
         kept += [
             one["name"]
             for one in wanted
-            if not one["granted"] and _yes(f"Allow {clean(one['name'])}? {clean(one['what'])}")
+            if not one["granted"]
+            and _yes(phrase("Allow {name}? {what}", name=clean(one["name"]), what=clean(translated(one["what"]))))
         ]
     if args.yes:
         return kept
@@ -82,7 +84,11 @@ def _granted(args: argparse.Namespace, found: dict[str, Any]) -> list[str] | Non
         raise InvalidInput(
             "Nobody is at a terminal to be asked.", hint="Say --yes, and with --grant A,B what it may do."
         )
-    return kept if _yes(f"Install {clean(found['name'])} {clean(found['version'])} so?") else None
+    return (
+        kept
+        if _yes(phrase("Install {name} {version} so?", name=clean(found["name"]), version=clean(found["version"])))
+        else None
+    )
 
 
 def review_text(found: dict[str, Any]) -> str:
@@ -90,38 +96,49 @@ def review_text(found: dict[str, Any]) -> str:
     replaced = found["replaces"]
     lines = [f"{found['name']} {found['version']}: {found['description']}"]
     if replaced:
-        lines.append(f"  replaces    {replaced['version']} ({replaced['how']}); its data and settings stay")
+        lines.append(phrase("  replaces    {version} ({how}); its data and settings stay", **replaced))
     for label, key in (("by", "author"), ("license", "license"), ("home", "homepage"), ("runs", "entry")):
         if found[key]:
-            lines.append(f"  {label:<11} {found[key]}")
-    lines.append(f"  file        {found['files']} files, {found['size']} bytes, sha256 {found['sha256']}")
+            lines.append(f"  {padded(phrase(label), 11)} {found[key]}")
+    lines.append(phrase("  file        {files} files, {size} bytes, sha256 {sha256}", **found))
     lines += _parts(found)
-    lines.append("  asks for")
+    lines.append(phrase("  asks for"))
     for one in found["capabilities"]:
-        state = "cannot have it" if not one["allowed"] else "has it already" if one["granted"] else "new"
-        lines.append(f"    {one['name']} ({state}): {one['what']}")
+        state = (
+            phrase("cannot have it") if not one["allowed"] else phrase("has it already" if one["granted"] else "new")
+        )
+        lines.append(f"    {one['name']} ({state}): {translated(one['what'])}")
     if not found["capabilities"]:
-        lines.append("    nothing beyond its own tools and settings")
-    lines += [f"  ! {text}" for text in found["warnings"]]
+        lines.append(phrase("    nothing beyond its own tools and settings"))
+    lines += [f"  ! {translated(text)}" for text in found["warnings"]]
     return clean("\n".join(" ".join(line.split("\n")) for line in lines))
 
 
 def _parts(found: dict[str, Any]) -> list[str]:
-    lines = [f"  tool        {tool['name']} ({tool['class']})" for tool in found["tools"]]
-    lines += [f"  stage       {_stage(stage)}" for stage in found["stages"]]
+    lines = [
+        phrase("  tool        {name} ({class_})", name=tool["name"], class_=tool["class"]) for tool in found["tools"]
+    ]
+    lines += [phrase("  stage       {stage}", stage=_stage(stage)) for stage in found["stages"]]
     for kind in ("inputs", "outputs", "cleaners"):
         if found[kind]:
-            lines.append(f"  {kind:<11} {', '.join(found[kind])}")
+            lines.append(f"  {padded(phrase(kind), 11)} {', '.join(found[kind])}")
     return lines
 
 
 def _stage(stage: dict[str, Any]) -> str:
     """A stage handler in words: what passes it, when, and what its failure comes to."""
-    every = "every turn: it sees and can change what passes"
-    where = "calls of its own tools, nothing else" if stage["scope"] == "own-tools" else every
+    every = phrase("every turn: it sees and can change what passes")
+    where = phrase("calls of its own tools, nothing else") if stage["scope"] == "own-tools" else every
     closed = stage["on_failure"] == "closed"
-    fails = "what it should have checked is withheld" if closed else "what it should have seen passes"
-    return f"{stage['stage']} ({stage['scope']}): {where}; order {stage['order']}; when it fails, {fails}"
+    fails = phrase("what it should have checked is withheld") if closed else phrase("what it should have seen passes")
+    return phrase(
+        "{stage} ({scope}): {where}; order {order}; when it fails, {fails}",
+        stage=stage["stage"],
+        scope=stage["scope"],
+        where=where,
+        order=stage["order"],
+        fails=fails,
+    )
 
 
 def _info(args: argparse.Namespace) -> int:
@@ -129,19 +146,37 @@ def _info(args: argparse.Namespace) -> int:
     if args.json:
         as_json(found)
         return 0
-    reason = f": {found['reason']}" if found["reason"] else ""
-    lines = [f"{found['name']} {found['version']}: {found['description']}", f"  state       {found['state']}{reason}"]
-    lines.append(f"  from        {found['trust']}")
+    reason = f": {translated(found['reason'])}" if found["reason"] else ""
+    lines = [
+        f"{found['name']} {found['version']}: {found['description']}",
+        phrase("  state       {state}{reason}", state=phrase(found["state"]), reason=reason),
+    ]
+    lines.append(phrase("  from        {trust}", trust=phrase(found["trust"])))
     if came := found["package"]:
-        lines.append(f"  installed   {when(came['installed_at'])} from {came['source']}, sha256 {came['sha256']}")
-    lines += [f"  wrong       {error}" for error in found["errors"]]
+        lines.append(
+            phrase(
+                "  installed   {installed_at} from {source}, sha256 {sha256}",
+                installed_at=when(came["installed_at"]),
+                source=came["source"],
+                sha256=came["sha256"],
+            )
+        )
+    lines += [phrase("  wrong       {error}", error=translated(error)) for error in found["errors"]]
     if not found["errors"]:
         if found["needs"]:
-            lines.append(f"  needs       {', '.join(found['needs'])}")
+            lines.append(phrase("  needs       {needs}", needs=", ".join(found["needs"])))
         lines += _parts(found)
-        lines += [f"  may         {one['name']}: {one['what']}" for one in found["capabilities"] if one["granted"]]
-        lines += [f"  may not     {one['name']}: {one['what']}" for one in found["capabilities"] if not one["granted"]]
-        lines += [f"  setting     {key}" for key in found["settings"]]
+        lines += [
+            phrase("  may         {name}: {what}", name=one["name"], what=translated(one["what"]))
+            for one in found["capabilities"]
+            if one["granted"]
+        ]
+        lines += [
+            phrase("  may not     {name}: {what}", name=one["name"], what=translated(one["what"]))
+            for one in found["capabilities"]
+            if not one["granted"]
+        ]
+        lines += [phrase("  setting     {key}", key=key) for key in found["settings"]]
     print(clean("\n".join(" ".join(line.split("\n")) for line in lines)))
     return 0
 
@@ -158,17 +193,19 @@ def _grant(args: argparse.Namespace) -> int:
 
 
 def _remove(args: argparse.Namespace) -> int:
-    what = "with its settings, passwords, files and logs" if args.delete_data else "; its data and settings stay"
+    what = phrase(
+        " with its settings, passwords, files and logs" if args.delete_data else "; its data and settings stay"
+    )
     if not args.yes:
         if not _can_ask():
             raise InvalidInput("Nobody is at a terminal to be asked.", hint="Say --yes.")
-        if not _yes(f"Remove {args.name}{'' if what.startswith(';') else ' '}{what}?"):
+        if not _yes(phrase("Remove {name}{what}?", name=args.name, what=what)):
             return 1
     ask(args, "plugin_mgr.remove", name=args.name, keep_data=not args.delete_data)
     if args.json:
         as_json({"name": args.name, "removed": True, "kept_data": not args.delete_data})
     else:
-        print(f"{args.name} is removed{' ' if args.delete_data else ''}{what}.")
+        print(phrase("{name} is removed{what}.", name=args.name, what=what))
     return 0
 
 
@@ -176,7 +213,7 @@ def _after(args: argparse.Namespace, plugin: dict[str, Any]) -> int:
     if args.json:
         as_json(plugin)
     else:
-        print(clean(plugin["note"]))
+        print(clean(translated(plugin["note"])))
     return 0 if plugin["state"] in _WELL else 1
 
 
@@ -224,5 +261,5 @@ def _can_ask() -> bool:
 
 def _yes(question: str) -> bool:
     """Whether the person says so; anything but yes is no."""
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    print(phrase("{question} [y/N] ", question=question), end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes", "是")

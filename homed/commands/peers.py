@@ -8,6 +8,7 @@ from typing import Any
 from homed.commands.actions import Actions
 from homed.commands.output import as_json, table, when
 from homed.commands.reach import ask_or_open
+from homed.commands.saying import phrase
 from homed.identity.roles import Role
 
 
@@ -52,7 +53,11 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         as_json(people)
     elif not people:
-        print("Nobody has spoken here yet." if not args.query else f"Nobody here is called {args.query}.")
+        print(
+            phrase("Nobody has spoken here yet.")
+            if not args.query
+            else phrase("Nobody here is called {query}.", query=args.query)
+        )
     else:
         table([(p["id"], p["role"], when(p["seen_at"]), p["name"]) for p in people], ("peer", "role", "seen", "name"))
     return 0
@@ -63,12 +68,12 @@ def _role(args: argparse.Namespace) -> int:
     if args.json:
         as_json(person)
     else:
-        print(f"{person['id']} is {_as(person['role'])} now.")
+        print(phrase("{id} is {as_} now.", id=person["id"], as_=_as(person["role"])))
     return 0
 
 
 def _as(role: str) -> str:
-    return {"owner": "an owner", "guest": "a guest"}.get(role, role)
+    return {"owner": phrase("an owner"), "guest": phrase("a guest")}.get(role, role)
 
 
 def _rules(args: argparse.Namespace) -> int:
@@ -76,7 +81,7 @@ def _rules(args: argparse.Namespace) -> int:
     if args.json:
         as_json(rules)
     elif not rules:
-        print("No rule: what a tool may do is decided by its kind, and asked where it is not clear.")
+        print(phrase("No rule: what a tool may do is decided by its kind, and asked where it is not clear."))
     else:
         rows = [(r["rule"], r["decision"], _about(r), when(r["created_at"])) for r in rules]
         table(rows, ("rule", "says", "for", "since"))
@@ -85,8 +90,8 @@ def _rules(args: argparse.Namespace) -> int:
 
 def _about(rule: dict[str, Any]) -> str:
     named = [("tool", "tool"), ("class", "class"), ("role", "role"), ("peer_id", "peer"), ("channel", "channel")]
-    said = [f"{word} {rule[key]}" for key, word in (*named, ("thread", "conversation")) if rule[key]]
-    return ", ".join(said) or "everything"
+    said = [f"{phrase(word)} {rule[key]}" for key, word in (*named, ("thread", "conversation")) if rule[key]]
+    return ", ".join(said) or phrase("everything")
 
 
 def _remove(args: argparse.Namespace) -> int:
@@ -94,5 +99,5 @@ def _remove(args: argparse.Namespace) -> int:
     if args.json:
         as_json(answer)
     else:
-        print(f"{args.rule} is gone: what else holds decides from now on.")
+        print(phrase("{rule} is gone: what else holds decides from now on.", rule=args.rule))
     return 0

@@ -10,6 +10,7 @@ from typing import Any
 
 from homed.commands.output import as_json, table
 from homed.commands.place import paths_of
+from homed.commands.saying import phrase, translated
 from homed.errors import StorageError
 from homed.host.discover import Broken, Installed, discover, packaged_folder
 from homed.host.facilities import Facilities, Provider
@@ -86,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     plan = make_plan(ORDER, found)
     if args.svg is not None:
         _write(Path(args.svg), plan)
-        print(f"{args.svg} written")
+        print(phrase("{svg} written", svg=args.svg))
     elif args.json:
         as_json(_wire(plan))
     else:
@@ -119,15 +120,15 @@ def _wire(plan: StartPlan) -> dict[str, object]:
 
 
 def _show(plan: StartPlan) -> None:
-    print("The kernel comes up in this order:\n")
+    print(phrase("The kernel comes up in this order:\n"))
     table(
         [
-            (number, p.facility, ", ".join(p.needs), p.module + ("  (beside the others)" if p.slow else ""))
+            (number, p.facility, ", ".join(p.needs), p.module + (phrase("  (beside the others)") if p.slow else ""))
             for number, p in enumerate(plan.order, start=1)
         ],
         ("", "facility", "needs", "provided by"),
     )
-    print("\nPlugins start as soon as what they need is up:\n")
+    print(phrase("\nPlugins start as soon as what they need is up:\n"))
     table(
         [(_wave(p), p.name, ", ".join(p.needs), _mode(p)) for p in plan.plugins],
         ("wave", "plugin", "waits for", "starts"),
@@ -139,6 +140,6 @@ def _wave(plugin: Waiting) -> str:
 
 
 def _mode(plugin: Waiting) -> str:
-    outside = f"  ({plugin.trust})" if plugin.trust == Trust.EXTERNAL.value else ""
+    outside = f"  ({phrase(plugin.trust)})" if plugin.trust == Trust.EXTERNAL.value else ""
     words = {"lazy": "with the first call", "off": "when a person starts it"}.get(plugin.mode, plugin.mode)
-    return f"{plugin.blocked or words}{outside}"
+    return f"{translated(plugin.blocked) or phrase(words)}{outside}"

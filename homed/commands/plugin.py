@@ -12,6 +12,7 @@ from homed.commands import packages
 from homed.commands.actions import Actions
 from homed.commands.output import as_json, clean, table, when
 from homed.commands.reach import ask
+from homed.commands.saying import about_plugin, phrase, translated
 
 
 def register(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -52,9 +53,16 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         as_json(plugins)
     else:
-        rows = [(p["name"], p["state"], p["trust"], len(p["tools"]), p["reason"] or p["description"]) for p in plugins]
+        rows = [(p["name"], phrase(p["state"]), phrase(p["trust"]), len(p["tools"]), _what(p)) for p in plugins]
         table(rows, ("plugin", "state", "from", "tools", "reason or what it is"))
     return 0
+
+
+def _what(plugin: dict[str, Any]) -> str:
+    about = plugin["description"]
+    return translated(plugin["reason"]) or (
+        about_plugin(plugin["name"], about) if plugin["trust"] == "packaged" else about
+    )
 
 
 def _tools(args: argparse.Namespace, plugins: list[dict[str, Any]]) -> int:
@@ -66,7 +74,14 @@ def _tools(args: argparse.Namespace, plugins: list[dict[str, Any]]) -> int:
         return 0
     rows = [(tool, name) for name, tools in by_plugin.items() for tool in tools]
     table([*rows, *((tool, "kernel") for tool in kernel)], ("tool", "plugin"))
-    print(f"{count} tools of {len(by_plugin)} plugins, and {len(kernel)} of the kernel's own.")
+    print(
+        phrase(
+            "{count} tools of {by_plugin} plugins, and {kernel} of the kernel's own.",
+            count=count,
+            by_plugin=len(by_plugin),
+            kernel=len(kernel),
+        )
+    )
     return 0
 
 
@@ -82,7 +97,8 @@ def _after(args: argparse.Namespace, plugin: dict[str, Any]) -> int:
     if args.json:
         as_json(plugin)
     else:
-        print(clean(f"{plugin['name']}: {plugin['state']}{': ' + plugin['reason'] if plugin['reason'] else ''}"))
+        reason = f": {translated(plugin['reason'])}" if plugin["reason"] else ""
+        print(clean(f"{plugin['name']}: {phrase(plugin['state'])}{reason}"))
     return 0
 
 
@@ -94,13 +110,21 @@ def _logs(args: argparse.Namespace) -> int:
     for line in lines:
         print(clean(line))
     if not lines:
-        print(f"{args.name} wrote nothing yet.", file=sys.stderr)
+        print(phrase("{name} wrote nothing yet.", name=args.name), file=sys.stderr)
     crashes = next(p["crashes"] for p in ask(args, "admin.plugins")["plugins"] if p["name"] == args.name)
     if crashes:
         last = crashes[-1]
-        how = f"signal {last['signal']}" if last["signal"] else f"exit code {last['code']}"
-        pending = ", ".join(map(str, last["pending"])) or "none"
-        print(f"-- last crash {when(last['at'])}: {how}; calls then open: {pending}")
+        how = (
+            phrase("signal {signal}", signal=last["signal"])
+            if last["signal"]
+            else phrase("exit code {code}", code=last["code"])
+        )
+        pending = ", ".join(map(str, last["pending"])) or phrase("none")
+        print(
+            phrase(
+                "-- last crash {at}: {how}; calls then open: {pending}", at=when(last["at"]), how=how, pending=pending
+            )
+        )
     return 0
 
 

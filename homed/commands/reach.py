@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from homed.commands.place import paths_of, sockets_of
+from homed.commands.saying import phrase
 from homed.config.lock import holder
 from homed.errors import Unavailable
 from homed.paths import Paths
@@ -91,7 +92,10 @@ def ask_or_open(args: argparse.Namespace, method: str, **params: object) -> Any:
 
     answer = answer_offline(paths_of(args), method, params)
     if method in _CHANGES:
-        print(f"homed is not running on {paths_of(args).data}: it is stored there for its next start.", file=sys.stderr)
+        print(
+            phrase("homed is not running on {data}: it is stored there for its next start.", data=paths_of(args).data),
+            file=sys.stderr,
+        )
     return answer
 
 

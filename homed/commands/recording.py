@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from homed.commands.output import as_json, clean, table
 from homed.commands.place import paths_of
 from homed.commands.reach import ask_or_open
+from homed.commands.saying import phrase, translated
 from homed.config.definitions import LLM_RECORD
 from homed.errors import InvalidInput, NotFound, StorageError
 from homed.providers.cassette import NAME, read
@@ -27,7 +28,11 @@ def record(args: argparse.Namespace) -> int:
         if args.json:
             as_json(done)
         else:
-            print("Nothing is recorded any more." if args.off else f"What sources say is added to {args.name}.jsonl.")
+            print(
+                phrase("Nothing is recorded any more.")
+                if args.off
+                else phrase("What sources say is added to {name}.jsonl.", name=args.name)
+            )
         return 0
     return _list(args)
 
@@ -42,13 +47,16 @@ def _list(args: argparse.Namespace) -> int:
         return 0
     if found:
         table(
-            [("*" if one["name"] == now else "", one["name"], one["exchanges"], one["bytes"]) for one in found],
+            [
+                ("*" if one["name"] == now else "", one["name"], translated(str(one["exchanges"])), one["bytes"])
+                for one in found
+            ],
             ("", "name", "exchanges", "bytes"),
         )
     else:
-        print(f"There are no recordings in {folder}.")
+        print(phrase("There are no recordings in {folder}.", folder=folder))
     if now and now not in {one["name"] for one in found}:
-        print(f"{now} begins with the next question to a source.")
+        print(phrase("{now} begins with the next question to a source.", now=now))
     return 0
 
 

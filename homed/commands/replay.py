@@ -24,6 +24,7 @@ from homed.agent.model import Gatherer, Said
 from homed.commands.output import as_json, clean
 from homed.commands.place import paths_of
 from homed.commands.recording import recorded
+from homed.commands.saying import phrase, translated
 from homed.config.environment import child_environment, read_environment
 from homed.config.secrets import Secrets
 from homed.errors import InvalidInput
@@ -170,17 +171,19 @@ class _Recorded(httpx2.AsyncBaseTransport):
 
 def _show(view: Mapping[str, Any]) -> None:
     kept, error = view["stored"], view["error"]
-    head = f"{view['number']}. {view['source']} ({view['adapter']}), HTTP {view['status']}, ended {view['ended']}"
+    head = phrase("{number}. {source} ({adapter}), HTTP {status}, ended {ended}", **view)
     print(clean(head))
-    print("  came: " + (", ".join(f"{count} {name}" for name, count in view["parts"].items()) or "nothing"))
+    came = ", ".join(f"{count} {name}" for name, count in view["parts"].items())
+    print(phrase("  came: {came}", came=came or phrase("nothing")))
     for name in ("text", "reasoning"):
         if kept[name]:
-            print(clean(f"  {name}: {kept[name]!r}"))
+            print(clean(f"  {phrase(name)}: {kept[name]!r}"))
     for call in kept["calls"]:
-        print(clean(f"  call {call['id']}: {call['name']} {call['arguments']!r}"))
+        print(clean(phrase("  call {id}: {name} {arguments!r}", **call)))
     if kept["opaque_bytes"]:
-        print(f"  for the source alone: {kept['opaque_bytes']} bytes")
-    usage = kept["usage"]
-    print(f"  ended for: {clean(str(kept['reason'])) or 'no reason'}; tokens {usage['prompt']} + {usage['completion']}")
+        print(phrase("  for the source alone: {opaque_bytes} bytes", opaque_bytes=kept["opaque_bytes"]))
+    reason = clean(str(kept["reason"])) or phrase("no reason")
+    print(phrase("  ended for: {reason}; tokens {prompt} + {completion}", **kept["usage"], reason=reason))
     if error:
-        print(clean(f"  fails: {error['kind']}: {error['message']}\n    → {error['hint']}").rstrip())
+        what, hint = translated(error["message"]), translated(error["hint"])
+        print(clean(phrase("  fails: {kind}: {what}\n    → {hint}", kind=error["kind"], what=what, hint=hint)).rstrip())

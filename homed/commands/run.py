@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from homed.commands.options import Parser, common
 from homed.commands.output import clean, complain
 from homed.commands.place import paths_of
+from homed.commands.saying import translated
 from homed.config.environment import child_environment
 from homed.errors import HomedError
 from homed.log import LEVELS
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
                 listen=getattr(args, "listen", None),
                 log_level=getattr(args, "log_level", None),
                 safe=safe,
-                say=lambda line: print(clean(line), flush=True),
+                say=lambda line: print(clean(translated(line)), flush=True),
                 zygote=zygote,
             )
         )

@@ -8,6 +8,7 @@ from typing import Any
 from homed.commands.output import as_json, clean, table, when
 from homed.commands.place import paths_of
 from homed.commands.reach import ask, running
+from homed.commands.saying import phrase, translated
 from homed.errors import Unavailable
 
 
@@ -53,29 +54,46 @@ def _unreachable(args: argparse.Namespace, error: Unavailable) -> int:
             }
         )
     elif holder is not None:
-        print(f"pid {holder}: {error.message}\n  {error.hint}".rstrip())
+        print(
+            phrase(
+                "pid {holder}: {message}\n  {hint}",
+                holder=holder,
+                message=translated(error.message),
+                hint=translated(error.hint),
+            ).rstrip()
+        )
     else:
-        print(f"homed is not running on {paths_of(args).data}.\n  Start it: homed --data {paths_of(args).data}")
+        print(phrase("homed is not running on {data}.\n  Start it: homed --data {data}", data=paths_of(args).data))
     return 0 if holder is not None else 1
 
 
 def _show(answer: dict[str, Any]) -> None:
     model, threads = answer["model"], answer["threads"]
-    print(f"homed {answer['version']}, pid {answer['pid']}, since {when(answer['started_at'])}")
-    print(f"data     {answer['data_dir']}")
-    asked = f"{model['source']} · {model['model']}" if model["configured"] else f"none. {model['hint']}"
-    print(f"model    {clean(asked)}")
+    print(phrase("homed {version}, pid {pid}, since {since}", **answer, since=when(answer["started_at"])))
+    print(phrase("data     {data_dir}", data_dir=answer["data_dir"]))
+    asked = (
+        f"{model['source']} · {model['model']}"
+        if model["configured"]
+        else phrase("none. {hint}", hint=translated(model["hint"]))
+    )
+    print(phrase("model    {asked}", asked=clean(asked)))
     for words in filter(None, (model["state"] if model["state"] != "ready" else "", model["note"])):
-        print(f"         {clean(words)}")  # of a server's, perhaps
+        print(f"         {clean(translated(words))}")  # of a server's, perhaps
     storage = answer["storage"]
     if storage["state"] != "ok":
-        print(f"storage  {storage['reason']}\n         {storage['hint']}")
+        reason, hint = translated(storage["reason"]), translated(storage["hint"])
+        print(phrase("storage  {reason}\n         {hint}", reason=reason, hint=hint))
     elif storage["journal"] != "wal":
-        print(f"storage  a {storage['file_system']} file system: slower, with a rollback journal")
-    print(f"threads  {threads['busy']} busy, {threads['suspended']} suspended, {threads['queued']} waiting")
+        print(
+            phrase(
+                "storage  a {file_system} file system: slower, with a rollback journal",
+                file_system=storage["file_system"],
+            )
+        )
+    print(phrase("threads  {busy} busy, {suspended} suspended, {queued} waiting", **threads))
     print()
     table(
-        [(p["name"], p["state"], p["pid"] or "", p["reason"]) for p in answer["plugins"]],
+        [(p["name"], phrase(p["state"]), p["pid"] or "", translated(p["reason"])) for p in answer["plugins"]],
         ("plugin", "state", "pid", "reason"),
     )
 
@@ -89,17 +107,22 @@ def _threads(found: dict[str, Any], *, json: bool) -> int:
     for thread in found["threads"]:
         frames = [*([thread["running"]] if thread["running"] else []), *reversed(thread["suspended"])]
         for at, frame in enumerate(frames):
-            state = frame["phase"] if at == 0 and thread["running"] else "suspended"
+            state = phrase(frame["phase"]) if at == 0 and thread["running"] else phrase("suspended")
             level = (
-                str(frame["level"]) if frame["counts"] == frame["level"] else f"{frame['level']} (as {frame['counts']})"
+                str(frame["level"]) if frame["counts"] == frame["level"] else phrase("{level} (as {counts})", **frame)
             )
             rows.append((thread["thread"] if at == 0 else "", state, level, frame["turn"], frame["mark"]))
-        waiting = ", ".join(f"{count} of level {level}" for level, count in thread["queued"].items() if count)
+        waiting = ", ".join(
+            phrase("{count} of level {level}", count=count, level=level)
+            for level, count in thread["queued"].items()
+            if count
+        )
         if waiting:
-            rows.append(("" if frames else thread["thread"], "waiting", waiting, "", ""))
+            rows.append(("" if frames else thread["thread"], phrase("waiting"), waiting, "", ""))
     if rows:
         table(rows, ("thread", "state", "level", "turn", "raised by"))
     else:
-        print("Nothing runs.")
-    print("\nSince the start: " + ", ".join(f"{count} {name}" for name, count in found["counters"].items()))
+        print(phrase("Nothing runs."))
+    counted = ", ".join(f"{count} {name}" for name, count in found["counters"].items())
+    print(phrase("\nSince the start: {counted}", counted=counted))
     return 0

@@ -11,6 +11,7 @@ import trio
 
 from homed.agent.metering import metered
 from homed.clock import system_wall_clock
+from homed.commands.saying import phrase, translated
 from homed.config.definitions import TIME_ZONE
 from homed.config.environment import Environment, read_environment
 from homed.config.lock import data_lock
@@ -221,17 +222,21 @@ class Repaired:
     def lines(self) -> Sequence[str]:
         """For a person."""
         if self.repair is None:
-            word = "Its word index is made anew while homed runs." if self.reindexed else "Nothing was changed."
-            return [f"The database is sound. {word}"]
+            sound = phrase("The database is sound. Its word index is made anew while homed runs.")
+            return [sound if self.reindexed else phrase("The database is sound. Nothing was changed.")]
         done = self.repair
-        said = [f"The database is rebuilt. The damaged one is in {done.kept}."]
+        said = [phrase("The database is rebuilt. The damaged one is in {kept}.", kept=done.kept)]
         for table in done.tables:
-            lost = "nobody can tell how many are lost" if table.lost is None else f"{table.lost} lost"
-            said.append(f"  {table.table}: {table.kept} saved, {lost}")
-        said += [f"  put right: {count} {what}" for what, count in done.mended.items()]
-        said.append("The word index is made anew while homed runs.")
+            unknown = phrase("nobody can tell how many are lost")
+            lost = unknown if table.lost is None else phrase("{count} lost", count=table.lost)
+            said.append(phrase("  {table}: {kept} saved, {lost}", table=table.table, kept=table.kept, lost=lost))
+        said += [
+            phrase("  put right: {count} {what}", count=n, what=translated(what)) for what, n in done.mended.items()
+        ]
+        said.append(phrase("The word index is made anew while homed runs."))
         if not self.whole:
-            said.append("Not everything was saved, or nobody can tell: keep the damaged file, and look for a copy.")
+            kept = "Not everything was saved, or nobody can tell: keep the damaged file, and look for a copy."
+            said.append(phrase(kept))
         return said
 
 

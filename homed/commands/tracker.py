@@ -10,6 +10,7 @@ from typing import Any
 
 from homed.commands.output import as_json, clean, table, when
 from homed.commands.reach import ask, ask_or_open
+from homed.commands.saying import phrase
 from homed.errors import Conflict, InvalidInput
 
 _MARKS = {"created": "+", "deleted": "-", "changed": "~", "renamed": ">", "moved": "<"}
@@ -57,7 +58,7 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     if args.what != "list" and not args.set and not (args.what == "forget" and args.path):
-        print(f"homed tracker: {args.what} needs ID. See `homed tracker --help`.", file=sys.stderr)
+        print(phrase("homed tracker: {what} needs ID. See `homed tracker --help`.", what=args.what), file=sys.stderr)
         return 2
     return _ACTIONS[args.what](args)
 
@@ -68,7 +69,7 @@ def _list(args: argparse.Namespace) -> int:
         as_json(found)
         return 0
     if not found["changes"]:
-        print("No tool has changed a file that is tracked.")
+        print(phrase("No tool has changed a file that is tracked."))
         return 0
     rows = [
         (one["id"][-8:], when(one["at"]), _by(one), _counts(one), f"{one['folder']}{_note(one)}")
@@ -79,7 +80,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _by(one: Mapping[str, Any]) -> str:
-    return f"roll back of {one['undoes'][-8:]}" if one["undoes"] else one["tool"] or one["plugin"]
+    return phrase("roll back of {undoes}", undoes=one["undoes"][-8:]) if one["undoes"] else one["tool"] or one["plugin"]
 
 
 def _counts(one: Mapping[str, Any]) -> str:
@@ -88,10 +89,10 @@ def _counts(one: Mapping[str, Any]) -> str:
 
 def _note(one: Mapping[str, Any]) -> str:
     if one["state"] == "open":
-        return " (under way)"
+        return phrase(" (under way)")
     if one["state"] == "untracked":
-        return f" (not tracked: {one['note']})"
-    return f" (put back by {one['undone_by'][-8:]})" if one["undone_by"] else ""
+        return phrase(" (not tracked: {note})", note=one["note"])
+    return phrase(" (put back by {undone_by})", undone_by=one["undone_by"][-8:]) if one["undone_by"] else ""
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -101,7 +102,9 @@ def _show(args: argparse.Namespace) -> int:
         return 0
     print(f"{found['id']}  {when(found['at'])}  {clean(_by(found))}  {clean(found['folder'])}{clean(_note(found))}")
     if found["cut"]:
-        print("Its tool was ended before it could tell; what was different when it was looked at again is in it.")
+        print(
+            phrase("Its tool was ended before it could tell; what was different when it was looked at again is in it.")
+        )
     for file in found["files"]:
         print(f"  {_MARKS[file['change']]} {clean(_line(file))}")
     return 0
@@ -118,13 +121,13 @@ def _whole(args: argparse.Namespace) -> dict[str, Any]:
 
 def _line(file: Mapping[str, Any]) -> str:
     then, now = file["before"], file["after"]
-    said = [f"from {file['from']}"] if "from" in file else []
+    said = [phrase("from {from_}", from_=file["from"])] if "from" in file else []
     if then and now and then["kind"] != now["kind"]:
         said.append(f"{then['kind']} → {now['kind']}")
     elif then and now and then["mode"] != now["mode"]:
-        said.append(f"mode {then['mode']} → {now['mode']}")
+        said.append(phrase("mode {mode} → {mode2}", mode=then["mode"], mode2=now["mode"]))
     if any(state and state.get("unkept") for state in (then, now)):
-        said.append("content not kept")
+        said.append(phrase("content not kept"))
     path: str = file["path"]
     return path + ("/" if file["folder"] else "") + (f"  ({', '.join(said)})" if said else "")
 
@@ -143,7 +146,7 @@ def _diff(args: argparse.Namespace) -> int:
         for sign, text in one["lines"]:
             print(clean(text if sign == "@" else f"{sign}{text}"))
         if one["kind"] in ("binary", "large", "unkept") or one["more"]:
-            print(f"  ({'there is more' if one['more'] else _KINDS[one['kind']]})")
+            print(f"  ({phrase('there is more') if one['more'] else _KINDS[one['kind']]})")
     return 0
 
 
@@ -162,14 +165,17 @@ def _rollback(args: argparse.Namespace) -> int:
     if args.json:
         as_json(done)
         return 1 if done["troubles"] else 0
-    print(f"{done['restored']} put back." + (f" The roll back is {done['set'][-8:]}." if done["set"] else ""))
+    print(
+        phrase("{restored} put back.", restored=done["restored"])
+        + (phrase(" The roll back is {set}.", set=done["set"][-8:]) if done["set"] else "")
+    )
     for one in done["troubles"]:
-        print(f"  not {clean(one['path'])}: {_why(one)}")
+        print(phrase("  not {path}: {why}", path=clean(one["path"]), why=_why(one)))
     return 1 if done["troubles"] else 0
 
 
 def _why(one: Mapping[str, Any]) -> str:
-    why: str = _WHY.get(one["why"], one["why"])
+    why = phrase(_WHY[one["why"]]) if one["why"] in _WHY else str(one["why"])
     return why + (f" ({clean(one['detail'])})" if one["detail"] else "")
 
 
@@ -177,7 +183,7 @@ def _ask_first(args: argparse.Namespace) -> None:
     if not sys.stdin.isatty():
         raise InvalidInput("Nobody is at a terminal to be asked.", hint="Say --yes.")
     _show(args)
-    if input("Put this back? [y/N] ").strip().lower() not in ("y", "yes", "是", "д", "да"):
+    if input(phrase("Put this back? [y/N] ")).strip().lower() not in ("y", "yes", "是", "д", "да"):
         raise InvalidInput("Nothing was put back.")
 
 
@@ -187,7 +193,7 @@ def _forget(args: argparse.Namespace) -> int:
     if args.json:
         as_json(done)
     else:
-        print(f"What was kept of {done['entries']} files is gone; the files stay as they are.")
+        print(phrase("What was kept of {entries} files is gone; the files stay as they are.", entries=done["entries"]))
     return 0
 
 

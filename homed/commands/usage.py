@@ -11,6 +11,7 @@ from typing import Any
 
 from homed.commands.output import as_json, clean, table
 from homed.commands.reach import ask_or_open
+from homed.commands.saying import phrase
 
 BY = ("day", "source", "model", "kind", "who", "thread", "peer")
 """What the sums can be by."""
@@ -45,11 +46,14 @@ def register(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     wanting = args.what in ("price", "unprice")
-    missing = "SOURCE and MODEL" if wanting and not args.model else ""
+    missing = phrase("SOURCE and MODEL") if wanting and not args.model else ""
     if args.what == "price" and not missing and (args.prompt is None or args.completion is None):
-        missing = "--prompt and --completion"
+        missing = phrase("--prompt and --completion")
     if missing:
-        print(f"homed usage: {args.what} needs {missing}. See `homed usage --help`.", file=sys.stderr)
+        print(
+            phrase("homed usage: {what} needs {missing}. See `homed usage --help`.", what=args.what, missing=missing),
+            file=sys.stderr,
+        )
         return 2
     return _ACTIONS[args.what](args)
 
@@ -63,14 +67,22 @@ def _show(args: argparse.Namespace) -> int:
         print(line)
     rows = list(_sums(found, args.by))
     if not rows:
-        what = "No plugin and no job asked a model" if args.by == "who" else "Nothing was asked of any model"
-        print(f"\n{what} in this time.")
+        what = (
+            phrase("No plugin and no job asked a model")
+            if args.by == "who"
+            else phrase("Nothing was asked of any model")
+        )
+        print(phrase("\n{what} in this time.", what=what))
         return 0
     print()
     table(rows, (args.by, "calls", "read", "of it cached", "written", "cost"))
     if unknown := sum(one["prompt"] + one["completion"] for one in found["days"] if one["price"] == "unknown"):
         print(
-            f"\nOf {unknown} tokens nobody knows the price: `homed usage prices`, `homed usage price SOURCE MODEL …`."
+            phrase(
+                "\nOf {unknown} tokens nobody knows the price: `homed usage prices`, `homed usage "
+                "price SOURCE MODEL …`.",
+                unknown=unknown,
+            )
         )
     return 0
 
@@ -78,15 +90,27 @@ def _show(args: argparse.Namespace) -> int:
 def _standing(found: Mapping[str, Any]) -> Iterable[str]:
     today, limits = found["today"], found["limits"]
     most = limits["day_tokens"] * (1 + today["times"])
-    yield f"Today: {today['tokens']} tokens{f' of {most}' if most else ', no limit'}."
+    yield phrase(
+        "Today: {tokens} tokens{most}.",
+        tokens=today["tokens"],
+        most=phrase(" of {most}", most=most) if most else phrase(", no limit"),
+    )
     if Decimal(limits["day_money"]):
         money = Decimal(limits["day_money"]) * (1 + today["times"])
-        yield f"       {today['money']} of {money:f} {limits['currency']}, as far as prices are known."
+        yield phrase(
+            "       {money} of {money2:f} {currency}, as far as prices are known.",
+            money=today["money"],
+            money2=money,
+            currency=limits["currency"],
+        )
     if today["times"]:
-        yield f"       It was let go on past its limit, by {today['times']} × as much."
-    yield f"Work without you stops at {limits['background_percent']} % of a day's limit."
+        yield phrase("       It was let go on past its limit, by {times} × as much.", times=today["times"])
+    yield phrase(
+        "Work without you stops at {background_percent} % of a day's limit.",
+        background_percent=limits["background_percent"],
+    )
     if limits["turn_tokens"]:
-        yield f"A message may use {limits['turn_tokens']} tokens."
+        yield phrase("A message may use {turn_tokens} tokens.", turn_tokens=limits["turn_tokens"])
 
 
 def _sums(found: Mapping[str, Any], by: str) -> Iterable[tuple[object, ...]]:
@@ -116,8 +140,8 @@ def cost(amounts: Iterable[Mapping[str, Any]]) -> str:
             money[one["currency"]] += Decimal(one["cost"])
     said = [f"{amount.normalize():f} {currency}" for currency, amount in sorted(money.items())]
     if "unknown" in kinds:
-        said.append("+ unknown" if said else "unknown")
-    return " ".join(said) or "free"
+        said.append(phrase("+ unknown" if said else "unknown"))
+    return " ".join(said) or phrase("free")
 
 
 def _prices(args: argparse.Namespace) -> int:
@@ -127,8 +151,9 @@ def _prices(args: argparse.Namespace) -> int:
         return 0
     rows = [
         (
-            one["source"], one["model"], *(one.get(name, one["price"]) for name in ("prompt", "cached", "completion")),
-            one.get("currency", ""), ("yours" if one["given"] else "known") if one["price"] == "known" else "",
+            one["source"], one["model"],
+            *(one[name] if name in one else phrase(one["price"]) for name in ("prompt", "cached", "completion")),
+            one.get("currency", ""), phrase("yours" if one["given"] else "known") if one["price"] == "known" else "",
             one.get("at", ""),
         )
         for one in found
@@ -142,12 +167,20 @@ def _price(args: argparse.Namespace) -> int:
     if args.cached is not None:
         given["cached"] = args.cached
     ask_or_open(args, "admin.usage_price_set", source=args.source, model=args.model, **given)
-    return _done(args, f"{clean(args.model)} of {clean(args.source)} costs that from its next call on.")
+    return _done(
+        args,
+        phrase(
+            "{model} of {source} costs that from its next call on.", model=clean(args.model), source=clean(args.source)
+        ),
+    )
 
 
 def _unprice(args: argparse.Namespace) -> int:
     ask_or_open(args, "admin.usage_price_remove", source=args.source, model=args.model)
-    return _done(args, f"The price of {clean(args.model)} of {clean(args.source)} is forgotten.")
+    return _done(
+        args,
+        phrase("The price of {model} of {source} is forgotten.", model=clean(args.model), source=clean(args.source)),
+    )
 
 
 def _done(args: argparse.Namespace, text: str) -> int:
