@@ -46,7 +46,7 @@ def take(
         if _of_somebody_gone(tx, named, peers) or _forgotten(tx, table.name, named, grounds):
             done["forgotten"] += 1
             if table.name == "events":  # the conversation may be called by it
-                threads.unname(tx, str(named["thread"]), [str(named["text"])])
+                threads.unname(tx, str(named["thread"]), [str(named["text"])], said=[str(named["text"])])
         else:
             done[_take(tx, table, named, empty=source.empty, at=source.at)] += 1
     if table.name == "events":

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from homed.jobs.forget import delete_quietly
 from homed.memory import threads
+from tests.homed.jobs.test_carrying import into, out
 from tests.kit.forgetting import in_fork, standing, world
 
 SECRET = "My sister Ludmilla hides the spare key beneath the flowerpot. It is blue."
@@ -61,3 +63,18 @@ async def test_one_of_another_conversation_that_says_it_stays_and_is_named(
         assert proof.found == {"homed.db": 1}
         assert proof.said == [{"table": "threads", "column": "title", "count": 1, "ids": [other.thread]}]
         assert await here.value("SELECT title FROM threads WHERE id = ?", other.thread) == title
+
+
+async def test_an_export_brings_no_such_title_back(tmp_path: Path) -> None:
+    async with world(tmp_path / "data", searcher=in_fork(tmp_path / "data")) as here:
+        await here.say("The river is cold.")
+        asked, _ = await here.say(SECRET)
+        await here.store.write(lambda tx: threads.rename(tx, asked.thread, TITLES[0]))
+        await out(here, tmp_path / "out")
+        await here.forgetting.forget("event", asked.id)
+        await delete_quietly(here.store, asked.thread)
+        await here.store.write(lambda tx: tx.execute("DELETE FROM tombstones WHERE at > 1e6"))  # only deleted, that
+        assert (await into(here, tmp_path / "out")).taken["threads"] == 1
+        assert await here.value("SELECT title FROM threads") == ""
+        assert await here.value("SELECT count(*) FROM events WHERE text = 'The river is cold.'") == 1
+    assert standing(tmp_path / "data", "flowerpot") == {}
