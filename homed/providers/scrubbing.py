@@ -11,10 +11,11 @@ import json
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from homed.providers.answers import Joiner
-from homed.redact import MARKER, redact_with
+from homed.redact import DEEPEST, MARKER, redact_with
 
 Clean = Callable[[str], str]
 Span = tuple[int, int, str]
@@ -23,7 +24,14 @@ Span = tuple[int, int, str]
 ROUNDS = 4
 """Times that what was cleaned is looked at again."""
 
+SHORT = 256
+"""Characters of a text that is looked through once and then known: names and ids stand in every frame."""
+
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
+_DATA_LINE = re.compile(r"(?:\A|[\r\n])data(?:[:\r\n]|\Z)")
+_FIELDS = frozenset({"", "event", "id", "retry"})
+"""Names of lines of an event beside its data; what stands before any other colon is no name of homed's."""
+
 _JSON_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
@@ -42,6 +50,7 @@ def scrub(body: str, clean: Clean) -> str:
     text it is.  The very text that was given if nothing is to be taken out.  ``clean`` puts markers of `homed.redact`
     in the place of what it takes out, and changes no text twice.
     """
+    clean = _remembering(clean)
     pieces = _cut(body)
     frames = [piece for piece in pieces if isinstance(piece, _Frame)]
     if not frames:
@@ -60,6 +69,11 @@ def scrub(body: str, clean: Clean) -> str:
     if not any(frame.changed for frame in frames):
         return body
     return "".join(piece if isinstance(piece, str) else piece.shown() for piece in pieces)
+
+
+def _remembering(clean: Clean) -> Clean:
+    known = lru_cache(4096)(clean)
+    return lambda text: known(text) if len(text) <= SHORT else clean(text)
 
 
 @dataclass(eq=False, slots=True)
@@ -139,6 +153,8 @@ class _Frame:
             value = leaf.holder[leaf.at]
             if isinstance(value, str):
                 yield leaf
+            elif len(leaf.keys) > DEEPEST:
+                continue  # left out as a whole
             elif isinstance(value, list):
                 todo += [_Leaf(value, at, leaf.keys, leaf.place, leaf.ids) for at in reversed(range(len(value)))]
             elif isinstance(value, dict):
@@ -170,8 +186,7 @@ def _place(value: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _id(value: dict[str, Any]) -> tuple[str, ...]:
-    id_ = value.get("id")
-    return (id_,) if isinstance(id_, str) else ()
+    return (value["id"],) if isinstance(value.get("id"), str) else ()
 
 
 _SAME: tuple[Callable[[_Leaf], Hashable], ...] = (
@@ -307,46 +322,70 @@ def _texts(leaves: Sequence[_Leaf], clean: Clean) -> list[_Leaf]:
 
 def _cut(body: str) -> list[str | _Frame]:
     """The body in its order: frames, and what stands between them.  No frame: it is a text."""
-    if body.lstrip()[:1] in ("{", "["):
-        whole = _Frame(body, body)
-        first, *_ = _JSON_LINE.findall(body.lstrip())
-        if whole.whole or not _Frame(first, first).whole:
-            return [whole]
-        return [_Frame(line, line.rstrip("\n"), end="\n" * line.endswith("\n")) for line in _JSON_LINE.findall(body)]
-    return _events(body) if re.search(r"^\ufeff?data(?::|$)", body, re.MULTILINE) else []
+    pieces = _pieces(text := body.removeprefix("\ufeff"))
+    return ["\ufeff", *pieces] if pieces and text != body else pieces
+
+
+def _pieces(body: str) -> list[str | _Frame]:
+    events = bool(_DATA_LINE.search(body))  # no line of JSON begins so
+    if not body.lstrip().startswith(("{", "[")) or events:
+        return _events(body) if events else []
+    whole = _Frame(body, body)
+    first, *_ = _JSON_LINE.findall(body.lstrip())
+    if whole.whole or not _Frame(first, first).whole:
+        return [whole]
+    return [_Frame(line, line.rstrip("\n"), end="\n" * line.endswith("\n")) for line in _JSON_LINE.findall(body)]
 
 
 def _events(body: str) -> list[str | _Frame]:
-    """Those of a stream of events: their data, and each other line as a frame of its own."""
-    found: list[str | _Frame] = ["\ufeff"] if body.startswith("\ufeff") else []
+    """Those of a stream of events: their data, each other line as a frame of its own, and what is no event as text."""
+    found: list[str | _Frame] = []
     data: list[tuple[str, str]] = []
-    at = 0
-    for line, end in _LINE.findall(body.removeprefix("\ufeff")):
+    text, at = "", 0
+    for line, end in _LINE.findall(body):
         name, colon, value = line.partition(":")
+        bare, raw = value.removeprefix(" "), line + end
+        if name != "data" and not (colon and name in _FIELDS) and (line or text):
+            text += raw
+        elif text:
+            found += _loose(text)
+            text = ""
         if name == "data":
             if not data:
                 at = len(found)
                 found.append("")
-            data.append((line + end, value.removeprefix(" ")))
+            data.append((raw, bare))
             last = end
-        elif line:
-            bare = value.removeprefix(" ")
-            found.append(_Frame(line + end, bare, head=line.removesuffix(bare), end=end, name=name + colon))
+        elif not text:
+            found.append(_Frame(raw, bare, head=line.removesuffix(bare), end=end, name=name + colon) if bare else raw)
         if data and (not line or not end):
-            raw, text = "".join(one for one, _ in data), "\n".join(value for _, value in data)
-            found[at] = _Frame(raw, text, head="data: ", end=last)
+            whole, said = "".join(one for one, _ in data), "\n".join(value for _, value in data)
+            found[at] = _Frame(whole, said, head="data: ", end=last)
             data = []
-        if not line:
-            found.append(end)
-    return found
+    return found + _loose(text)
+
+
+def _loose(text: str) -> list[str | _Frame]:
+    bare = text.rstrip("\r\n")
+    return [_Frame(bare, bare, name="\n"), text[len(bare) :]] if text else []
 
 
 def _mended(text: str) -> Iterator[tuple[str, str]]:
     """A JSON text that was cut, with what would close it: as far as it goes, and without its last member."""
-    closers: list[str] = []
+    inside, comma, closers = _open(text if text.lstrip()[:1] in ("{", "[") else "")
+    if closers:
+        missing = '"' * inside + closers
+        yield text, missing
+        yield _CUT_ESCAPE.sub("", text), missing
+        if comma >= 0:
+            yield text[:comma], _open(text[:comma])[2]
+
+
+def _open(text: str) -> tuple[bool, int, str]:
+    """Whether a JSON text ends within a string, where its last comma is (-1: nowhere), and what would close it."""
+    closers, comma = list[str](), -1
     inside = escaped = False
-    comma: tuple[int, str] | None = None
-    for at, character in enumerate(text if text.lstrip()[:1] in ("{", "[") else ""):
+    for at, character in enumerate(text):
         if inside:
             inside = escaped or character != '"'
             escaped = not escaped and character == "\\"
@@ -357,11 +396,5 @@ def _mended(text: str) -> Iterator[tuple[str, str]]:
         elif character in "}]" and closers:
             closers.pop()
         elif character == ",":
-            comma = (at, "".join(reversed(closers)))
-    if closers:
-        missing = '"' * inside + "".join(reversed(closers))
-        yield text, missing
-        if inside:
-            yield _CUT_ESCAPE.sub("", text), missing
-        if comma is not None:
-            yield text[: comma[0]], comma[1]
+            comma = at
+    return inside, comma, "".join(reversed(closers))

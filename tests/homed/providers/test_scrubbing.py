@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -208,6 +209,15 @@ def delta(content: str) -> str:
              '{"type":"content_block_delta","index":1,"delta":{"text":"ghijklmnop1234567890"}}')),
         ("a list of responses", '[{"text":"sk-proj-abcdef"}\n,\n{"text":"ghijklmnop1234567890"}]'),
         ("a line that was cut", '{"content":"sk-proj-abcdef"}\n{"content":"ghijklmnop1234567890'),
+        ("a line that belongs to no event", sse("{}") + "sk-proj-abcdefghijklmnop1234567890\n"),
+        ("the name of such a line", sse("{}") + "sk-proj-abcdefghijklmnop1234567890: x\n\n"),
+        ("what a line of text names", sse("{}") + "password=abcdefgh\napi_key: ghijklmnop1234567890\n"),
+        ("a header in a page of errors", sse("{}") + "Authorization: Basic abcdefgh\n"),
+        ("line ends of old, another line first",
+         ("event: a\n" + sse(delta("sk-proj-abcdef"), delta("ghijklmnop1234567890"))).replace("\n", "\r")),
+        ("lines with a mark of their encoding",
+         '\ufeff{"content":"sk-proj-abcdef"}\n{"content":"ghijklmnop1234567890"}\n'),
+        ("a fault before the events", '{"fault":1}\n' + sse(delta("sk-proj-abcdef"), delta("ghijklmnop1234567890"))),
     ],
 )  # fmt: skip
 def test_nothing_is_left_of_one(name: str, body: str) -> None:
@@ -216,6 +226,43 @@ def test_nothing_is_left_of_one(name: str, body: str) -> None:
     for part in ("sk-proj-abcdef", "ghijklmnop1234567890", "abcdefgh", "sk-p", "115, 107"):
         assert part not in left, name
     assert scrub(clean, redact) == clean
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[0," * 100_000,
+        "data:{}\n\n" + ":\n" * 200_000,
+        "data\n\n" + "a\n" * 200_000,
+        '{"a":' * 900 + "{%s}" + "}" * 900,
+    ],
+    ids=["cut deep down", "signs of life", "lines of text", "names deep down"],
+)
+def test_no_answer_makes_it_slow(body: str) -> None:
+    """Each of these took minutes, or gigabytes, for what is a hundredth of the longest."""
+    text = body.replace("%s", ",".join(f'"{at:x}":""' for at in range(40_000)))
+    begun = time.process_time()
+    scrub(text, redact)
+    assert time.process_time() - begun < 3
+
+
+def test_what_stands_in_every_frame_is_looked_through_once() -> None:
+    texts: list[str] = []
+
+    def clean(text: str) -> str:
+        texts.append(text)
+        return text
+
+    scrub(sse(*['{"id":"chatcmpl-1","model":"a","text":"x"}'] * 50), clean)
+    assert texts.count("chatcmpl-1") == texts.count("model") == 1
+
+
+def test_what_is_no_event_keeps_its_lines() -> None:
+    body = sse("{}") + "password=abcdefgh\r\n\r\nit is so\r\n" + sse("{}") + '{\n"token": "abcdefgh"\n}\n\n: a\n\nend'
+    assert scrub(body, redact) == (
+        sse("{}") + "password=[secret:password]\r\n\r\nit is so\r\n" + sse("{}")
+        + '{"token":"[secret:key]"}\n\n: a\n\nend'
+    )  # fmt: skip
 
 
 def test_frames_stay_frames() -> None:
