@@ -229,21 +229,23 @@ def redact_with(value: object, clean: Callable[[str], str]) -> object:
     return _walk(value, clean, 0)
 
 
-_RUN = re.compile(r"(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{12,}")
+_RUN = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]*+[0-9])(?=[0-9]*+[A-Za-z])[A-Za-z0-9]{12,}+")
+_WORDS = frozenset({"sk-", "xox", "pypi-", "github_pat_"})
+"""Beginnings behind which words may stand too: sk-learn, xoxo-your-friend, the name of a package."""
 
 
 def certain(text: str) -> dict[str, str]:
     """Every key in a text that can hardly be anything else, with its kind.
 
     Far fewer than `redact` takes out, for whoever refuses a text instead: what is named a password, is in an address or
-    in base64 is none, and of what begins with "sk-" only what goes on as a key does and no name of words.
+    in base64 is none, and of what begins as names of words do, too, only what goes on as a key does.
     """
     found = {
         key: kind
         for kind, needle, pattern in _TOKENS
         if needle in text
         for key in pattern.findall(text)
-        if needle != "sk-" or _RUN.search(key)
+        if needle not in _WORDS or _RUN.search(key)
     }
     return found | dict.fromkeys(_KEY_BEGIN.findall(text), "private_key")
 

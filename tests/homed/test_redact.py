@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homed.redact import DEEPEST, Redactor, redact, redact_json, telling_words
+from homed.redact import DEEPEST, Redactor, certain, redact, redact_json, telling_words
 
 KEY = "sk-proj-A1b2C3d4E5f6G7h8I9j0"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
@@ -175,4 +175,12 @@ def test_no_input_makes_it_slow(unit: str, end: str) -> None:
     text = unit * (100_000 // len(unit)) + end
     begun = time.process_time()
     redact(text)
+    certain(text)
+    assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize("text", ["sk-1-" + "a" * 60_000, "sk-a-" + "9" * 60_000, "xoxb-" + "1" * 60_000])
+def test_nor_does_a_key_of_one_kind_of_character(text: str) -> None:
+    begun = time.process_time()
+    certain(text)
     assert time.process_time() - begun < 2
