@@ -73,9 +73,9 @@ class Heard:
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._exact = {english: text for english, text in texts.items() if not PART.search(english)}
-        self._made = [
-            (PART.split(english), text) for english, text in texts.items() if english not in self._exact
-        ]  # fmt: skip
+        made = [(PART.split(english), text) for english, text in texts.items() if english not in self._exact]
+        # the more of it is written down, the sooner: "There is no job {job}." before "There is no {kind} {id}."
+        self._made = sorted(made, key=lambda one: -sum(map(len, one[0][::2])))
 
     def __call__(self, text: str) -> str:
         """The sentence in that language, or as it is."""

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.kit import doctor_words
+
 ROOT = Path(__file__).parents[2]
 COMMANDS = ROOT / "homed" / "commands"
 FILES = frozenset({"plan_picture.py"})
@@ -17,6 +19,19 @@ ERRORS = frozenset({
     "ConfigError", "Conflict", "HomedError", "InvalidInput", "NotFound", "StorageError", "Unavailable", "misused",
 })  # fmt: skip
 """What a sentence of an error is given to, and what ends with one of usage."""
+
+ANSWERING = (
+    "agent/explain", "api/admin", "api/config", "api/models", "config/environment", "config/file", "config/lock",
+    "config/secrets", "config/values", "host/grants", "host/packages", "host/shelf", "identity/people",
+    "identity/rules",
+    "jobs/console/embedding", "jobs/every", "jobs/exporting", "jobs/forget", "jobs/importing", "jobs/keeping",
+    "jobs/kept", "jobs/searching", "jobs/staged", "jobs/trial", "jobs/trial_files", "memory/merges", "paths",
+    "providers/checking", "providers/local/gguf", "providers/local/weights", "providers/lua/shelf", "providers/options",
+    "providers/registry", "settings/commit", "settings/hashing", "settings/history", "settings/registry",
+    "spend/prices", "spend/report", "store/backup", "store/connection", "store/files", "store/problems",
+    "tracker/records", "wire/archive", "wire/package",
+)  # fmt: skip
+"""Rooms of the kernel that commands ask, or work in: what they refuse ends a command."""
 
 HELP = frozenset({"Actions", "Parser", "_Start", "add", "add_argument", "add_parser", "add_subparsers"})
 """What builds the command line: ``--help`` has a catalogue and a test of its own."""
@@ -71,6 +86,14 @@ def heads() -> set[str]:
 def errors() -> set[str]:
     """Sentences of errors that commands end with; ``7`` where something is filled in."""
     return {_BLANK.sub("7", one.text) for one in texts() if one.errs and not one.spoken and _WORDS.search(one.text)}
+
+
+def refusals() -> set[str]:
+    """What the kernel refuses commands with, and what it says to do; ``7`` where something is filled in."""
+    found: set[str] = set()
+    for room in ANSWERING:
+        found |= doctor_words.refused(ROOT / "homed" / f"{room}.py", ERRORS | {"Denied", "ProtocolError", "TimedOut"})
+    return found
 
 
 def tabled() -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from homed.jobs.memcheck import doctor, findings, storing
@@ -143,9 +143,15 @@ def refusals() -> set[str]:
     """What those say, and what they say to do."""
     found = set(PREVENTS.values())
     for name in REFUSING:
-        tree = ast.parse((ROOT / "homed" / f"{name}.py").read_text("utf-8"))
-        assigned = _assigned(tree)
-        for call in _calls(tree, ("Conflict", "InvalidInput", "NotFound", "ConfigError")):
-            for argument in (call.args[0], *(one.value for one in call.keywords if one.arg == "hint")):
-                found |= _texts(argument, assigned)
+        found |= refused(ROOT / "homed" / f"{name}.py", ("Conflict", "InvalidInput", "NotFound", "ConfigError"))
+    return {text for text in found if re.search("[a-z]{3}", text)}
+
+
+def refused(file: Path, errors: Iterable[str]) -> set[str]:
+    """The sentences of these errors in a file, and their hints."""
+    tree, found = ast.parse(file.read_text("utf-8")), set[str]()
+    assigned = _assigned(tree)
+    for call in _calls(tree, tuple(errors)):
+        for argument in (call.args[0], *(one.value for one in call.keywords if one.arg == "hint")):
+            found |= _texts(argument, assigned)
     return {text for text in found if re.search("[a-z]{3}", text)}

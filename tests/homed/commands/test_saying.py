@@ -109,6 +109,23 @@ def test_every_error_of_a_command_is_chinese() -> None:
     assert [text for text in found if text not in TYPED and not CHINESE.search(translated(text))] == []
 
 
+@pytest.mark.usefixtures("chinese")
+def test_all_that_the_kernel_refuses_commands_with_is_chinese() -> None:
+    found = command_words.refusals()
+    assert len(found) > 250, "they are not found where they stand any more"
+    told = {text: translated(text) for text in found if text != "The name 7 7."}  # its end is elsewhere
+    assert [text for text, zh in told.items() if not CHINESE.search(zh)] == []
+    typed = re.compile(r"`[^`]*`|homed (models|plugin|config|--data) [\w. -]*|pip install [^）]*|kill 7|--data DIR")
+    assert [zh for zh in told.values() if re.search(r"\b[a-z]{3,} [a-z]{2,}", typed.sub("", zh))] == []
+
+
+def test_the_more_of_a_sentence_is_written_down_the_sooner_it_is_taken() -> None:
+    heard = saying.Heard({"There is no {kind} {id}.": "{kind} {id}", "There is no job {id}.": "job", "x {y}": "{y}"})
+    assert heard("There is no job 7.") == "job"
+    assert heard("There is no rule 7.") == "rule 7"
+    assert heard("x x z") == "z"
+
+
 def test_a_catalogue_has_nothing_that_is_said_no_more() -> None:
     code = {one.text for one in command_words.texts()} | NAMES
     code |= {line for text in command_words.tabled() for line in text.splitlines()}
