@@ -31,7 +31,7 @@ WORDS = {
 }  # fmt: skip
 """What the counts of a forgetting are called."""
 
-_TAKEN = {"events": "event", "records": "fact", "entities": "entity", "threads": "thread"}
+_TAKEN = {"events": "event", "records": "fact", "entities": "entity"}
 """What others that say the same are called, where one of them is to be forgotten."""
 
 
@@ -151,7 +151,7 @@ def _stays(one: Mapping[str, Any]) -> str:
     return clean(phrase("{count} {what} ({column}) hold it, and are no memory: they stay.", **one, what=what))
 
 
-_NOTES = ("threshold_changes", "crash_reports")
+_NOTES = ("threshold_changes", "crash_reports", "threads", "inputs")
 """What is no memory and may hold it among other words: those stay."""
 
 
@@ -263,6 +263,8 @@ def _more(table: str) -> str:
     """What to do about others that say the same."""
     if kind := _TAKEN.get(table):
         return phrase(" (`homed memory forget {kind} ID` takes what you name of them, too)", kind=kind)
+    if table == "threads":
+        return phrase(" (give them another title)")
     return phrase(" (they go with their messages)") if table == "inputs" else ""
 
 

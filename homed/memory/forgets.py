@@ -158,14 +158,18 @@ def blank_notes(tx: Tx, texts: Sequence[str]) -> None:
         tx.execute(f"UPDATE {table} SET {column} = '(forgotten)' WHERE rowid IN {_AMONG}", (dumps(gone),))
 
 
+_BESIDE = (("threads", "title", "scope <> ''"), ("inputs", "text", "turn = '' AND outcome IS NOT NULL"))
+"""What a person may want it taken out of besides: titles, and what was accepted and never began and no message has."""
+
+
 def blank_text(tx: Tx, text: str) -> tuple[dict[str, int], set[str]]:
-    """Take a text out of the same notes, in whatever capitals, and leave the other words: rows changed by table, and
-    how it was written in them."""
+    """Take a text out of the same notes, of titles and of what never became a message, in whatever capitals, and leave
+    the other words: rows changed by table, and how it was written in them."""
     pattern = re.compile(re.escape(text), re.IGNORECASE)
     counts: dict[str, int] = {}
     spellings: set[str] = set()
-    for table, column in _NOTES:
-        for rowid, note in tx.all(f"SELECT rowid, {column} FROM {table} WHERE {column} <> ''"):
+    for table, column, where in (*((*one, "true") for one in _NOTES), *_BESIDE):
+        for rowid, note in tx.all(f"SELECT rowid, {column} FROM {table} WHERE {column} <> '' AND {where}"):
             spellings |= (found := set(pattern.findall(note)))
             if found:
                 left = pattern.sub(FORGOTTEN, note)

@@ -16,10 +16,10 @@ from homed.memory import events as table
 from homed.memory.capsules import NewCapsule
 from homed.memory.evidence import Pointer
 from homed.memory.newfact import NewFact
-from homed.memory.records import Event, EventKind, NewEvent
+from homed.memory.records import Event, EventKind, InputState, NewEvent, NewInput, Outcome
 from homed.store.rows import Tx
 from homed.store.scrubbing import free_places
-from tests.kit.forgetting import World, standing, world
+from tests.kit.forgetting import World, in_fork, standing, world
 
 SECRET = "My sister Ludmilla hides the spare key beneath the blue flowerpot."
 ZH = "我妹妹把备用钥匙藏在蓝色花盆下面了。"
@@ -232,6 +232,25 @@ async def test_a_text_among_other_words_of_a_reason_is_taken_out_and_stands_nowh
         assert not stands.clean, "what is memory is forgotten as such"
         await here.forgetting.forget("thread", str(await here.value("SELECT id FROM threads")))
     assert standing(tmp_path, text, other) == {}
+
+
+async def test_a_text_is_taken_out_of_titles_and_of_what_never_became_a_message(tmp_path: Path) -> None:
+    ended = Outcome(InputState.REFUSED, error="too many")
+    async with world(tmp_path, searcher=in_fork(tmp_path)) as here:
+        asked, _ = await here.say("The river is cold.")
+        await here.store.write(lambda tx: threads.rename(tx, asked.thread, "Where the flowerpot is"))
+
+        def refuse(tx: Tx) -> None:
+            new = NewInput(asked.thread, "owner", "cli", "cli:owner", "owner", "And the Flowerpot in the cellar?")
+            inputs.finish(tx, inputs.accept(tx, new, at=1.0)[0].id, ended, [], at=2.0)
+
+        await here.store.write(refuse)
+        proof = await here.forgetting.forget_text("flowerpot")
+        assert (proof.removed, proof.clean) == ({"threads": 1, "inputs": 1}, True), proof
+        assert await here.value("SELECT title FROM threads") == "Where the (forgotten) is"
+        texts = await here.value("SELECT group_concat(text, '|') FROM inputs")
+        assert texts == "The river is cold.|And the (forgotten) in the cellar?"
+    assert standing(tmp_path, "flowerpot") == {}
 
 
 async def test_a_call_goes_with_its_results_and_what_they_were_asked(tmp_path: Path) -> None:
