@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from homed.errors import StorageError
 from homed.jobs.proof import Proof
@@ -45,14 +46,15 @@ async def test_what_somebody_said_while_they_were_being_forgotten_goes_with_the_
             proofs.append(await here.forgetting.forget("peer", PEER))
 
         await here.say(EARLY, "So it is.", scope="group:telegram:7", peer=PEER)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(forget)
-            await held.reached.wait()
-            await here.say(LATE, "So it is.", scope="group:telegram:7", peer=PEER)
-            nursery.start_soon(forget)
-            while await here.value("SELECT count(*) FROM forgets") == 1:
-                await trio.lowlevel.checkpoint()
-            held.go_on.set()
+        with trio.fail_after(30):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(forget)
+                await held.reached.wait()
+                await here.say(LATE, "So it is.", scope="group:telegram:7", peer=PEER)
+                nursery.start_soon(forget)
+                while await here.value("SELECT count(*) FROM forgets") == 1:
+                    pass
+                held.go_on.set()
         assert await here.value("SELECT count(*) FROM inputs") == 0
     assert [proof.removed["events"] for proof in proofs] == [2, 2]
     assert [proof.clean for proof in proofs] == [False, True], "the first sees their name in what they said meanwhile"
