@@ -73,7 +73,7 @@ class Remembering:
             found = self._ranker.search(tx, scope=scope, layer=LAYERS[layer], query=query, limit=limit + reading.NOTES)
             events = reading.by_ids(tx, scope, [hit.id for hit in found])
             hits += [(events[hit.id], hit.score) for hit in found if hit.id in events]
-        best = sorted(hits, key=lambda hit: (-hit[1], -hit[0].seq))
+        best = sorted(hits, key=lambda hit: -hit[1])  # of equal ones of a scope the order says which comes first
         best = [hit for hit in best if not turn or hit[0].turn != turn][:limit]
         places = reading.places_of(tx, [event for event, _ in best])
         shown = [self._shown(event, score, places) for event, score in best]

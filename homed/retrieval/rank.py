@@ -108,7 +108,8 @@ class Ranker:
     def search(
         self, tx: Tx, *, scope: str, layer: str | Collection[str], query: str | Question, limit: int
     ) -> list[Hit]:
-        """The events of one or more layers of one scope that ``query`` is about, best first; of equal ones the newest.
+        """The events of one or more layers of one scope that ``query`` is about, best first; of equal ones the newest,
+        or who comes first where there is to be room for several.
 
         Nothing of another scope has a part in it, not even in the weights.  No more than ``limit``; none has score 0.
         """
@@ -119,14 +120,16 @@ class Ranker:
         scores, parts = self._scores(question, pool, near)
         about = scores if pool.asked.plain else self._scores(question, pool, near, unasked=True)[0]
         found = {seq: score for seq, score in scores.items() if score > 0 and pool.places[seq].layer in layers}
+        order = channels.best(found)
         if several.wanted(question.text) and "several" not in self._without:
             found = several.spread(found, {seq: pool.places[seq].sitting for seq in found})
+            order = list(found)
         return [
             Hit(
                 seq, pool.places[seq].id, found[seq], {name: values.get(seq, 0.0) for name, values in parts.items()},
                 about.get(seq, 0.0),
             )
-            for seq in channels.best(found)[:limit]
+            for seq in order[:limit]
         ]  # fmt: skip
 
     def score(self, tx: Tx, *, scope: str, query: str | Question, seqs: Collection[int]) -> dict[int, float]:

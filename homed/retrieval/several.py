@@ -27,7 +27,7 @@ _ASKS_SEVERAL = re.compile(
     r"|\b(?:what|which)(?:\s+(?:are|were))?(?:\s+\w+)?\s+(?:people|children|men|women|feet)\b"
     r"|\bhow many\b|\bwho (?:are|were) all\b|\b(?:list|name|tell me) (?:all|every|each)\b"
     r"|哪些|哪几|多少(?:次|个|种|位|家|本|部|场|座|条|只|件|门|首|款|遍|回|张)|几(?:次|个|种|位|家|本|部|场|座|条|只|件|门|首|款|遍|回|张)"
-    r"|(?:都|分别|一共|总共).{1,8}(?:什么|哪|谁|多少|几)|列出"
+    r"|(?:(?<![首成京古国定迁])都|分别|一共|总共).{1,8}(?:什么|哪|谁|多少|几)|列出"
     r"|\b(?:какие|каких|какими|каким|сколько)\b|\bперечисли",
     re.IGNORECASE,
 )
@@ -39,7 +39,7 @@ def wanted(query: str) -> bool:
 
 
 def spread(scores: Mapping[int, float], homes: Mapping[int, Hashable]) -> dict[int, float]:
-    """The same values given out anew, so that those of one home stand less close together.
+    """The same values given out anew, best first, so that those of one home stand less close together.
 
     ``homes``: where each belongs, hashable; what has none stands for itself.  Places are given out one after the
     other: whoever has most, where those of a home from ``FREE`` on count ``SHARE`` of the last.  Where all have one

@@ -237,7 +237,7 @@ class Reading:
             events = reading.by_ids(tx, scope, [hit.id for hit in found])
             hits += [(events[hit.id], hit.score) for hit in found if hit.id in events]
         mine = [hit for hit in hits if not seen.turn or hit[0].turn != seen.turn]
-        return sorted(mine, key=lambda hit: (-(hit[1] or 0.0), -hit[0].seq))[:limit]
+        return sorted(mine, key=lambda hit: -(hit[1] or 0.0))[:limit]
 
     def _cold(self, tx: Tx, found: Sequence[tuple[Event, float | None]], seen: Seen, *, more: bool) -> Answer:
         events = [event for event, _ in found]

@@ -48,6 +48,9 @@ def test_what_asks_for_several_things(query: str) -> None:
         "how often does it rain",
         "她读什么书？",
         "房租是多少",
+        "法国的首都是什么？",
+        "成都在哪",
+        "京都那家店叫什么",
         "Какой порт?",
         "books",
         "",
@@ -94,3 +97,14 @@ def test_a_conversation_that_says_much_leaves_room_for_the_others(tx: Tx, say: T
 
     assert elsewhere.id in first()
     assert elsewhere.id not in first("several")
+
+
+def test_of_equal_ones_another_conversation_has_its_turn(tx: Tx, say: Talks) -> None:
+    """They are told apart by nothing but their order, and by their age all of one conversation would come first."""
+    threads = {say("a book about whales that Anna read", thread=name).thread for name in ["a"] * 14 + ["b"] * 14}
+    found = Ranker(lambda: None, NoVectors()).search(
+        tx, scope="owner", layer="context", query="Which books about whales did Anna read?", limit=10
+    )
+    scores = [hit.score for hit in found]
+    assert scores == sorted(scores, reverse=True)
+    assert {tx.value("SELECT thread FROM events WHERE id = ?", (hit.id,)) for hit in found[:5]} == threads
