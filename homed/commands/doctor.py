@@ -75,7 +75,7 @@ def _repair(args: argparse.Namespace) -> int:
     paths = paths_of(args)
     holder = running(paths)
     if holder is not None or reachable(args):
-        who = phrase(" (pid {holder})", holder=holder) if holder else ""
+        who = f" (pid {holder})" if holder else ""
         raise Conflict(
             f"homed is running on {paths.data}{who}, and nothing is repaired under it.", hint="Stop it first."
         )

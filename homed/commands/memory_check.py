@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from homed.commands.actions import Actions
-from homed.commands.output import as_json, clean, padded, width
+from homed.commands.output import as_json, clean, counted, padded, width
 from homed.commands.reach import ask_or_open
 from homed.commands.saying import phrase, translated
 
@@ -51,9 +51,7 @@ def lines_of(found: Mapping[str, Any], *, everything: bool) -> list[str]:
             mends = phrase(" (`--repair` does it)") if one["repairable"] and not found["repair"] else ""
             lines.append(f"      {'':<{wide}}  → {translated(one['fix'])}{mends}")
         lines += [f"      {'':<{wide}}    {', '.join(one['ids'])}"] if one["ids"] else []
-    counts = ", ".join(
-        phrase("{count} {name}", count=count, name=phrase(status)) for status, count in found["counts"].items() if count
-    )
+    counts = counted((status, count) for status, count in found["counts"].items() if count)
     seconds = found["ms"] / 1000
     how = phrase("deep" if found["deep"] else "fast")
     return [

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from homed.commands.actions import Actions
-from homed.commands.output import as_json, clean, table, when
+from homed.commands.output import as_json, clean, counted, table, when
 from homed.commands.place import paths_of
 from homed.commands.reach import ask_or_open, reachable, running
 from homed.commands.saying import phrase, translated
@@ -61,11 +61,7 @@ def _export(args: argparse.Namespace) -> int:
     if args.json:
         as_json(done)
         return 0
-    counts = ", ".join(
-        phrase("{count} {name}", count=count, name=phrase(name.replace("_", " ")))
-        for name, count in done["counts"].items()
-        if count
-    )
+    counts = counted((name.replace("_", " "), count) for name, count in done["counts"].items() if count)
     print(
         clean(
             phrase(
@@ -86,10 +82,7 @@ def _import(args: argparse.Namespace) -> int:
     if args.json:
         as_json(done)
         return 0
-    counts = ", ".join(
-        phrase("{count} {name}", count=count, name=phrase(name.replace("_", " ")))
-        for name, count in done["taken"].items()
-    )
+    counts = counted((name.replace("_", " "), count) for name, count in done["taken"].items())
     print(phrase("Taken in: {counts}.", counts=counts or phrase("nothing new")))
     said = {
         "revised": phrase("records were edited there: what they said here before is a revision now"),

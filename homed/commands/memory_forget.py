@@ -163,7 +163,7 @@ def _each(found: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _found(found: Mapping[str, Any]) -> list[str]:
     counts = {name: len(found[name]) for name in ("events", "records", "entities")}
-    lines = [phrase("This goes for good, with what rests on it alone:"), *(_counted(counts) or ["  nothing"])]
+    lines = [phrase("This goes for good, with what rests on it alone:"), *(_counted(counts) or [phrase("  nothing")])]
     if found["first"]:
         lines.append(phrase("  said from {first} to {last}", first=when(found["first"]), last=when(found["last"])))
     return [*lines, phrase("  and there is more of it")] if found["more"] else lines

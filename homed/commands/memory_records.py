@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from homed.commands.actions import Actions
-from homed.commands.output import as_json, clean, day, table, when
+from homed.commands.output import as_json, clean, counted, day, table, when
 from homed.commands.reach import ask_or_open
 from homed.commands.saying import phrase, translated
 
@@ -66,10 +66,10 @@ def figures(found: Mapping[str, Any]) -> list[str]:
     many = {MANY[kind]: of.get(kind, 0) for kind in KINDS}
     lines = [
         phrase(
-            "Records: {many} ({sum} that hold; {status})",
+            "Records: {many} ({sum} that hold{status})",
             many=_counted(many),
             sum=sum(of.values()),
-            status=_counted(records["status"]),
+            status=phrase("; {text}", text=standing) if (standing := _counted(records["status"])) else "",
         ),
         phrase("  where they come from: {evidence}", evidence=_counted(evidence, MARKS)),
     ]
@@ -291,7 +291,7 @@ def _told(rows: Sequence[Sequence[str]], head: Sequence[str], nothing: str) -> N
 
 def _counted(counts: Mapping[str, int], order: Iterable[str] = ()) -> str:
     names = [*order, *(name for name in counts if name not in set(order))]
-    return ", ".join(phrase("{count} {name}", count=counts.get(name, 0), name=phrase(name)) for name in names)
+    return counted((name, counts.get(name, 0)) for name in names)
 
 
 def _short(text: object) -> str:

@@ -77,8 +77,8 @@ def _asked(found: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInput(f"{clean(choice)[:20]} is none of them.")
     wanted: dict[str, Any] = {"embedding": "endpoint"}
     for key, said in (("base_url", "Base URL"), ("model", phrase("Model"))):
-        now = f" ({found[key]})" if found[key] else ""
-        wanted[key] = _line(f"{said}{now}: ") or found[key]
+        now = phrase(" ({text})", text=found[key]) if found[key] else ""
+        wanted[key] = _line(phrase("{what}{now}: ", what=said, now=now)) or found[key]
     kept = phrase(" (empty keeps the one there is)") if found["hasKey"] else phrase(" (empty for none)")
     if key := getpass.getpass(phrase("API key{kept}: ", kept=kept)).strip():
         wanted["api_key"] = key
@@ -125,9 +125,9 @@ def _shown(args: argparse.Namespace, found: Mapping[str, Any]) -> int:
 def standing(found: Mapping[str, Any]) -> list[str]:
     """How vectors are made now, as lines; never the key."""
     made, progress = found["embedder"], found["progress"]
-    state = (
-        f"{made['used'] or phrase('none')} ({made['state']})" if made.get("state") else phrase("known once homed runs")
-    )
+    state = phrase("known once homed runs")
+    if made.get("state"):
+        state = phrase("{used} ({state})", used=made["used"] or phrase("none"), state=phrase(made["state"]))
     lines = [
         phrase("Vectors: {embedding}; in use: {state}", embedding=found["embedding"], state=state)
         + (phrase(", {dims} dimensions", dims=found["dims"]) if found["dims"] else "")

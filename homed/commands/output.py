@@ -47,6 +47,11 @@ def table(rows: Iterable[Sequence[object]], head: Sequence[str]) -> None:
         print("  ".join(padded(cell, widths[i]) for i, cell in enumerate(row)).rstrip())
 
 
+def counted(counts: Iterable[tuple[str, int]]) -> str:
+    """How many there are of each, by names in English as ``phrase`` takes them."""
+    return phrase(", ").join(phrase("{count} {name}", count=count, name=phrase(name)) for name, count in counts)
+
+
 def when(at: float | None) -> str:
     """Local date and time of UTC seconds."""
     if not at:

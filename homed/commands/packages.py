@@ -15,7 +15,7 @@ from typing import Any
 from homed.commands.actions import Actions
 from homed.commands.output import as_json, clean, padded, when
 from homed.commands.reach import ask
-from homed.commands.saying import phrase, translated
+from homed.commands.saying import about_plugin, phrase, translated
 from homed.errors import HomedError, InvalidInput, Unavailable, from_code
 
 _WELL = ("ready", "lazy", "waiting", "starting", "disabled")
@@ -116,7 +116,8 @@ def review_text(found: dict[str, Any]) -> str:
 
 def _parts(found: dict[str, Any]) -> list[str]:
     lines = [
-        phrase("  tool        {name} ({class_})", name=tool["name"], class_=tool["class"]) for tool in found["tools"]
+        phrase("  tool        {name} ({class_})", name=tool["name"], class_=translated(tool["class"]))
+        for tool in found["tools"]
     ]
     lines += [phrase("  stage       {stage}", stage=_stage(stage)) for stage in found["stages"]]
     for kind in ("inputs", "outputs", "cleaners"):
@@ -146,9 +147,11 @@ def _info(args: argparse.Namespace) -> int:
     if args.json:
         as_json(found)
         return 0
-    reason = f": {translated(found['reason'])}" if found["reason"] else ""
+    about = found["description"]
+    about = about_plugin(found["name"], about) if found["trust"] == "packaged" else about
+    reason = phrase(": {text}", text=translated(found["reason"])) if found["reason"] else ""
     lines = [
-        f"{found['name']} {found['version']}: {found['description']}",
+        f"{found['name']} {found['version']}{phrase(': {text}', text=about)}",
         phrase("  state       {state}{reason}", state=phrase(found["state"]), reason=reason),
     ]
     lines.append(phrase("  from        {trust}", trust=phrase(found["trust"])))

@@ -97,8 +97,8 @@ def _after(args: argparse.Namespace, plugin: dict[str, Any]) -> int:
     if args.json:
         as_json(plugin)
     else:
-        reason = f": {translated(plugin['reason'])}" if plugin["reason"] else ""
-        print(clean(f"{plugin['name']}: {phrase(plugin['state'])}{reason}"))
+        reason = phrase(": {text}", text=translated(plugin["reason"])) if plugin["reason"] else ""
+        print(clean(f"{plugin['name']}{phrase(': {text}', text=phrase(plugin['state']))}{reason}"))
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from homed.commands.options import Parser, common
 from homed.commands.output import clean, complain
 from homed.commands.place import paths_of
-from homed.commands.saying import translated
+from homed.commands.saying import translated_lines
 from homed.config.environment import child_environment
 from homed.errors import HomedError
 from homed.log import LEVELS
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
                 listen=getattr(args, "listen", None),
                 log_level=getattr(args, "log_level", None),
                 safe=safe,
-                say=lambda line: print(clean(translated(line)), flush=True),
+                say=lambda line: print(clean(translated_lines(line)), flush=True),
                 zygote=zygote,
             )
         )

@@ -42,6 +42,11 @@ def translated(text: str) -> str:
     return found if shown(found) else text
 
 
+def translated_lines(text: str) -> str:
+    """Several lines that the kernel says, each by itself and as far from the edge as it was."""
+    return "\n".join(line[: len(line) - len(line.lstrip())] + translated(line.strip()) for line in text.split("\n"))
+
+
 def translated_each(text: str) -> str:
     """A finding, or several with ``; `` between them, each by itself."""
     parts = text.split("; ")
@@ -73,19 +78,27 @@ class Heard:
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._exact = {english: text for english, text in texts.items() if not PART.search(english)}
-        made = [(PART.split(english), text) for english, text in texts.items() if english not in self._exact]
-        # the more of it is written down, the sooner: "There is no job {job}." before "There is no {kind} {id}."
-        self._made = sorted(made, key=lambda one: -sum(map(len, one[0][::2])))
+        self._made = [(PART.split(english), text) for english, text in texts.items() if english not in self._exact]
 
     def __call__(self, text: str) -> str:
-        """The sentence in that language, or as it is."""
+        """The sentence in that language, or as it is.
+
+        Of several that fit the one is taken whose words begin first, and of these the one that has more of them:
+        "There is no job {job}." before "There is no {kind} {id}.".
+        """
         if text in self._exact:
             return self._exact[text]
+        best: tuple[int, int, re.Match[str], str] | None = None
         for pieces, said in self._made:
-            if all(piece in text for piece in pieces[::2]) and (found := _pattern(*pieces).fullmatch(text)) is not None:
-                parts = {name: self(part) for name, part in found.groupdict().items()}
-                return PART.sub(lambda one: parts[one[1]], said)  # noqa: B023 - used at once
-        return text
+            words = pieces[::2]
+            if all(piece in text for piece in words) and (found := _pattern(*pieces).fullmatch(text)) is not None:
+                first = 0 if words[0] else found.end(1)
+                if best is None or (first, -sum(map(len, words))) < best[:2]:
+                    best = (first, -sum(map(len, words)), found, said)
+        if best is None:
+            return text
+        parts = {name: self(part) for name, part in best[2].groupdict().items()}
+        return PART.sub(lambda one: parts[one[1]], best[3])
 
 
 @cache

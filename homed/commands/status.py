@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from homed.commands.output import as_json, clean, table, when
+from homed.commands.output import as_json, clean, counted, table, when
 from homed.commands.place import paths_of
 from homed.commands.reach import ask, running
 from homed.commands.saying import phrase, translated
@@ -123,6 +123,5 @@ def _threads(found: dict[str, Any], *, json: bool) -> int:
         table(rows, ("thread", "state", "level", "turn", "raised by"))
     else:
         print(phrase("Nothing runs."))
-    counted = ", ".join(f"{count} {name}" for name, count in found["counters"].items())
-    print(phrase("\nSince the start: {counted}", counted=counted))
+    print(phrase("\nSince the start: {counted}", counted=counted(found["counters"].items())))
     return 0

@@ -41,7 +41,7 @@ HEADED = frozenset({"table", "_told"})
 """What prints columns under a head, its second argument."""
 
 _BLANK = re.compile(r"\{\w+\}")
-_WORDS = re.compile(r"[A-Za-z]{2,},? [a-z“'`]|[a-z]{2,}[.:?!]( |$)")
+_WORDS = re.compile(r"[A-Za-z]{2,},? [a-z“'`]|[a-z]{2,}[.:?!]( |$)|^  +[A-Za-z]{3}")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 
 

@@ -17,7 +17,7 @@ from homed.__main__ import main
 from homed.agent.schedule import Phase
 from homed.commands import memory_records, saying, usage
 from homed.commands.output import complain, table, width
-from homed.commands.saying import about_plugin, about_setting, phrase, translated, translated_each
+from homed.commands.saying import about_plugin, about_setting, phrase, translated, translated_each, translated_lines
 from homed.config.definitions import CORE
 from homed.errors import Conflict
 from homed.host.states import State, Trust
@@ -38,7 +38,8 @@ NAMES = (
     | set(memory_records.MARKS)
     | {"active", "superseded", "archived", "hidden", "quarantined"}
     | {"default", "stored", "env", "file", "flag"}
-    | {"running", "done", "failed", "cut"}
+    | {"started", "suspended", "resumed", "deferred", "cancelled", "inserted", "dropped"}
+    | {"running", "done", "failed", "cut", "coming", "off"}
     | {"unknown", "free", "known", "reasoning", "text"}
     | {name.replace("_", " ") for name in portable.BY_NAME}
 )
@@ -58,6 +59,7 @@ ALLOWED = {
     "It runs with --safe, or its cli plugin is stopped: start that on the page.": "a check of the doctor's",
     "Say which is spoken there: --adapter {x}, or {x}NAME for a script.": "the hint of an error",
     "{x} was not recorded before": "an exception that nobody is shown",
+    " (pid {x})": "a piece of an error",
     "unreadable: {x}": "for programs, too: translated where it is printed",
     "inverted index": "what SQLite says",
     "UPDATE word_marks SET version = 0": "SQL",
@@ -124,6 +126,14 @@ def test_the_more_of_a_sentence_is_written_down_the_sooner_it_is_taken() -> None
     assert heard("There is no job 7.") == "job"
     assert heard("There is no rule 7.") == "rule 7"
     assert heard("x x z") == "z"
+    heard = saying.Heard({"{path} cannot be read: {why}.": "no {path}", "{file} is no package: {why}": "bad {file}"})
+    assert heard("a.hmap is no package: /a.hmap cannot be read: why.") == "bad a.hmap"
+
+
+@pytest.mark.usefixtures("chinese")
+def test_several_lines_are_told_each_where_they_stand() -> None:
+    assert translated_lines("\n  Open  http://x/login#1\n") == "\n  打开  http://x/login#1\n"
+    assert translated_lines("It is hidden.\n  Restore it first.") == "它已隐藏。\n  请先恢复显示。"
 
 
 def test_a_catalogue_has_nothing_that_is_said_no_more() -> None:
