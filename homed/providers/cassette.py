@@ -224,11 +224,31 @@ def read(path: Path) -> list[Mapping[str, Any]]:
     """The exchanges of a recording.  InvalidInput for what is none."""
     try:
         found = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path.name} is no recording: {error}.") from None
-    if any(one.get("v") != VERSION for one in found):
-        raise InvalidInput(f"{path.name} is a recording of another version.")
+    for number, one in enumerate(found, 1):
+        if not isinstance(one, dict):
+            raise InvalidInput(f"{path.name} is no recording: its exchange {number} is no object.")
+        if one.get("v") != VERSION:
+            raise InvalidInput(f"{path.name} is a recording of another version.")
+        if not _playable(one):
+            raise InvalidInput(f"{path.name} is no recording: the answer of its exchange {number} cannot be played.")
     return found
+
+
+def _playable(one: Mapping[str, Any]) -> bool:
+    status, headers, chunks = one.get("status", 0), one.get("headers", {}), one.get("chunks", [])
+    texts = [*headers.values(), one.get("url", "")] if isinstance(headers, dict) else [None]
+    if type(status) is not int or not isinstance(chunks, list) or not all(isinstance(text, str) for text in texts):
+        return False
+    try:
+        return all(isinstance(_bytes_of(chunk), bytes) for chunk in chunks)
+    except (ValueError, TypeError, LookupError):
+        return False
+
+
+def _bytes_of(chunk: Any) -> bytes:
+    return chunk.encode("utf-8") if isinstance(chunk, str) else base64.b64decode(chunk["bytes"], validate=True)
 
 
 class Replay(httpx2.AsyncBaseTransport):
@@ -266,4 +286,4 @@ class Played(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for chunk in self._chunks:
             await trio.lowlevel.checkpoint()
-            yield chunk.encode("utf-8") if isinstance(chunk, str) else base64.b64decode(chunk["bytes"])
+            yield _bytes_of(chunk)

@@ -137,8 +137,16 @@ def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> No
         tape_named(tmp_path, name, str)
 
 
-@pytest.mark.parametrize("text", ["nonsense", '{"v": 2}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nonsense", '{"v": 2}', "[]", "5", "null", "[" * 100_000, '{"v": 1, "status": "200"}',
+        '{"v": 1, "chunks": "x"}',
+        '{"v": 1, "chunks": [5]}', '{"v": 1, "chunks": [{"bytes": "!"}]}', '{"v": 1, "chunks": [{}]}',
+        '{"v": 1, "headers": {"a": 1}}', '{"v": 1, "headers": ["a"]}', '{"v": 1, "url": 1}',
+    ],
+)  # fmt: skip
 def test_what_is_no_recording_is_said(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.jsonl").write_text(text)
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match=r"x\.jsonl is"):
         read(tmp_path / "x.jsonl")
