@@ -11,12 +11,11 @@ import trio
 import trio.testing
 
 from homed.errors import StorageError
+from homed.jobs.forget import ForgetPorts, Forgetting, delete_quietly
 from homed.jobs.proof import Proof
-from homed.jobs.searching import Found, Searcher
 from homed.memory import forgets
-from homed.memory.needles import Needles
 from tests.kit.failpoints import RaiseAt
-from tests.kit.forgetting import in_fork, standing, world
+from tests.kit.forgetting import World, in_fork, standing, world
 
 PEER = "telegram:zoya_4711"
 EARLY = "The blue flowerpot is mine."
@@ -26,38 +25,70 @@ forgetting_her = partial(forgets.ask, kind="peer", target=PEER, wide=False)
 
 @dataclass
 class Held:
-    """A search that waits the first time: what it searches for is removed, and the wish is not done yet."""
+    """Removes no files before it may, the first time: rows are gone by then, and the wish is not done yet."""
 
-    search: Searcher
     reached: trio.Event = field(default_factory=trio.Event)
     go_on: trio.Event = field(default_factory=trio.Event)
 
-    async def __call__(self, needles: Needles) -> Found:
+    async def __call__(self) -> None:
         self.reached.set()
         await self.go_on.wait()
-        return await self.search(needles)
+
+
+def slow(here: World, held: Held) -> Forgetting:
+    return Forgetting(
+        ForgetPorts(
+            store=here.store, data=here.folder, search=in_fork(here.folder), collect=held,
+            delete_thread=partial(delete_quietly, here.store), wall=lambda: 100.0,
+        )
+    )  # fmt: skip
 
 
 async def test_what_somebody_said_while_they_were_being_forgotten_goes_with_the_second_wish(tmp_path: Path) -> None:
-    held, proofs = Held(in_fork(tmp_path)), list[Proof]()
-    async with world(tmp_path, searcher=held) as here:
+    held, proofs = Held(), list[Proof]()
+    async with world(tmp_path, run=False) as here, trio.open_nursery() as nursery:
+        forgetting = slow(here, held)
 
         async def forget() -> None:
-            proofs.append(await here.forgetting.forget("peer", PEER))
+            proofs.append(await forgetting.forget("peer", PEER))
 
         await here.say(EARLY, "So it is.", scope="group:telegram:7", peer=PEER)
+        nursery.start_soon(forgetting.run)
         with trio.fail_after(30):
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(forget)
+            async with trio.open_nursery() as both:
+                both.start_soon(forget)
                 await held.reached.wait()
                 await here.say(LATE, "So it is.", scope="group:telegram:7", peer=PEER)
-                nursery.start_soon(forget)
+                both.start_soon(forget)
                 while await here.value("SELECT count(*) FROM forgets") == 1:
                     pass
                 held.go_on.set()
         assert await here.value("SELECT count(*) FROM inputs") == 0
+        nursery.cancel_scope.cancel()
     assert [proof.removed["events"] for proof in proofs] == [2, 2]
     assert [proof.clean for proof in proofs] == [False, True], "the first sees their name in what they said meanwhile"
+    assert standing(tmp_path, "flowerpot", PEER) == {}
+
+
+async def test_one_asked_for_again_while_another_is_being_done_means_what_came_since(tmp_path: Path) -> None:
+    held = Held()
+    async with world(tmp_path, run=False) as here, trio.open_nursery() as nursery:
+        forgetting = slow(here, held)
+        await here.say(EARLY, scope="group:telegram:7", peer=PEER)
+        other, _ = await here.say("The river is cold.")
+        await here.store.write(partial(forgets.ask, kind="event", target=other.id, wide=False, at=40.0))
+        await here.store.write(partial(forgetting_her, at=50.0))
+        nursery.start_soon(forgetting.run)
+        with trio.fail_after(30):
+            await held.reached.wait()
+            await here.say(LATE, scope="group:telegram:7", peer=PEER)
+            async with trio.open_nursery() as both:
+                both.start_soon(forgetting.forget, "peer", PEER)
+                while await here.value("SELECT count(*) FROM forgets WHERE at = 100.0") == 0:
+                    pass
+                held.go_on.set()
+        assert await here.value("SELECT count(*) FROM forgets") == 2
+        nursery.cancel_scope.cancel()
     assert standing(tmp_path, "flowerpot", PEER) == {}
 
 

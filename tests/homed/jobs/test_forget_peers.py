@@ -23,6 +23,8 @@ CHANGED = (
     "INSERT INTO tracker_sets (id, at, state, plugin, thread, scope, peer, folder) SELECT 'set_1', 1, 'done', 'files',"
     " id, scope, ?, x'66' FROM threads WHERE scope LIKE 'group:%'"
 )
+HEARS = "UPDATE children SET may = json_set(may, '$.inputs', json_array(?)) WHERE name = 'hears'"
+BEHALF = "UPDATE children SET may = json_set(may, '$.behalf', json_array(json_array('', ?))) WHERE name = 'works'"
 REASON = "INSERT INTO threshold_changes (key, was, now, reason, peer, at) VALUES ('k', '1', '2', 'why', ?, 1)"
 
 
@@ -39,10 +41,8 @@ async def test_who_spent_changed_or_had_agents_in_a_group_is_named_by_nothing(tm
         def more(tx: Tx) -> None:
             tx.execute("UPDATE inputs SET accepted_at = 1")  # the wish is asked for at 100
             tx.execute(SPENT)
-            tx.execute(CHANGED, (PEER,))
-            tx.execute(
-                "UPDATE children SET may = json_set(may, '$.inputs', json_array(?)) WHERE peer <> ?", (PEER, PEER)
-            )
+            for sql in (HEARS, CHANGED):
+                tx.execute(sql, (PEER,))
             tx.execute(REASON, (PEER,))
 
         await agent.store.write(more)
@@ -56,3 +56,14 @@ async def test_who_spent_changed_or_had_agents_in_a_group_is_named_by_nothing(tm
         assert await here.value("SELECT count(*) FROM children") == 1
         assert await here.value("SELECT count(*) FROM events WHERE text = ?", KEPT) == 1
     assert standing(tmp_path, PEER, "flowerpot", "Zoyenka") == {}
+
+
+async def test_an_agent_of_somebody_else_that_works_for_them_too_goes_as_well(tmp_path: Path) -> None:
+    async with agents(tmp_path, {MAIN: making("works", "alone")}) as (agent, _):
+        await settled(agent, KEPT)
+        await settled(agent, "hello", who=HER)
+        await agent.store.write(lambda tx: tx.execute(BEHALF, (PEER,)))
+    async with world(tmp_path, searcher=in_fork(tmp_path)) as here:
+        await here.forgetting.forget("peer", PEER)
+        assert await here.value("SELECT group_concat(name) FROM children") == "alone"
+        assert await here.value("SELECT count(*) FROM threads WHERE title = 'works'") == 0

@@ -84,8 +84,9 @@ async def test_nor_in_another_language_than_the_message_that_is_forgotten(tmp_pa
     assert standing(tmp_path, "flowerpot", "花盆") == {}
 
 
+@pytest.mark.parametrize("kind", ["event", "fact"])
 async def test_what_a_person_wrote_before_in_a_capsule_is_not_kept_for_the_sake_of_what_is_hidden(
-    tmp_path: Path,
+    tmp_path: Path, kind: str
 ) -> None:
     async with world(tmp_path, searcher=in_fork(tmp_path)) as here:
         said = {text: (await here.say(text))[0] for text in (GONE, BACK)}
@@ -99,10 +100,11 @@ async def test_what_a_person_wrote_before_in_a_capsule_is_not_kept_for_the_sake_
             hiding.hide(tx, _record(tx, facts[BACK]), at=70.0)
 
         await here.store.write(edit)
-        await here.forgetting.forget("event", said[GONE].id)
+        await here.forgetting.forget(kind, facts[GONE] if kind == "fact" else said[GONE].id)
         history = await here.value("SELECT group_concat(why, '|') FROM revisions WHERE record = ?", capsule)
         assert history == f"{hiding.HID} {facts[BACK]}"
-    assert standing(tmp_path, "ludmilla", "flowerpot") == {}
+    if kind == "event":  # of the fact the message stays
+        assert standing(tmp_path, "ludmilla", "flowerpot") == {}
 
 
 def _record(tx: Tx, id_: str) -> Record:
