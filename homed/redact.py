@@ -31,6 +31,11 @@ _TOKENS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("key", "xai-", r"xai-[A-Za-z0-9]{20,}"),
         ("key", "AIza", r"AIza[A-Za-z0-9_-]{30,}"),
         ("key", "hf_", r"hf_[A-Za-z0-9]{20,}"),
+        ("key", "r8_", r"r8_[A-Za-z0-9]{30,}"),
+        ("key", "csk-", r"csk-[A-Za-z0-9]{30,}"),
+        ("key", "pplx-", r"pplx-[A-Za-z0-9]{30,}"),
+        ("key", "nvapi-", r"nvapi-[A-Za-z0-9_-]{40,}"),
+        ("key", "tgp_v1_", r"tgp_v1_[A-Za-z0-9_-]{40,}"),
         ("key", "hk_", r"hk_[A-Za-z0-9_-]{43}"),  # our own API keys
         ("aws", "AKIA", r"AKIA[A-Z0-9]{16,}"),
         ("aws", "ASIA", r"ASIA[A-Z0-9]{16,}"),
@@ -230,8 +235,8 @@ def redact_with(value: object, clean: Callable[[str], str]) -> object:
 
 
 _RUN = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]*+[0-9])(?=[0-9]*+[A-Za-z])[A-Za-z0-9]{12,}+")
-_WORDS = frozenset({"sk-", "xox", "pypi-", "github_pat_"})
-"""Beginnings behind which words may stand too: sk-learn, xoxo-your-friend, the name of a package."""
+_LIKE_KEY = dict.fromkeys(("sk-", "pypi-", "github_pat_"), _RUN) | {"xox": re.compile("[0-9]{9}")}
+"""What a key has behind a beginning behind which words may stand, too: sk-learn, xoxo-your-friend, a package's name."""
 
 
 def certain(text: str) -> dict[str, str]:
@@ -245,7 +250,7 @@ def certain(text: str) -> dict[str, str]:
         for kind, needle, pattern in _TOKENS
         if needle in text
         for key in pattern.findall(text)
-        if needle not in _WORDS or _RUN.search(key)
+        if needle not in _LIKE_KEY or _LIKE_KEY[needle].search(key)
     }
     return found | dict.fromkeys(_KEY_BEGIN.findall(text), "private_key")
 

@@ -89,7 +89,7 @@ def _texts(value: object, addresses: bool) -> Iterator[str]:
     elif isinstance(value, Mapping):
         for name, one in value.items():
             yield str(name)
-            if addresses or name != _ADDRESS or "://" not in str(one):
+            if addresses or name != _ADDRESS or not isinstance(one, str) or "://" not in one:
                 yield from _texts(one, addresses)
     elif isinstance(value, list | tuple):
         for one in value:

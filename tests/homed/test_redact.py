@@ -30,6 +30,7 @@ def encoded(text: str) -> str:
         ("xoxb-123456789012-abcdef", "[secret:slack]"),
         ("glpat-abcdefghij0123456789", "[secret:gitlab]"),
         ("AIzaSyA0123456789abcdefghijklmnopqrstuv", "[secret:key]"),
+        *((begin + "a1B2c3D4e5" * 5, "[secret:key]") for begin in ("r8_", "csk-", "pplx-", "nvapi-", "tgp_v1_")),
         ("123456789:AAabcdefghijklmnopqrstuvwxyz0123456", "[secret:token]"),
         (f"cookie {JWT};", "cookie [secret:jwt];"),
         (f"before\n{PEM}\nafter", "before\n[secret:private_key]\nafter"),
@@ -164,8 +165,8 @@ def test_a_key_never_survives_whatever_stands_around_it(before: str, after: str)
 
 @pytest.mark.parametrize(
     "unit",
-    ["sk-", "eyJ", "eyJ-", "eyJaaaaaaaa.", "password", "password=", "a://b:", "Bearer ", "-----BEGIN PRIVATE KEY-----",
-     "token: ", "密码是", "AKIA", "secret_key_", '"token":"', "authorization: basic ", "xoxb-",
+    ["sk-", "eyJ-", "eyJaaaaaaaa.", "password", "password=", "a://b:", "Bearer ", "-----BEGIN PRIVATE KEY-----",
+     "nvapi-", "eyJ", "token: ", "密码是", "AKIA", "secret_key_", '"token":"', "authorization: basic ", "xoxb-",
      "cookie: ", "cookie: a=bcdefghij;", "cookie=", "QUFB", "QUFBQUFBQUFBQUFBQUFBQUFBQUFB ",
      "c2stcHJvai1BMWIyQzNkNEU1RjZnN0g4STlqMA== "],
 )  # fmt: skip
