@@ -21,6 +21,11 @@ settings.register_profile(
 )
 settings.load_profile("homed")
 
+# Commands speak the terminal's language: here English, whoever runs the tests, until one says otherwise.
+os.environ["LANG"] = "C.UTF-8"
+for _name in ("LC_ALL", "LC_MESSAGES"):
+    os.environ.pop(_name, None)
+
 NO_SKIP = bool(os.environ.get("HOMED_TEST_NO_SKIP"))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import ast
 import io
 import json
 import re
@@ -68,6 +70,18 @@ ALLOWED = {
 
 TYPED = ("Force it", "homed tracker show 7", "homed models record NAME --show")
 """Hints that are to be typed, and a piece that is looked for in one."""
+
+MADE = (
+    "{name} has 1 error: {errors}.",
+    "{name} has {n} errors: {errors}.",
+    "{what} did not finish within {n} s; it was stopped.",
+    "{what} did not finish within {n} s; it did not answer the request to stop and may still be running.",
+    "The database {path} is empty, but {media} holds attachments of an earlier one.",
+    "The database {path} is not there, but {media} holds attachments of an earlier one.",
+    "homed is running on {data} (pid {pid}), and nothing is repaired under it.",
+    "Nothing was touched. Say --force to replace them: what is there now is kept.",
+)
+"""Sentences that are put together of pieces of the code."""
 
 CHINESE = re.compile("[\u3000-\u303f\u4e00-\u9fff\uff01-\uff5e]")
 NAMES_THINGS = re.compile(r"\{[^}]*\}|`[^`]*`")
@@ -145,6 +159,28 @@ def test_a_catalogue_has_nothing_that_is_said_no_more() -> None:
     assert len(names) > 15
     assert [name for name in names if name not in SAID["said"]] == []
     assert [text for text in SAID["said"] if text not in code | names] == []
+
+
+def test_every_sentence_that_is_heard_is_one_of_the_code() -> None:
+    trees = [ast.parse(path.read_text("utf-8")) for path in [*(ROOT / "homed").rglob("*.py"), Path(argparse.__file__)]]
+    code = "\0".join(
+        node.value
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )  # one search a piece; no piece has what stands between them
+    far = [
+        text
+        for text in SAID["heard"]
+        if not all(len(piece) < 4 or piece.strip(" .") in code for piece in re.split(saying.PART, text)[::2])
+    ]
+    refused = command_words.refusals()
+    left = [text for text in far if not any(saying.Heard({text: "found"})(said) == "found" for said in refused)]
+    assert sorted(left) == sorted(MADE)
+
+
+def test_nothing_that_programs_read_goes_through_a_catalogue() -> None:
+    assert [one for one in command_words.texts() if one.spoken and "as_json" in one.within] == []
 
 
 @pytest.mark.parametrize("kind", ["said", "heard"])
