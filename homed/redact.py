@@ -184,7 +184,7 @@ def _redact_assignments(text: str) -> str:
     kept: list[str] = []
     done = 0
     for place in sorted(place for stem in _STEMS for place in _places(lowered, stem)):
-        if place < done:
+        if place < done or (place and MARKER.match(text, place - 1)):
             continue
         match = next((m for pattern in _ASSIGNMENTS if (m := pattern.match(text, place))), None)
         if match is not None:
