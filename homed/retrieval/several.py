@@ -10,6 +10,8 @@ import heapq
 import re
 from collections.abc import Hashable, Mapping
 
+from homed.retrieval.words import ends
+
 FREE = 4
 """How many of one conversation's day stand as they are: two who say two things each."""
 
@@ -34,8 +36,11 @@ _ASKS_SEVERAL = re.compile(
 
 
 def wanted(query: str) -> bool:
-    """Whether a query asks for several things: by its words (English, Chinese, Russian), so now and then wrong."""
-    return bool(_ASKS_SEVERAL.search(query))
+    """Whether a query asks for several things: by its words (English, Chinese, Russian), so now and then wrong.
+
+    Of a long one by its ends alone, as it is looked for: somewhere in a pasted text something is asked.
+    """
+    return any(_ASKS_SEVERAL.search(part) for part in ends(query))
 
 
 def spread(scores: Mapping[int, float], homes: Mapping[int, Hashable]) -> dict[int, float]:

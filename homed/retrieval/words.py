@@ -104,13 +104,17 @@ def query_terms(text: str) -> list[str]:
     return (asked if rest == text else list(dict.fromkeys(making.tokens(rest)))) or asked
 
 
+def ends(text: str) -> list[str]:
+    """What of a text is looked for: all of it, or of a longer one its head and its tail."""
+    return [text[:HEAD], text[-TAIL:]] if len(text) > HEAD + TAIL else [text]
+
+
 def cleaned(text: str) -> str:
     """A query without time stamps, marks of templates and what is only polite; as it is when nothing would be left.
 
     Of one longer than ``HEAD`` + ``TAIL`` its ends alone: no more of it is looked for.
     """
-    if len(text) > HEAD + TAIL:
-        text = f"{text[:HEAD]}\n{text[-TAIL:]}"
+    text = "\n".join(ends(text))
     left = _NOISE.sub(" ", text).strip()
     return courtesy.without(left or text)
 

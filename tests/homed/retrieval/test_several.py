@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,6 +60,15 @@ def test_what_asks_for_several_things(query: str) -> None:
 )
 def test_what_does_not(query: str) -> None:
     assert not several.wanted(query)
+
+
+def test_of_a_pasted_text_only_the_ends_ask() -> None:
+    paste = "It says what books they keep. " * 2000
+    assert not several.wanted(f"{'x' * 20_000}\n{paste}\n{'x' * 20_000}")
+    assert several.wanted(f"{paste}\n{'x' * 20_000}\nWhich of these cities did I see?")
+    begun = time.process_time()
+    several.wanted(("what" + " " * 1000) * 1000)
+    assert time.process_time() - begun < 1
 
 
 def test_the_fifth_of_one_conversation_gives_way_to_the_first_of_another() -> None:
