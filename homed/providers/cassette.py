@@ -39,6 +39,10 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MOST = 32 << 20
 """Bytes of one exchange; of a longer one only that it was too long is noted."""
 
+MOST_LINES = 1 << 19
+"""Lines of one likewise: a frame takes a kilobyte and some microseconds however short it is, and an answer of a hundred
+thousand tokens has half as many."""
+
 KEPT_HEADERS = ("content-type", "retry-after")
 """Of the answer; of the request none is kept: keys and cookies stand there."""
 
@@ -114,14 +118,15 @@ class Exchange:
     def _unpacked(self) -> list[bytes] | None:
         """The pieces that came, as they are read: a source may pack them though it was asked not to, and no secret is
         seen in what is packed.  What cannot be unpacked is left out.  None: too long."""
-        unpacker, taken, pieces = Unpacker(self.coding), 0, []
+        unpacker, taken, lines, pieces = Unpacker(self.coding), 0, 0, []
         if self.taken > MOST:
             return None
         try:
             for chunk in self.chunks:
                 for piece in unpacker.feed(chunk):
                     taken += len(piece)
-                    if taken > MOST:
+                    lines += max(piece.count(b"\n"), piece.count(b"\r"))
+                    if taken > MOST or lines > MOST_LINES:
                         return None
                     pieces.append(piece)
         except Unreadable as error:

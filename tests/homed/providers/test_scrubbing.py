@@ -20,7 +20,7 @@ from homed.agent.model import Gatherer, Said
 from homed.providers.answers import Decoding
 from homed.providers.anthropic_answer import AnthropicDecoder
 from homed.providers.base import Source
-from homed.providers.cassette import Exchange, tape_named
+from homed.providers.cassette import MOST_LINES, Exchange, tape_named
 from homed.providers.gemini_answer import GeminiDecoder
 from homed.providers.ollama_answer import OllamaDecoder
 from homed.providers.openai_answer import AnswerDecoder
@@ -294,3 +294,10 @@ def test_what_is_packed_as_nobody_can_unpack_is_left_out(caplog: pytest.LogCaptu
     _, exchange = recorded("openai", [b"sk-proj-abcdefghijklmnop1234567890"], coding="br")
     assert exchange["chunks"] == []
     assert "recorded in part" in caplog.text
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r"])
+def test_of_one_in_more_frames_than_memory_has_room_for_only_that_is_kept(end: bytes) -> None:
+    """Three and a half million of nine bytes took two gigabytes."""
+    _, exchange = recorded("openai", [b"data:{}" + end + end] * (MOST_LINES // 2 + 1))
+    assert (exchange["chunks"], exchange["ended"]) == ([], "too long")
