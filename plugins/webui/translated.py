@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 PART = re.compile(r"\{(\w+)\}")
@@ -26,9 +27,7 @@ class Translated:
         self._settings = found.get("settings", {})
         texts = found.get("texts", {})
         self._exact = {english: str(text) for english, text in texts.items() if not PART.search(english)}
-        self._patterns = [
-            (_pattern(english), str(text)) for english, text in texts.items() if english not in self._exact
-        ]
+        self._made = [(PART.split(english), str(text)) for english, text in texts.items() if PART.search(english)]
 
     def setting(self, key: str, name: str, description: str) -> tuple[str, str]:
         """Name and description of a setting; a setting without a name is called by the last part of its key."""
@@ -46,19 +45,29 @@ class Translated:
         return str(self._categories.get(name, name[:1].upper() + name[1:]))
 
     def text(self, text: str) -> str:
-        """A sentence of the kernel's: an error, a hint, a reason."""
+        """A sentence of the kernel's: an error, a hint, a reason.
+
+        Of several that fit the one is taken whose words begin first, and of these the one that has more of them:
+        "There is no job {job}." before "There is no {kind} {id}.".
+        """
         if text in self._exact:
             return self._exact[text]
-        if len(text) <= LONGEST:
-            for pattern, translated in self._patterns:
-                if (found := pattern.fullmatch(text)) is not None:
-                    parts = {name: self.text(part) for name, part in found.groupdict().items()}
-                    return PART.sub(lambda one: parts[one[1]], translated)  # noqa: B023 - used at once
-        return text
+        best: tuple[int, int, re.Match[str], str] | None = None
+        for pieces, said in self._made if len(text) <= LONGEST else ():
+            words = pieces[::2]
+            # A pattern is made when the words around its parts are all there, no sooner: there are hundreds.
+            if all(piece in text for piece in words) and (found := _pattern(*pieces).fullmatch(text)) is not None:
+                rank = 0 if words[0] else found.end(1), -sum(map(len, words))
+                if best is None or rank < best[:2]:
+                    best = *rank, found, said
+        if best is None:
+            return text
+        parts = {name: self.text(part) for name, part in best[2].groupdict().items()}
+        return PART.sub(lambda one: parts[one[1]], best[3])
 
 
-def _pattern(english: str) -> re.Pattern[str]:
-    pieces = PART.split(english)
+@cache
+def _pattern(*pieces: str) -> re.Pattern[str]:
     made = [f"(?P<{piece}>.+?)" if index % 2 else re.escape(piece) for index, piece in enumerate(pieces)]
     return re.compile("".join(made), re.DOTALL)
 
