@@ -12,6 +12,7 @@ CREATE TABLE forget_todo (
     item    TEXT NOT NULL,
     UNIQUE (request, what, item)
 ) STRICT;
+CREATE INDEX forget_todo_next ON forget_todo (request, what, seq);
 
 -- What wishes removed by id, also those that are done: a backup of before, put back, may know what a wish took and not
 -- what it was about (a message, and not the fact that was made of it later).  Ids alone.  Of a peer and a conversation

@@ -31,3 +31,19 @@ def test_of_what_went_the_ids_stay_but_not_of_a_peer_nor_what_is_no_id(tx: Tx, k
     forgets.done(tx, wish, at=2.0)
     took = [("event", "e1"), ("record", "f1"), ("record", "s1"), ("thread", "t1")]
     assert tx.all("SELECT what, item FROM forget_took ORDER BY what, item") == (took if kept else [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "index"),
+    [
+        ("SELECT item FROM forget_todo WHERE request = '' AND what = '' ORDER BY seq LIMIT 16", "forget_todo_next"),
+        (
+            "DELETE FROM forget_todo WHERE request = '' AND what = '' AND item IN ('a', 'b')",
+            "request=? AND what=? AND item=?",
+        ),
+    ],
+)
+def test_taking_the_next_few_reads_no_others(tx: Tx, asked: str, index: str) -> None:
+    plan = " ".join(str(row[-1]) for row in tx.all(f"EXPLAIN QUERY PLAN {asked}"))
+    assert index in plan
+    assert "TEMP B-TREE" not in plan
