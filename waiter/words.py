@@ -7,8 +7,7 @@ from functools import cached_property
 
 from homed.helptext import LANGUAGES as LANGUAGES
 from homed.helptext import language_of as language_of
-
-from .kernel import Kernel
+from homed.sentences import Sentences, catalogue
 
 
 class Words:
@@ -29,9 +28,9 @@ class Words:
         return self._texts if self.language == "en" else _texts("en")
 
     @cached_property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> Sentences:
         """What homed says, in this language."""
-        return Kernel({} if self.language == "en" else _texts(f"kernel.{self.language}"))
+        return Sentences(catalogue("kernel", self.language).get("texts", {}))
 
     def __call__(self, key: str, /, **values: object) -> str:
         """The text, with ``{name}`` replaced by the value of that name."""

@@ -40,11 +40,11 @@ class Words:
 def load(folder: Path) -> dict[str, Words]:
     """Every language's words from ``folder``/LANG.json.  Reads files: once, at start."""
     english = json.loads((folder / "en.json").read_text("utf-8"))
-    found = {"en": Words("en", english, load_translated(folder, "en"))}
+    found = {"en": Words("en", english, load_translated("en"))}
     for lang in LANGUAGES:
         if lang != "en":
             own = json.loads((folder / f"{lang}.json").read_text("utf-8"))
-            found[lang] = Words(lang, {**english, **own}, load_translated(folder, lang))
+            found[lang] = Words(lang, {**english, **own}, load_translated(lang))
     return found
 
 

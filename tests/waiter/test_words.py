@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,6 @@ from prompt_toolkit.document import Document
 
 from tests.kit import doctor_words
 from waiter import commands, orders, table
-from waiter import words as words_module
 from waiter.completion import Commands
 from waiter.model import Line, Names, Row, State
 from waiter.options import parser
@@ -122,15 +120,6 @@ def test_no_text_is_there_for_nothing() -> None:
 def test_every_command_of_line_mode_says_what_it_does(language: str) -> None:
     said = {key.removeprefix("talk.help.") for key in texts(language) if key.startswith("talk.help.")}
     assert said == set(commands.COMMANDS)
-
-
-KERNEL: dict[str, str] = json.loads((Path(words_module.__file__).parent / "strings" / "kernel.zh.json").read_text())
-
-
-def test_what_homed_says_is_said_as_on_the_page() -> None:
-    page = json.loads((doctor_words.ROOT / "plugins/webui/strings/kernel.zh.json").read_text("utf-8"))["texts"]
-    assert {english: page.get(english) for english in KERNEL} == KERNEL
-    assert len(KERNEL) > 200
 
 
 @pytest.mark.parametrize(("said", "least"), [(doctor_words.of_memory, 300), (doctor_words.refusals, 30)])

@@ -1,7 +1,7 @@
 """What a check finds, in sentences that a page can put into another language.  Pure.
 
 Nothing of what was remembered is ever in one: ids, counts, names of ours.  A sentence is a template of ours with what
-stands in it, so that ``plugins/webui/strings/kernel.zh.json`` has it too.
+stands in it, so that ``homed/strings/kernel.zh.json`` has it too.
 """
 
 from __future__ import annotations

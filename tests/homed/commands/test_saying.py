@@ -17,7 +17,7 @@ import pytest
 
 from homed.__main__ import main
 from homed.agent.schedule import Phase
-from homed.commands import memory_records, saying, usage
+from homed.commands import memory_records, usage
 from homed.commands.output import complain, table, width
 from homed.commands.saying import about_plugin, about_setting, phrase, translated, translated_each, translated_lines
 from homed.config.definitions import CORE
@@ -25,13 +25,13 @@ from homed.errors import Conflict
 from homed.host.states import State, Trust
 from homed.jobs.memcheck.findings import Status
 from homed.memory import portable
+from homed.sentences import PART, Sentences, catalogue
 from tests.kit import command_words, doctor_words
 
 ROOT = Path(__file__).parents[3]
 STRINGS = ROOT / "homed" / "strings"
 SAID: dict[str, dict[str, str]] = json.loads((STRINGS / "said.zh.json").read_text("utf-8"))
 KERNEL: dict[str, dict[str, Any]] = json.loads((STRINGS / "kernel.zh.json").read_text("utf-8"))
-PAGE: dict[str, dict[str, Any]] = json.loads((ROOT / "plugins/webui/strings/kernel.zh.json").read_text("utf-8"))
 HELP: dict[str, str] = json.loads((STRINGS / "help.zh.json").read_text("utf-8"))
 
 NAMES = (
@@ -135,15 +135,6 @@ def test_all_that_the_kernel_refuses_commands_with_is_chinese() -> None:
     assert [zh for zh in told.values() if re.search(r"\b[a-z]{3,} [a-z]{2,}", typed.sub("", zh))] == []
 
 
-def test_the_more_of_a_sentence_is_written_down_the_sooner_it_is_taken() -> None:
-    heard = saying.Heard({"There is no {kind} {id}.": "{kind} {id}", "There is no job {id}.": "job", "x {y}": "{y}"})
-    assert heard("There is no job 7.") == "job"
-    assert heard("There is no rule 7.") == "rule 7"
-    assert heard("x x z") == "z"
-    heard = saying.Heard({"{path} cannot be read: {why}.": "no {path}", "{file} is no package: {why}": "bad {file}"})
-    assert heard("a.hmap is no package: /a.hmap cannot be read: why.") == "bad a.hmap"
-
-
 @pytest.mark.usefixtures("chinese")
 def test_several_lines_are_told_each_where_they_stand() -> None:
     assert translated_lines("\n  Open  http://x/login#1\n") == "\n  打开  http://x/login#1\n"
@@ -172,10 +163,10 @@ def test_every_sentence_that_is_heard_is_one_of_the_code() -> None:
     far = [
         text
         for text in SAID["heard"]
-        if not all(len(piece) < 4 or piece.strip(" .") in code for piece in re.split(saying.PART, text)[::2])
+        if not all(len(piece) < 4 or piece.strip(" .") in code for piece in re.split(PART, text)[::2])
     ]
     refused = command_words.refusals()
-    left = [text for text in far if not any(saying.Heard({text: "found"})(said) == "found" for said in refused)]
+    left = [text for text in far if not any(Sentences({text: "found"})(said) == "found" for said in refused)]
     assert sorted(left) == sorted(MADE)
 
 
@@ -189,10 +180,7 @@ def test_what_is_filled_in_is_the_same_in_both_languages(kind: str) -> None:
     assert [text for text, zh in SAID[kind].items() if not zh.strip()] == []
 
 
-def test_what_the_kernel_says_is_said_as_on_the_page() -> None:
-    assert KERNEL.keys() == PAGE.keys()
-    for part, ours in KERNEL.items():
-        assert {key: value for key, value in ours.items() if PAGE[part].get(key, value) != value} == {}
+def test_what_commands_hear_is_not_in_two_catalogues() -> None:
     assert not SAID["heard"].keys() & KERNEL["texts"].keys()
     assert {one.key for one in CORE} - KERNEL["settings"].keys() == set()
 
@@ -263,8 +251,8 @@ def test_settings_and_built_in_plugins_are_described() -> None:
 
 
 def test_in_english_no_catalogue_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(saying, "_read", None)
-    saying._said.cache_clear()
+    monkeypatch.setattr("importlib.resources.files", None)
+    catalogue.cache_clear()
     complain(Conflict("It is hidden.", hint="Restore it first."))
     assert capsys.readouterr().err == "homed: It is hidden.\n  Restore it first.\n"
     assert about_setting("core.agent.max_tool_turns", "About.") == "About."

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
+from homed.sentences import catalogue
 from homed.wire.capabilities import WHAT, what
 from homed.wire.methods import CAPABILITIES
-
-ZH = Path(__file__).parents[3] / "plugins" / "webui" / "strings" / "kernel.zh.json"
 
 
 def test_every_capability_has_a_sentence_and_no_other_has() -> None:
@@ -18,7 +14,7 @@ def test_every_capability_has_a_sentence_and_no_other_has() -> None:
 
 
 def test_every_sentence_is_there_in_chinese() -> None:
-    texts = json.loads(ZH.read_text("utf-8"))["texts"]
+    texts = catalogue("kernel", "zh")["texts"]
     assert [text for text in WHAT.values() if text not in texts] == []
 
 

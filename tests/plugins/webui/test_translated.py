@@ -7,17 +7,17 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from homed.config.definitions import CORE
 from homed.errors import Unavailable
+from homed.sentences import PART, catalogue
 from homed.settings.exposed import HINT
 from homed.store.repair import INVARIANTS
 from plugins.webui.api_admin import listed
 from plugins.webui.context import FOLDER
-from plugins.webui.translated import PART, Translated, load_translated
+from plugins.webui.translated import Translated, load_translated
 from plugins.webui.words import load
 from tests.kit import doctor_words
 
@@ -25,9 +25,9 @@ from .client import browsing
 from .standin import StandIn, furnished
 
 ROOT = FOLDER.parents[1]
-CATALOGUE: dict[str, Any] = json.loads((FOLDER / "strings" / "kernel.zh.json").read_text("utf-8"))
+CATALOGUE = catalogue("kernel", "zh")
 MANIFESTS = [json.loads(path.read_text("utf-8")) for path in sorted((ROOT / "plugins").glob("*/plugin.json"))]
-ZH = load_translated(FOLDER / "strings", "zh")
+ZH = load_translated("zh")
 DECLARED = {definition.key: definition.category for definition in CORE} | {
     f"plugin.{manifest['name']}.{setting['key']}": setting["category"]
     for manifest in MANIFESTS

@@ -17,7 +17,7 @@ from homed.jobs.memcheck.rows import Found
 from plugins.webui.translated import load_translated
 
 ROOT = Path(__file__).parents[4]
-ZH = load_translated(ROOT / "plugins" / "webui" / "strings", "zh")
+ZH = load_translated("zh")
 ENGLISH = re.compile(r"[A-Za-z]+ [A-Za-z]+ [a-z]+")
 
 
