@@ -21,6 +21,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -43,9 +44,16 @@ class Job:
     path: str
 
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE)
+
+Actions = Mapping[signal.Signals, Any]
+"""What is done at each signal."""
+
+
 def main() -> Job | None:
     """Serve until the other end is closed (None); in a forked child: what to run."""
     os.chdir("/")
+    actions = {number: signal.getsignal(number) for number in _SIGNALS}
     link = socket.socket(fileno=int(sys.argv[1]))
     _close([fd for fd in map(int, os.listdir("/proc/self/fd")) if fd > 2 and fd != link.fileno()])  # not ours
     for name in filter(None, sys.argv[2].split(",")):
@@ -60,12 +68,12 @@ def main() -> Job | None:
         data, fds, _, _ = socket.recv_fds(link, _MOST, _MOST_FDS)
         if not data:
             return None
-        job = _serve(link, json.loads(data), fds)
+        job = _serve(link, json.loads(data), fds, actions)
         if job is not None:
             return job
 
 
-def _serve(link: socket.socket, request: dict[str, Any], fds: list[int]) -> Job | None:
+def _serve(link: socket.socket, request: dict[str, Any], fds: list[int], actions: Actions) -> Job | None:
     """Make one child and answer with its pid; in the child, what to run."""
     opened: list[int] = []
     try:
@@ -82,7 +90,7 @@ def _serve(link: socket.socket, request: dict[str, Any], fds: list[int]) -> Job 
         return None
     if between == 0:
         link.detach()  # its number may be that of another thing soon
-        return _between(request, fds, tell, wait)
+        return _between(request, fds, tell, wait, actions)
     _close([*fds, tell, wait])
     os.waitpid(between, 0)
     reply = os.read(told, _MOST) or _failed(OSError(0, "the child ended before it began"))
@@ -93,14 +101,14 @@ def _serve(link: socket.socket, request: dict[str, Any], fds: list[int]) -> Job 
     return None
 
 
-def _between(request: dict[str, Any], fds: list[int], tell: int, wait: int) -> Job | None:
+def _between(request: dict[str, Any], fds: list[int], tell: int, wait: int, actions: Actions) -> Job | None:
     """The first fork, which ends at once, and in the second one the child."""
     try:
         if os.fork() != 0:
             os._exit(0)
         os.setsid()
         tell, wait = _place(fds, request["targets"], [tell, wait])
-        job = _become(request)
+        job = _become(request, actions)
         os.write(tell, json.dumps({"pid": os.getpid()}).encode())
         if os.read(wait, 1) != b"g":
             os._exit(1)
@@ -111,16 +119,14 @@ def _between(request: dict[str, Any], fds: list[int], tell: int, wait: int) -> J
     return job
 
 
-def _become(request: dict[str, Any]) -> Job:
-    """Turn this process into what a fresh one would be."""
+def _become(request: dict[str, Any], actions: Actions) -> Job:
+    """Turn this process into what a fresh one would be.  ``actions``: what a fresh one does at signals; one that homed
+    was told to ignore (nohup, a job in the background) is ignored by all it starts."""
     os.chdir(request["cwd"])
     _environment(request["env"])
     argv = request["argv"]
     _write_over(0, b"".join(os.fsencode(word) + b"\0" for word in argv), cut=True)
-    for number, action in (
-        (signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_DFL),
-        (signal.SIGCHLD, signal.SIG_DFL), (signal.SIGPIPE, signal.SIG_IGN),
-    ):  # fmt: skip
+    for number, action in actions.items():
         signal.signal(number, action)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     random.seed()

@@ -124,10 +124,12 @@ async def main():
     ]  # fmt: skip
 
 
-def test_a_forked_child_sees_what_a_fresh_one_sees(tmp_path: Path) -> None:
+@pytest.mark.parametrize("interrupt", ["default_int_handler", "SIG_IGN"])  # as in a terminal, and in the background
+def test_a_forked_child_sees_what_a_fresh_one_sees(tmp_path: Path, interrupt: str) -> None:
     """Environment, folder, arguments, path, signals, session, parent: both ways of starting give the same answer."""
     out = run(
         tmp_path,
+        f"signal.signal(signal.SIGINT, signal.{interrupt})"
         """
 LOOK = '''
 import json, os, random, signal, sys, logging, gc, threading
