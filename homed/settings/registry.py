@@ -31,7 +31,7 @@ from homed.settings.thresholds import NOT_SAID, Because, ThresholdView
 from homed.settings.typed import Typed
 from homed.settings.views import MASK, Applied, SettingView
 from homed.settings.watch import Watch
-from homed.store.rows import Damaged, Storage, Tx
+from homed.store.rows import Damaged, Looking, Storage, Tx
 
 PROVIDES = ("settings",)
 NEEDS = ("config", "store")
@@ -378,11 +378,14 @@ async def open_settings(
 
 
 async def _begin(settings: Settings, store: Storage) -> None:
-    """Seed what the kernel seeds.  A database that takes nothing any more does not keep homed from starting."""
+    """Seed what the kernel seeds.  A database that takes nothing any more does not keep homed from starting, and one
+    that is only looked at gets its seeds from the homed that runs on it next."""
     if not (missing := settings.unseeded(SEEDS)):
         return
     try:
         old = await store.read(rows.in_use)
         await settings.seed({key: SEEDS[key].old if old else SEEDS[key].fresh for key in missing})
+    except Looking:
+        return
     except StorageError as error:
         _log.warning("first values of the settings are not stored: %s", error.message)

@@ -14,7 +14,7 @@ from homed.errors import StorageError
 from homed.store import migrations, problems
 from homed.store.connection import Transaction, open_damaged
 from homed.store.repair import INVARIANTS
-from homed.store.rows import ReadOnly, Tx
+from homed.store.rows import Looking, Tx
 
 T = TypeVar("T")
 
@@ -50,9 +50,9 @@ class LookingStore:
         return await trio.to_thread.run_sync(self._look, fn)
 
     async def write(self, fn: Callable[[Tx], T]) -> T:  # noqa: ARG002
-        """Nothing is written here; raises ``ReadOnly``."""
+        """Nothing is written here; raises ``Looking``."""
         await trio.lowlevel.checkpoint()
-        raise ReadOnly("This is only a look at the database.", detail={"reason": "read_only"})
+        raise Looking("This is only a look at the database.", detail={"reason": "read_only"})
 
     async def empty_log(self) -> bool:
         """The log is left as it is."""

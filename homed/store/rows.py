@@ -26,6 +26,10 @@ class ReadOnly(StorageError):
     """
 
 
+class Looking(ReadOnly):
+    """Nothing is stored, because a command only looks at the database of a homed that does not run: no fault."""
+
+
 class Full(StorageError):
     """No space is left.  What was being stored was not; the next time it may be."""
 

@@ -12,6 +12,7 @@ from homed.config.secrets import Secrets
 from homed.memory import inputs, threads
 from homed.settings.registry import Settings, open_settings
 from homed.store.db import Store, open_store
+from homed.store.examine import LookingStore
 from homed.store.rows import ReadOnly, Tx
 from tests.homed.memory.build import new_input
 
@@ -74,3 +75,8 @@ async def test_a_database_that_takes_nothing_does_not_keep_homed_from_starting(
         with caplog.at_level(logging.WARNING):
             assert not await asked(store, tmp_path)
     assert "not stored" in caplog.text
+
+
+async def test_who_only_looks_is_told_of_no_fault(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with open_settings(LookingStore(tmp_path / "d.db"), {}, Secrets(tmp_path / "secrets.json")):
+        assert caplog.messages == []
