@@ -228,9 +228,10 @@ def preview(tx: Tx, kind: str, target: str, *, wide: bool) -> Preview:
         first, last, counts = forget_peer.counts(tx, target)
         return Preview(kind, target, wide, "", counts, busy=busy(tx, kind, target), first=first, last=last)
     scope = str(tx.value(f"SELECT scope FROM {_IN[kind]} WHERE id = ?", (target,)))
-    records = _records(tx, kind, target)
-    left = forget_agents.left(tx, target) if kind == "event" and wide else forget_agents.Left()
-    events = _events(tx, kind, target, wide, records) + _of_agents(tx, left)
+    todo = forget_todo.find(tx, kind, target, wide=wide)
+    records = todo.record
+    events = [*todo.event, *_of_threads(tx, todo.thread)]
+    turns = forget_agents.left(tx, target).turns if kind == "event" and wide else 0
     among = dumps(events)
     files = tx.value(f"SELECT count(DISTINCT hash) FROM blocks WHERE event IN {_AMONG}", (among,))
     only, shared = _resting(tx, events)
@@ -241,7 +242,7 @@ def preview(tx: Tx, kind: str, target: str, *, wide: bool) -> Preview:
     held = (shared | {capsule.id for one in said for capsule, _ in one.parts}) - set(gone)
     counts = {
         "events": len(events), "files": int(files), "records": len(gone), "entities": int(kind == "entity"),
-        "agent_turns": left.turns, **_with_them(tx, gone),
+        "agent_turns": turns, **_with_them(tx, gone),
     }  # fmt: skip
     return Preview(
         kind,
@@ -267,28 +268,9 @@ def _with_them(tx: Tx, records: Sequence[str]) -> dict[str, int]:
     return {"revisions": int(revisions), "vectors": int(vectors)}
 
 
-def _records(tx: Tx, kind: str, target: str) -> list[str]:
-    if kind == "fact":
-        return [target]
-    return forget.records_of(tx, target) if kind == "entity" else []
-
-
-def _events(tx: Tx, kind: str, target: str, wide: bool, records: Sequence[str]) -> list[str]:
-    if kind == "event":
-        return events_of(tx, target, wide=wide)
-    if kind == "thread":
-        return [str(id_) for (id_,) in tx.all("SELECT id FROM events WHERE thread = ?", (target,))]
-    return sorted({one for event in forget.sources(tx, records) for one in forget.belonging(tx, event)} if wide else ())
-
-
-def _of_agents(tx: Tx, left: forget_agents.Left) -> list[str]:
-    rows = tx.all(f"SELECT id FROM events WHERE thread IN {_AMONG}", (dumps(list(left.threads)),))
-    return [*left.events, *(str(id_) for (id_,) in rows)]
-
-
-def events_of(tx: Tx, event: str, *, wide: bool) -> list[str]:
-    """The events that go with one."""
-    return forget.of_turn(tx, event) if wide else forget.belonging(tx, event)
+def _of_threads(tx: Tx, threads: Sequence[str]) -> list[str]:
+    rows = tx.all(f"SELECT id FROM events WHERE thread IN {_AMONG}", (dumps(list(threads)),))
+    return [str(id_) for (id_,) in rows]
 
 
 def _resting(tx: Tx, events: Sequence[str]) -> tuple[set[str], set[str]]:
