@@ -103,7 +103,7 @@ def _figures(count: int, filled: Filled, took: Sequence[float]) -> str:
         )
     if took:
         times = sorted(took)
-        parts.append(phrase("query p50 {at:.1f} ms, p99 {at2:.1f} ms", at=_at(times, 50), at2=_at(times, 99)))
+        parts.append(phrase("query p50 {p50:.1f} ms, p99 {p99:.1f} ms", p50=_at(times, 50), p99=_at(times, 99)))
     return phrase("{parts}, peak memory {own} MB and {child} MB beside", parts=", ".join(parts), own=own, child=child)
 
 

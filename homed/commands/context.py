@@ -190,10 +190,10 @@ def _guard(data: Mapping[str, Any], events: Events) -> list[str]:
     why = phrase(OUTGROWN.get(str(data.get("why")), OUTGROWN["grown"]))
     lines = [
         phrase(
-            "Room was made, since {why}: {data} before, {data2} after.",
+            "Room was made, since {why}: {before} before, {after} after.",
             why=why,
-            data=_size(data, "before"),
-            data2=_size(data, "after"),
+            before=_size(data, "before"),
+            after=_size(data, "after"),
         )
     ]
     for key, words in (
@@ -213,10 +213,10 @@ def _sink(data: Mapping[str, Any], events: Events) -> list[str]:
     number = len(ids) + data.get("events_more", 0)
     lines = [
         phrase(
-            "Afterwards {number} events sank to cold memory: {data} before, {data2}.",
+            "Afterwards {number} events sank to cold memory: {before} before, {after}.",
             number=number,
-            data=_size(data, "before"),
-            data2=_size(data, "after"),
+            before=_size(data, "before"),
+            after=_size(data, "after"),
         )
     ]
     return lines + _listed(ids, events, data.get("scores", {}))

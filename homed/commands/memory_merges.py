@@ -69,12 +69,11 @@ def _list(args: argparse.Namespace) -> int:
 def _side(side: Mapping[str, Any]) -> str:
     facts = "; ".join(map(clean, side["facts"]))
     return phrase(
-        "{name} ({type}, mentioned {mentions} times){facts}{facts2}",
+        "{name} ({type}, mentioned {mentions} times){facts}",
         name=clean(side["name"]),
         type=side["type"],
         mentions=side["mentions"],
-        facts=": " if facts else "",
-        facts2=facts,
+        facts=f": {facts}" if facts else "",
     )
 
 

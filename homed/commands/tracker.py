@@ -125,7 +125,7 @@ def _line(file: Mapping[str, Any]) -> str:
     if then and now and then["kind"] != now["kind"]:
         said.append(f"{then['kind']} → {now['kind']}")
     elif then and now and then["mode"] != now["mode"]:
-        said.append(phrase("mode {mode} → {mode2}", mode=then["mode"], mode2=now["mode"]))
+        said.append(phrase("mode {before} → {after}", before=then["mode"], after=now["mode"]))
     if any(state and state.get("unkept") for state in (then, now)):
         said.append(phrase("content not kept"))
     path: str = file["path"]

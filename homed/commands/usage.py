@@ -96,11 +96,11 @@ def _standing(found: Mapping[str, Any]) -> Iterable[str]:
         most=phrase(" of {most}", most=most) if most else phrase(", no limit"),
     )
     if Decimal(limits["day_money"]):
-        money = Decimal(limits["day_money"]) * (1 + today["times"])
+        limit = Decimal(limits["day_money"]) * (1 + today["times"])
         yield phrase(
-            "       {money} of {money2:f} {currency}, as far as prices are known.",
+            "       {money} of {limit:f} {currency}, as far as prices are known.",
             money=today["money"],
-            money2=money,
+            limit=limit,
             currency=limits["currency"],
         )
     if today["times"]:
