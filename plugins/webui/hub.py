@@ -23,7 +23,10 @@ LONGEST_SEQ = 18
 
 DELTAS = frozenset({"content_delta", "reasoning_delta"})
 PASSING = DELTAS | {"progress"}
-"""Types that say where something stands just now: the next one makes up for it, so none is kept."""
+"""Types that say where something stands just now: the next one makes up for it, so the ring keeps none."""
+STANDING = 16
+"""Kinds of the daemon's own work whose last progress is kept: a page that opens hears where it is, and not only how it
+goes on, since what was the last of it has no next."""
 LISTED = frozenset({"thread", "turn", "raw_input", "approval"})
 """Types that change what a list of threads shows."""
 OWNERS = frozenset({"plugin_state", "system", "progress"})
@@ -113,6 +116,7 @@ class Hub:
         self._latest = 0
         self._ring: deque[Notice] = deque()
         self._ring_size = ring
+        self._standing: dict[str, Notice] = {}
         self._queue_size = queue
         self._watchers: list[Watcher] = []
 
@@ -127,8 +131,17 @@ class Hub:
             self._ring.append(notice)
             if len(self._ring) > self._ring_size:
                 self._floor = self._ring.popleft().seq
+        elif notice.type == "progress" and not notice.thread:
+            self._stand(notice)
         for watcher in list(self._watchers):
             watcher.offer(notice)
+
+    def _stand(self, notice: Notice) -> None:
+        what = str(notice.data.get("what"))
+        self._standing.pop(what, None)  # so that the newest is last
+        self._standing[what] = notice
+        if len(self._standing) > STANDING:
+            del self._standing[next(iter(self._standing))]
 
     def lost(self, count: int) -> None:
         """This plugin itself was too slow for the kernel: no page can trust its stream any more.
@@ -137,6 +150,7 @@ class Hub:
         """
         self._floor = self._latest = self._latest + count
         self._ring.clear()
+        self._standing.clear()
         for watcher in list(self._watchers):
             watcher.overtake()
 
@@ -165,7 +179,8 @@ class Hub:
         if epoch != self.epoch or not number.isdecimal() or len(number) > LONGEST_SEQ or int(number) < self._floor:
             return None
         after = int(number)
-        return [one for one in self._ring if one.seq > after and concerns(one, thread, owner=owner)]
+        known = sorted([*self._ring, *self._standing.values()], key=lambda one: one.seq)
+        return [one for one in known if one.seq > after and concerns(one, thread, owner=owner)]
 
     def close(self) -> None:
         """End every stream."""

@@ -242,6 +242,6 @@ def test_a_long_message_that_the_page_shows_cut_is_edited_whole(page: Page, serv
     page.get_by_role("button", name="Edit").click()
     expect(page.locator("#text")).to_have_value(text)
     page.locator("#text").press("Enter")
-    expect(page.locator("section.turn .said")).to_have_count(2)
+    expect(page.locator("section.turn [data-key=end]")).to_have_count(2)
     texts = [one["text"] for one in served.kernel.remembered.values() if one["kind"] == "user"]
     assert texts.count(text) == 2

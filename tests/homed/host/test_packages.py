@@ -313,6 +313,7 @@ async def test_whoever_asked_may_go_away_in_the_middle(tmp_path: Path) -> None:
 
 async def test_two_at_once_take_turns(tmp_path: Path) -> None:
     async with placed(tmp_path) as place:
+        await place.host.wait_started()
         async with trio.open_nursery() as nursery:
             for name in ("aa", "bb", "cc"):
                 nursery.start_soon(place.install, place.package(name))

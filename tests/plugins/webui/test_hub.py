@@ -8,7 +8,7 @@ import pytest
 import trio
 import trio.testing
 
-from plugins.webui.hub import Hub, Watcher
+from plugins.webui.hub import STANDING, Hub, Watcher
 
 from .standin import Said
 
@@ -159,3 +159,20 @@ def test_that_memory_changed_is_told_to_every_page_and_how_far_the_daemon_is_to_
     hub.publish(notice(2, "progress", "", what="vectors", done=1, total=2))
     hub.publish(notice(3, "progress", "t1", what="loading", done=1, total=2))
     assert [[one.seq for one in page.take()] for page in (mine, other, guest)] == [[1, 2], [1, 2], [1]]
+
+
+def test_a_page_that_opens_hears_where_the_daemons_work_is_though_its_ring_keeps_no_progress() -> None:
+    hub = Hub()
+    hub.publish(notice(1, "memory", "t1", what="written"))
+    for seq, what in enumerate(["vectors", "doctor", "vectors", "vectors"], start=2):
+        hub.publish(notice(seq, "progress", "", what=what, done=seq, total=9))
+    hub.publish(notice(6, "progress", "t1", what="loading", done=1, total=2))
+    owners, guests = (hub.missed(hub.cursor(0), "t1", owner=owner) for owner in (True, False))
+    assert [one.seq for one in owners or ()] == [1, 3, 5]
+    assert [one.seq for one in guests or ()] == [1]
+    assert seqs(hub, hub.cursor(5)) == []
+    for seq in range(7, 7 + 5 * STANDING):
+        hub.publish(notice(seq, "progress", "", what=str(seq), done=1, total=2))
+    assert len(hub.missed(hub.cursor(1), "t1", owner=True) or ()) == STANDING
+    hub.lost(1)
+    assert hub.missed(hub.cursor(hub.latest), "t1", owner=True) == []
