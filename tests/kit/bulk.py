@@ -25,7 +25,7 @@ def bulk(name: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "version": "1.0", "entry": entry, "tools": tools, "stages": stages, **more}
 
 
-async def invoke(host: Host, plugin: str, tool: str, *, timeout: float = 20, **args: object) -> Any:
+async def invoke(host: Host, plugin: str, tool: str, *, timeout: float = 60, **args: object) -> Any:
     """Call one of its tools and return the content."""
     params = {"tool": f"{plugin}_{tool}", "args": args, "call": "t", "timeout": timeout, "context": {}}
     result = await host.call(plugin, "tool.invoke", params, timeout=timeout)

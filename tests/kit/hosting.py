@@ -110,7 +110,7 @@ async def hosting(
             nursery.cancel_scope.cancel()
 
 
-async def invoke(host: Host, plugin: str, timeout: float = 10, **args: object) -> Any:
+async def invoke(host: Host, plugin: str, timeout: float = 60, **args: object) -> Any:
     """Call the plugin's one tool and return its content."""
     params = {"tool": f"echo_{plugin}", "args": args, "call": "t", "timeout": timeout, "context": {}}
     result = await host.call(plugin, "tool.invoke", params, timeout=timeout)

@@ -19,8 +19,9 @@ from trio.testing import wait_all_tasks_blocked
 
 from homed.errors import Denied, InvalidInput, NotFound, PluginFailed, TimedOut, Unavailable
 from homed.events import Bus
+from homed.host import host as host_module
 from homed.host import launch
-from homed.host.host import Host
+from homed.host.host import SHUTDOWN, Host
 from homed.host.life import Ending, Life
 from homed.host.limits import HostLimits
 from homed.host.policy import Policy
@@ -41,7 +42,7 @@ def quick_ladder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def reach(host: Host, name: str, state: State) -> None:
-    with trio.fail_after(30):
+    with trio.fail_after(60):
         await host._roster.supervisor(name).wait_until(frozenset({state}))
 
 
@@ -159,19 +160,19 @@ async def test_c2_a_flood_ends_the_plugin_with_few_log_lines_and_little_memory(
 async def test_nothing_more_of_a_flood_is_looked_at_once_it_is_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_ladder: None
 ) -> None:
-    heard = 0
+    heard: list[float] = []
     hear = Session.notification
 
     def counted(self: Session, method: str, params: Mapping[str, Any]) -> None:
-        nonlocal heard
-        heard += 1
+        heard.append(trio.current_time())
         hear(self, method, params)
 
     monkeypatch.setattr(Session, "notification", counted)
     async with hosting(tmp_path, manifest("bad", "flood-calls"), policy=Policy(delays=())) as host:
         await reach(host, "bad", State.STOPPED)
     line = len(b'{"jsonrpc":"2.0","method":"nonsense","params":{}}\n')
-    assert 4000 <= heard <= 4000 + 2 * 65536 // line + 1000
+    allowed = 4000 + 1000 * (heard[-1] - heard[0])  # what may be said at once, and what was earned meanwhile
+    assert 4000 <= len(heard) <= allowed + 2 * 65536 // line
 
 
 @pytest.mark.slow
@@ -255,7 +256,7 @@ async def test_a_plugin_for_another_platform_or_a_later_homed_is_never_started(
 async def test_one_that_suits_this_machine_and_needs_what_is_up_is_started(tmp_path: Path) -> None:
     odd = manifest("odd", needs=["store"], platforms=[sys.platform], min_version="0.1")
     async with hosting(tmp_path, odd) as host:
-        with trio.fail_after(30):
+        with trio.fail_after(60):
             await host.wait_ready("odd")
         assert await invoke(host, "odd", a=1) == {"a": 1}
 
@@ -292,7 +293,7 @@ async def test_c13_a_call_that_does_not_stop_puts_its_plugin_on_the_ladder_and_t
         with pytest.raises(TimedOut, match="may still be running") as caught:
             await invoke(host, "deaf", timeout=0.2, do="sleep")
         assert caught.value.detail["ended"] is False
-        await until_gone([pid], within=8)
+        await until_gone([pid], within=60)
         await host.wait_ready("deaf")
         assert await invoke(host, "deaf", a=1) == {"a": 1}
 
@@ -301,13 +302,12 @@ async def test_c13_cancelling_a_call_waits_for_its_end_and_a_deaf_plugin_comes_b
     async with hosting(tmp_path, manifest("good"), manifest("deaf", "ignore-cancel"), policy=QUICK) as host:
         for name in ("good", "deaf"):
             await host.wait_ready(name)
-            before, pid = trio.current_time(), pid_of(host, name)
-            with trio.move_on_after(0.1) as scope:
-                await invoke(host, name, do="sleep")
+            pid = pid_of(host, name)
+            with trio.fail_after(60), trio.move_on_after(0.1) as scope:
+                await invoke(host, name, timeout=600, do="sleep")
             assert scope.cancelled_caught
-            assert trio.current_time() - before < 5
             if name == "deaf":
-                await until_gone([pid], within=8)
+                await until_gone([pid], within=60)
             await host.wait_ready(name)
             assert await invoke(host, name, a=1) == {"a": 1}
         assert [c.pending for c in host.status("good").crashes] == []
@@ -367,7 +367,7 @@ async def test_e22_after_the_stop_there_is_no_child_grandchild_zombie_or_open_fd
         await host.wait_ready("good")
         await host.wait_ready("tree")
         await until(lambda: host.status("slow").pid is not None)
-        assert len(with_mark(family, group=True)) == 7
+        await until(lambda: len(with_mark(family, group=True)) == 7)  # one that is just beginning shows no mark yet
         pids = with_mark(family, group=True)
     assert with_mark(family, group=True) == []
     assert not set(zombies()) & set(pids)
@@ -379,11 +379,11 @@ async def test_a_dead_plugins_strays_are_killed_and_a_living_ones_are_its_own(tm
         for name in ("a", "b"):
             await host.wait_ready(name)
             await invoke(host, name, do="grandchildren")
+            await until(lambda: len(with_mark(f"{host._family}:{name}", group=True)) == 5)  # noqa: B023
         b_tree = with_mark(f"{host._family}:b", group=True)
         a_tree = with_mark(f"{host._family}:a", group=True)
-        assert (len(a_tree), len(b_tree)) == (5, 5)
         os.kill(pid_of(host, "a"), signal.SIGKILL)
-        await until_gone(a_tree, within=5)
+        await until_gone(a_tree, within=60)
         assert all(alive(pid) for pid in b_tree)
 
 
@@ -404,16 +404,18 @@ async def test_e22_all_ladders_run_in_parallel_within_eight_seconds(tmp_path: Pa
         for name in modes:
             await host.wait_ready(name)
         family, begun = host._family, trio.current_time()
-    assert 6.5 < trio.current_time() - begun < 10
+    assert 6.5 < trio.current_time() - begun < 2 * SHUTDOWN  # one after another: 24 s
     assert with_mark(family, group=True) == []
 
 
-async def test_a_second_signal_kills_at_once(tmp_path: Path) -> None:
+async def test_a_second_signal_kills_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "stop_ladder", partial(stop_ladder, grace=300))
+    monkeypatch.setattr(host_module, "SHUTDOWN", 300)
     async with hosting(tmp_path, manifest("deaf", "ignore-term")) as host:
         await host.wait_ready("deaf")
         family, begun = host._family, trio.current_time()
         host.kill_now()
-    assert trio.current_time() - begun < 4
+    assert trio.current_time() - begun < 60
     assert with_mark(family, group=True) == []
 
 
@@ -533,7 +535,7 @@ async def test_a_new_daemon_ends_what_one_killed_with_9_left_on_its_folder(
 async def test_each_plugin_is_launched_at_once_whoever_else_hangs_and_homed_turns_to_the_rest_after_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("homed.host.host.HEAD_START", 0.2)
+    monkeypatch.setattr(host_module, "HEAD_START", 0.2)
     begun: set[str] = set()
 
     async def hang(life: Life) -> Ending:
@@ -544,11 +546,16 @@ async def test_each_plugin_is_launched_at_once_whoever_else_hangs_and_homed_turn
     async with hosting(tmp_path, manifest("atool"), manifest("chat", inputs=["chat"]), launcher=hang) as host:
         await wait_all_tasks_blocked()
         assert begun == {"atool", "chat"}
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             await host.wait_started()
 
 
-async def test_a_stop_in_the_middle_of_the_start_does_not_wait_for_what_hangs(tmp_path: Path) -> None:
+async def test_a_stop_in_the_middle_of_the_start_does_not_wait_for_what_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_module, "HEAD_START", 300)
+    monkeypatch.setattr(host_module, "SHUTDOWN", 300)
+
     async def hang(life: Life) -> Ending:
         await life.doomed()
         return Ending(0, None, "", asked_for=True)
@@ -557,4 +564,4 @@ async def test_a_stop_in_the_middle_of_the_start_does_not_wait_for_what_hangs(tm
     async with hosting(tmp_path, manifest("atool"), talk, page, launcher=hang) as host:
         await reach(host, "page", State.STARTING)
         begun = trio.current_time()
-    assert trio.current_time() - begun < 1.5
+    assert trio.current_time() - begun < 60

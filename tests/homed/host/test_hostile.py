@@ -27,8 +27,8 @@ def hostile(name: str = "rat", **more: Any) -> dict[str, Any]:
 
 
 async def attempt(host: Host, do: str, **args: object) -> Any:
-    params = {"tool": "try_rat", "args": {"do": do, **args}, "call": "t", "timeout": 20, "context": {}}
-    return await host.call("rat", "tool.invoke", params, timeout=20)
+    params = {"tool": "try_rat", "args": {"do": do, **args}, "call": "t", "timeout": 60, "context": {}}
+    return await host.call("rat", "tool.invoke", params, timeout=60)
 
 
 def session(host: Host, name: str) -> Session:
@@ -124,7 +124,7 @@ async def test_the_third_misuse_ends_it_and_nobody_else(tmp_path: Path) -> None:
         assert host.status("rat").state is State.READY
         with suppress(Unavailable):  # it may still hear of it before it ends
             await attempt(host, "ask", **free)
-        with trio.fail_after(20):
+        with trio.fail_after(60):
             await host._roster.supervisor("rat").front.wait(lambda: host.status("rat").state is State.BACKOFF)
         assert "it broke the protocol of its arena" in host.status("rat").reason
         assert await invoke(host, "mule", "echo", value="x" * 100_000) == "x" * 100_000

@@ -52,11 +52,11 @@ async def test_c3_an_orphan_of_a_living_plugin_is_reaped_as_soon_as_it_ends(tmp_
         await until(lambda: len(children_of(process.pid)) == 3)
         for orphan in set(children_of(process.pid)) - {plugin}:
             os.kill(orphan, signal.SIGKILL)
-        await until(lambda: children_of(process.pid) == [plugin], within=10)
+        await until(lambda: children_of(process.pid) == [plugin])
         assert alive(plugin)
     finally:
         process.send_signal(signal.SIGTERM)  # not SIGINT: what runs in the background of a shell inherits it ignored
-        with trio.fail_after(20):
+        with trio.fail_after(60):
             await process.wait()
 
 
@@ -69,12 +69,12 @@ async def test_c4_every_plugin_is_gone_within_five_seconds_after_kill_9_of_the_d
 @pytest.mark.kill
 async def test_c4_what_plugins_left_behind_is_ended_when_homed_starts_again(tmp_path: Path) -> None:
     pids = await kill_small_host(tmp_path, tree="grandchildren")
-    await until_gone(pids, within=5)
+    await until_gone(pids, within=60)
     async with hosting(tmp_path) as host:
         family = host._family
         await host.wait_ready("tree")
         assert host.status("tree").state is State.READY
         left = [pid for pid in with_mark(family, group=True) if os.getsid(pid) in pids]
         assert left == []
-        assert len(with_mark(family, group=True)) == 5
+        await until(lambda: len(with_mark(family, group=True)) == 5)
     assert with_mark(family, group=True) == []

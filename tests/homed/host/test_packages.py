@@ -304,7 +304,7 @@ async def test_whoever_asked_may_go_away_in_the_middle(tmp_path: Path) -> None:
                     if (notice.data["plugin"], notice.data["state"]) == ("hello", "stopping"):
                         break
                 nursery.cancel_scope.cancel()
-                with trio.CancelScope(shield=True, deadline=trio.current_time() + 20):
+                with trio.CancelScope(shield=True, deadline=trio.current_time() + 60):
                     async for notice in notices:
                         if (notice.data["plugin"], notice.data["state"]) == ("hello", "ready"):
                             break
@@ -313,7 +313,7 @@ async def test_whoever_asked_may_go_away_in_the_middle(tmp_path: Path) -> None:
 
 async def test_two_at_once_take_turns(tmp_path: Path) -> None:
     async with placed(tmp_path) as place:
-        await place.host.wait_started()
+        await place.host.wait_ready("shell")  # which nobody waits for here
         async with trio.open_nursery() as nursery:
             for name in ("aa", "bb", "cc"):
                 nursery.start_soon(place.install, place.package(name))

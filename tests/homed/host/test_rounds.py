@@ -92,7 +92,7 @@ async def test_two_homeds_on_two_data_folders_never_touch_each_others_processes(
             mine = one.status("good").pid
             assert mine is not None
             two.kill_now()
-            with trio.fail_after(10):
+            with trio.fail_after(60):
                 await two._roster.supervisor("tree").ended.wait()
         assert with_mark(two._family, group=True) == []
         assert alive(mine)
