@@ -100,15 +100,16 @@ def test_a_full_disk_refuses_in_clear_words_keeps_what_was_stored_and_works_agai
 def test_a_disk_that_fills_up_under_a_turn_loses_nothing_and_sending_again_gets_the_answer(
     home: House, disk: Disk
 ) -> None:
-    home.fake.when("under way", {"say": "y" * 20_000, "chunk": 4000, "first_delay": 0.5})
+    home.fake.when("under way", {"say": "y" * 20_000, "chunk": 4000, "hang": "until full"})
     home.says("warm")
     sent = home.ask("chat", text="under way", client_msg_id="m1")
     disk.fill(home.daemon)
+    home.fake.release("full")
     with pytest.raises(Unavailable, match="before it was answered"):
         home.ask("wait", input=sent["input"])
     with pytest.raises(Unavailable, match="before it was answered"):
         home.ask("wait", input=sent["input"])  # also who comes later, and not for ever
-    assert "could not be stored" in home.daemon.said
+    until(lambda: "could not be stored" in home.daemon.said)
     disk.free(home.daemon)
     again = home.chat("under way", thread=sent["thread"], client_msg_id="m1")
     assert (again["input"], again["state"]) == (sent["input"], "answered")
@@ -118,11 +119,12 @@ def test_a_disk_that_fills_up_under_a_turn_loses_nothing_and_sending_again_gets_
 
 
 def test_waiter_outlasts_a_disk_that_is_full_for_a_while(home: House, disk: Disk) -> None:
-    home.fake.when("patience", {"say": "y" * 20_000, "chunk": 4000, "first_delay": 0.5})
+    home.fake.when("patience", {"say": "y" * 20_000, "chunk": 4000, "hang": "until full"})
     waiter = home.begin_waiter("-chat", "patience")
     try:
         until(lambda: home.fake.chats, what="the model asked")
         disk.fill(home.daemon)
+        home.fake.release("full")
         until(lambda: "could not be stored" in home.daemon.said)
         disk.free(home.daemon)
         out, err = waiter.communicate(timeout=PATIENCE)

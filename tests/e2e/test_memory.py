@@ -31,6 +31,7 @@ ASKED = (
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[House]:
     with house(tmp_path / "data", Plan(probes={"chat": ["io"]}, grants={"chat": ["io"]})) as built:
+        built.ask("admin.config_set", key="core.memory.recall_deadline", value=30)  # a busy machine remembers late
         yield built
 
 

@@ -39,6 +39,7 @@ async def ask(kernel: sdk.Kernel) -> None:
     for _ in range(50):
         with suppress(HomedError):
             await kernel.call("llm.list", {})
+    await kernel.log("info", "that was all")
 
 if __name__ == "__main__":
     sdk.run(plugin)
@@ -123,7 +124,7 @@ def test_on_the_command_line(home: House) -> None:
         assert BLOCKED in cli(home, *words), words
     assert "needs scheduler, tools" in cli(home, "plugin", "info", "waker")
 
-    lines = home.ask("admin.plugin_logs", name="quiet", limit=100)["lines"]
+    lines = until(lambda: asked(home), what="it has asked fifty times")
     assert [line for line in lines if line.startswith("refused")] == [REFUSED]  # fifty times asked, told once
     assert REFUSED in cli(home, "plugin", "logs", "quiet")
     shown = cli(home, "plugin", "info", "quiet")
@@ -145,6 +146,12 @@ def test_on_the_command_line(home: House) -> None:
     logged = cli(home, "plugin", "logs", "guard")
     assert "stage.invoke before_output failed: guard: " in logged
     assert "ValueError: what is this" in logged
+
+
+def asked(home: House) -> list[str] | None:
+    """The log of the one that asks, once it has done so."""
+    lines: list[str] = home.ask("admin.plugin_logs", name="quiet", limit=100)["lines"]
+    return lines if any("that was all" in line for line in lines) else None
 
 
 def panel(page: Page, heading: str) -> Locator:

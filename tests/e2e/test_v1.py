@@ -8,6 +8,8 @@ import urllib.request
 from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
 from typing import Any
 
 import openai
@@ -362,13 +364,23 @@ def test_who_hangs_up_stops_the_turn(client: OpenAI, home: House, stream: bool) 
         with ask(client, [user(text)], stream=True) as chunks:
             assert sum(1 for _, _ in zip(range(5), chunks, strict=False)) == 5
     else:
-        with pytest.raises(openai.APITimeoutError):
-            ask(client, [user(text)], timeout=2.0)
+        asked = {"model": "homed", "messages": [user(text)]}
+        headers = {"Authorization": f"Bearer {client.api_key}", "Content-Type": "application/json"}
+        with closing(HTTPConnection(str(client.base_url.host), client.base_url.port, timeout=60)) as caller:
+            caller.request("POST", "/v1/chat/completions", json.dumps(asked), headers)
+            until(lambda: begun(home, text), what="some of the answer")
     thread = next(one for one in home.ask("threads", limit=5)["threads"] if one["title"] == text)
-    until(lambda: not home.ask("history", thread=thread["id"], limit=1)["live"], within=10, what="its end")
+    until(lambda: not home.ask("history", thread=thread["id"], limit=1)["live"], what="its end")
     last = home.history(thread["id"])[-1]
     assert last["data"]["partial"]
     assert len(last["text"]) < 5000
+
+
+def begun(home: House, title: str) -> bool:
+    """Whether the model has said anything in the conversation of that title."""
+    found = [one["id"] for one in home.ask("threads", limit=5)["threads"] if one["title"] == title]
+    live = home.ask("history", thread=found[0], limit=1)["live"] if found else None
+    return bool(live and live["text"])
 
 
 def test_two_at_once_get_their_own_answers(client: OpenAI) -> None:

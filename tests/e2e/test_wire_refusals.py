@@ -6,7 +6,6 @@ was granted ``io``; ``plain`` lists the same and was granted nothing.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -245,8 +244,13 @@ def test_notices_with_content_are_refused_and_without_it_say_nothing(home: House
     guide.call("events.subscribe")
     guide.do("notices")
     home.says(f"again, {SECRET_WORD}")
-    time.sleep(0.1)
-    seen = guide.do("notices")
+    seen: list[dict[str, object]] = []
+
+    def ended() -> bool:
+        seen.extend(guide.do("notices"))
+        return any(notice["type"] == "turn" and notice["data"]["phase"] == "end" for notice in seen)  # type: ignore[index]
+
+    until(ended, what="the end of the turn")
     assert {"raw_input", "turn", "agent_output"} <= {notice["type"] for notice in seen}
     assert SECRET_WORD not in str(seen)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from homed.errors import Unavailable
 from waiter.endpoint import places
 from waiter.link import dial
 
@@ -83,7 +84,7 @@ class Daemon:
         if self.exited:
             raise AssertionError(f"homed left with {self.process.returncode}:\n{self.said}")
         if link:  # the page starts before the terminal socket
-            until(lambda: self.socket.exists() or not self._cli_comes, what="the terminal socket")
+            until(lambda: self.answers or not self._cli_comes, what="the terminal socket")
         return self
 
     @property
@@ -110,6 +111,15 @@ class Daemon:
     def socket(self) -> Path:
         """The terminal socket."""
         return self.data / "run" / "cli.sock"
+
+    @property
+    def answers(self) -> bool:
+        """Whether somebody answers at the terminal socket: its file is there a moment before anybody listens."""
+        try:
+            dial(places({}, data=str(self.data))).close()
+        except Unavailable:
+            return False
+        return True
 
     @property
     def pid(self) -> int:
@@ -173,7 +183,7 @@ class Daemon:
         """One call through the terminal socket, as the owner: what a command asks, without the start of a command."""
         link = dial(places({}, data=str(self.data)))
         try:
-            return link.call(method, params)
+            return link.call(method, params, timeout=PATIENCE)
         finally:
             link.close()
 

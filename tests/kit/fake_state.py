@@ -107,6 +107,11 @@ class FakeServer:
         assert self.token is not None, "it serves nobody yet"
         self.token.run_sync_soon(lambda: self.held(word).set())
 
+    def hold(self, word: str) -> None:
+        """Answers that hang until this word wait for it again; from any thread."""
+        assert self.token is not None, "it serves nobody yet"
+        self.token.run_sync_soon(lambda: self._held.pop(word, None))
+
     def load(self, script: Mapping[str, Any]) -> None:
         """Take over a whole script."""
         known = {f.name for f in fields(Contract)}

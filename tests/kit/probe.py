@@ -32,8 +32,7 @@ class Probe:
 
     def do(self, command: str, **more: object) -> Any:
         """One command of ``probe_plugin/__main__.py``; raises the kernel's error as the plugin got it."""
-        port = int(until((self.folder / "door").is_file) and (self.folder / "door").read_text("ascii"))
-        with socket.create_connection(("127.0.0.1", port), timeout=60) as door, door.makefile("rwb") as lines:
+        with until(self._knock, what=f"the door of {self.name}") as door, door.makefile("rwb") as lines:
             lines.write(json.dumps({"do": command, **more}).encode() + b"\n")
             lines.flush()
             line = lines.readline()
@@ -43,6 +42,13 @@ class Probe:
         if error := answer.get("error"):
             raise from_code(error["code"], error["message"], hint=error["hint"], detail=error["detail"])
         return answer["result"]
+
+    def _knock(self) -> socket.socket | None:
+        """A connection to its door; None while there is none, or only that of an earlier life."""
+        try:
+            return socket.create_connection(("127.0.0.1", int((self.folder / "door").read_text("ascii"))), timeout=60)
+        except (FileNotFoundError, ConnectionRefusedError, ValueError):  # ValueError: it is being written
+            return None
 
     def call(self, method: str, **params: object) -> Any:
         """Make it call the kernel."""
