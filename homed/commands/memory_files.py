@@ -92,7 +92,11 @@ def _import(args: argparse.Namespace) -> int:
         if done[key]:
             print(phrase("  {count} {words}.", count=done[key], words=words))
     for why, number in done["refused"].items():
-        print(clean(phrase("  {number} lines were put aside: {why}.", number=number, why=translated(why))))
+        why = translated(why)
+        if done["format"] == "holo":  # there is no file of what was left out: it stands where it came from
+            print(clean(phrase("  {number} left out: {why}.", number=number, why=why)))
+        else:
+            print(clean(phrase("  {number} lines were put aside: {why}.", number=number, why=why)))
     if done["aside"]:
         print(clean(phrase("  Which ones: {aside}", aside=done["aside"])))
     return 0

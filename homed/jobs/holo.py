@@ -1,7 +1,7 @@
 """The files of holo-memory: ``l1.json`` summaries, ``l2.json`` facts, ``l3.json`` capsules, ``injections.jsonl``.
 
-Readable, diffable, to be edited by hand: what is read back and differs is a revision, what is new is a record by hand.
-A file that is no JSON is put aside, never overwritten.
+Readable, diffable, to be edited by hand: what is read back (``holoread``, ``holotake``) and differs is a revision, what
+is new a record.  A file that is no JSON is put aside, never overwritten.
 """
 
 from __future__ import annotations
@@ -9,16 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from homed.errors import HomedError
-from homed.memory import facts, injections, repeats, rests, stable, tombstones
-from homed.memory.hiding import HID
+from homed.memory import entities, injections, repeats, stable
 from homed.memory.injections import Injection
-from homed.memory.newfact import NewFact
-from homed.memory.normal import key as normal_key
-from homed.memory.stable import COLUMNS, KINDS, Record
-from homed.redact import redact as plain_redact
+from homed.memory.stable import COLUMNS, Record
 from homed.store.rows import SqlValue, Tx, dumps
 
 FILES: Mapping[str, str] = {"l1.json": "summary", "l2.json": "fact", "l3.json": "capsule"}
@@ -33,8 +27,6 @@ QUERY = 200
 """Characters of a question that go out with what was told before it."""
 
 PAGE = 200
-
-EDITED = "edited in an export"
 
 
 def dump(tx: Tx, scopes: str | None, redact: Callable[[str], str]) -> dict[str, str]:
@@ -75,8 +67,33 @@ def shown(tx: Tx, record: Record, redact: Callable[[str], str], hidden: Sequence
         "lastCitedAt": record.cited_at, "revision": record.revision, "history": _history(tx, record.id, redact, hidden),
         "source": _source(tx, record, redact, hidden), "textHash": text_hash(record.text),
         "extractor": EXTRACTORS[record.extractor], **({"memberIds": members} if members else {}),
-        "homed": {"scope": record.scope, "status": record.status},
+        "homed": _ours(tx, record, redact),
     }  # fmt: skip
+
+
+def _ours(tx: Tx, record: Record, redact: Callable[[str], str]) -> dict[str, object]:
+    """What the original has no place for: whose it is, whether it holds, what took its place (unless that is hidden),
+    and of a fact what it says of what, and of which time."""
+    newer = "SELECT id FROM records WHERE id = ? AND status <> 'hidden'"
+    subject, subject_type = _named(tx, record.subject)
+    more = {
+        "observer": record.observer, "observed": record.observed,
+        "supersededBy": tx.value(newer, (record.superseded_by,)) if record.superseded_by else None,
+        "level": record.level if record.level != "explicit" else None, "subject": redact(subject),
+        "subjectType": subject_type, "relation": record.relation, "object": redact(record.object),
+        "objectType": _named(tx, record.object_entity)[1], "validFrom": record.valid_from,
+        "validUntil": record.valid_until,
+    }  # fmt: skip
+    said = {name: value for name, value in more.items() if value not in (None, "")}
+    return {"scope": record.scope, "status": record.status, **said}
+
+
+def _named(tx: Tx, entity: str | None) -> tuple[str, str]:
+    """The name and type of what a fact is about; whoever speaks by the word that means them anywhere."""
+    found = entities.get(tx, entity) if entity else None
+    if found is None:
+        return "", ""
+    return entities.SELF_NAME if entities.speaks(tx, found.id) else found.name, found.type
 
 
 def text_hash(text: str) -> str:
@@ -104,7 +121,7 @@ def _source(
         (record.id,),
     )
     if row is None:
-        return None if record.origin != "manual" else {"origin": "manual"}
+        return None if record.origin == "auto" else {"origin": record.origin}
     thread, turn, seq, kind, excerpt, hash_ = row
     found = {"origin": record.origin, "sessionId": thread, "turnId": turn, "seqStart": seq, "seqEnd": seq, "role": kind}
     if not excerpt or repeats.says(excerpt, hidden):  # the place alone: the words are where they were said
@@ -142,99 +159,3 @@ def _injection(told: Injection, question: str) -> dict[str, object]:
             for line in told.lines
         ],
     }  # fmt: skip
-
-
-# -- back in -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Read:
-    """What a file brought: records looked at, edited, new, left as they are, and refused, by reason."""
-
-    seen: int = 0
-    revised: int = 0
-    new: int = 0
-    same: int = 0
-    refused: dict[str, int] = field(default_factory=dict)
-
-    def refuse(self, why: str) -> None:
-        """One more."""
-        self.refused[why] = self.refused.get(why, 0) + 1
-
-
-def parse(text: bytes) -> list[object]:
-    """The records of a file; raises ValueError for what is none."""
-    found = json.loads(text)
-    records = found.get("records") if isinstance(found, dict) else found
-    if not isinstance(records, list):
-        raise ValueError("no records")
-    return records
-
-
-def take(tx: Tx, given: object, record: str, read: Read, *, scope: str, at: float) -> None:
-    """Take one record: known and edited, a revision; unknown, a record by hand of ``scope``; else it stays as it is."""
-    read.seen += 1
-    if not isinstance(given, dict) or not isinstance(text := given.get("text"), str) or not text.strip():
-        return read.refuse("no text")
-    id_, title = str(given.get("id", "")), given.get("title") or ""
-    if not isinstance(title, str) or plain_redact(f"{title}\n{text}") != f"{title}\n{text}":
-        return read.refuse("secret" if isinstance(title, str) else "title")
-    known = stable.get(tx, id_)
-    if known is not None:
-        return _revise(tx, known, given, read, at)
-    return _new(tx, given, record, read, scope, at)
-
-
-def _revise(tx: Tx, known: Record, given: Mapping[str, object], read: Read, at: float) -> None:
-    text, title = str(given["text"]).strip(), str(given.get("title") or "")
-    importance = given.get("importance", known.importance)
-    if not isinstance(importance, int) or not 1 <= importance <= 10:
-        return read.refuse("importance")
-    if (text, title, importance) == (known.text, known.title, known.importance):
-        read.same += 1
-        return None
-    if _forgotten(tx, known, text):
-        return read.refuse("forgotten")
-    if len(text) > stable.LONGEST[known.record]:
-        return read.refuse("too long")
-    changed: dict[str, SqlValue] = {
-        "text": text, "title": title, "importance": importance, "key": normal_key(text), "origin": "manual",
-        "extractor": "manual",
-    }  # fmt: skip
-    stable.revise(tx, known, changed, why=EDITED, at=at)
-    read.revised += 1
-    return None
-
-
-def _forgotten(tx: Tx, known: Record, text: str) -> bool:
-    """Whether a text brings back what was forgotten or hidden: a file of before that is no edit."""
-    said = [text, *(rests.sentences(text) if known.record == "capsule" else ())]
-    if any(tombstones.buried(tx, known.scope, one.strip()) for one in said if one.strip()):
-        return True
-    return any(old.text == text and old.why.startswith(f"{HID} ") for old in stable.history(tx, known.id))
-
-
-def _new(tx: Tx, given: Mapping[str, object], record: str, read: Read, scope: str, at: float) -> None:
-    kind, importance, tags = given.get("kind"), given.get("importance", 5), given.get("tags", [])
-    if record != "fact":
-        return read.refuse("only facts can be new")
-    if kind not in KINDS["fact"]:
-        kind = "fact"
-    if not isinstance(importance, int) or not 1 <= importance <= 10 or not isinstance(tags, list):
-        return read.refuse("importance or tags")
-    text = str(given["text"]).strip()
-    if tombstones.buried(tx, scope, text) or tombstones.known_ids(tx, scope, "record", [str(given.get("id"))]):
-        return read.refuse("forgotten")
-    new = NewFact(
-        scope=scope, text=text, kind=str(kind), title=str(given.get("title") or ""), importance=importance,
-        tags=tuple(str(tag) for tag in tags[: stable.TAGS]), origin="manual", extractor="manual", confidence=0.9,
-    )  # fmt: skip
-    try:
-        put = facts.put(tx, new, at=at)
-    except HomedError as error:
-        return read.refuse(error.code)
-    if put.outcome == "refused":
-        return read.refuse(put.why.split(":")[0])
-    read.new += put.outcome in ("new", "supersedes", "conflict")
-    read.same += put.outcome in ("same", "improved")
-    return None

@@ -23,7 +23,7 @@ import trio
 from homed.clock import WallClock, new_id, system_wall_clock
 from homed.errors import HomedError, InvalidInput
 from homed.failpoints import Failpoints, NoFailpoints
-from homed.jobs import holo
+from homed.jobs import holo, holoread, holotake
 from homed.jobs.staged import Looked, manifest_of, stage
 from homed.jobs.taking import Source, drop_bare, drop_empty, settle, take
 from homed.memory.portable import BY_NAME, TABLES, Carried, select
@@ -42,14 +42,23 @@ ASIDE = "quarantine.jsonl"
 ROWS = 64
 """Taken in with one transaction: some 30 ms with their words."""
 
+HOLO_ROWS = 8
+"""Records of holo-memory's files in one transaction: each is held against all that are known."""
+
+HOLO_NAMES: Mapping[str, str] = {"summary": "summaries", "fact": "facts", "capsule": "capsules"}
+
+MOST_HOLO = 128 * 1024 * 1024
+"""Bytes of one of holo-memory's files: twice what a scope may have at the most, every record as long as it can be."""
+
 MOST_ASIDE = 10_000
 """Lines that are put aside one by one; more are counted only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """``taken``: rows by table; ``known``: were there already; ``refused``: lines that were put aside, by reason, and
-    named in the file ``aside``; ``forgotten``: rows left out because they were forgotten here."""
+    """``taken``: rows by table, of holo-memory's files records by kind; ``known``: were there already; ``refused``:
+    lines that were put aside, by reason, and named in the file ``aside``, or records that were left out; ``forgotten``:
+    rows left out because they were forgotten here."""
 
     format: str
     taken: Mapping[str, int] = field(default_factory=dict)
@@ -180,32 +189,54 @@ class Importing:
         )  # fmt: skip
 
     async def _holo(self, source: Path, scope: str) -> Imported:
-        at, refused, read = self._ports.wall(), Counter[str](), holo.Read()
+        """Nothing of it is kept for a start to go on with: whoever imports it again has the rest taken in."""
+        ports, at, taken = self._ports, self._ports.wall(), holotake.Taken()
         for name, record in holo.FILES.items():
+            look = partial(_holo_file, source / name, record, scope, at)
             try:
-                given = await trio.to_thread.run_sync(_holo_file, source / name)
+                given, refused = await trio.to_thread.run_sync(look)
             except FileNotFoundError:
-                refused[f"{name} is no plain file"] += await trio.to_thread.run_sync(os.path.lexists, source / name)
+                there = await trio.to_thread.run_sync(os.path.lexists, source / name)
+                taken.refused[f"{name} is no plain file"] += there
+                continue
+            except TooLarge:
+                taken.refused[f"{name} is too large"] += 1
                 continue
             except (ValueError, RecursionError):
-                refused[f"{name} is no JSON"] += 1
+                taken.refused[f"{name} is no JSON"] += 1
                 continue
-            for start in range(0, len(given), ROWS):
-                some = given[start : start + ROWS]
-                await self._ports.store.write(partial(_take_holo, some, record, read, scope=scope, at=at))
-        self._ports.stored()
-        return Imported("holo", {"records": read.new}, read.same, read.refused.pop("forgotten", 0), read.revised,
-                        dict(refused + Counter(read.refused)))  # fmt: skip
+            taken.refused += refused
+            chosen = await ports.store.read(partial(holotake.choose, given=given, taken=taken, at=at))
+            for start in range(0, len(chosen), HOLO_ROWS):
+                some = chosen[start : start + HOLO_ROWS]
+                await ports.store.write(partial(holotake.take, given=some, taken=taken, at=at))
+                ports.failpoints.reach("import.taken")
+        for start in range(0, len(taken.links), HOLO_ROWS):
+            links = taken.links[start : start + HOLO_ROWS]
+            await ports.store.write(partial(holotake.link, some=links, taken=taken, at=at))
+        ports.stored()
+        forgotten = taken.refused.pop(holotake.FORGOTTEN, 0)
+        new = {HOLO_NAMES[record]: taken.new[record] for record in holo.FILES.values() if taken.new[record]}
+        return Imported("holo", new, taken.same, forgotten, taken.revised, dict(+taken.refused))
 
 
-def _take_holo(given: Sequence[object], record: str, read: holo.Read, tx: Tx, *, scope: str, at: float) -> None:
-    for one in given:
-        holo.take(tx, one, record, read, scope=scope, at=at)
+class TooLarge(Exception):
+    """A file that nobody's memory is."""
 
 
-def _holo_file(path: Path) -> list[object]:
+def _holo_file(path: Path, record: str, scope: str, now: float) -> tuple[list[holoread.Given], Counter[str]]:
+    """The records of a file that can be taken in, and why others can not."""
     with os.fdopen(plain(path), "rb") as file:
-        return holo.parse(file.read())
+        text = file.read(MOST_HOLO + 1)
+    if len(text) > MOST_HOLO:
+        raise TooLarge
+    found, refused = [], Counter[str]()
+    for one in holoread.parse(text):
+        try:
+            found.append(holoread.read(one, record, scope=scope, now=now))
+        except holoread.Refused as error:
+            refused[str(error.args[0])] += 1
+    return found, refused
 
 
 def _is_holo(source: Path) -> bool:

@@ -37,12 +37,13 @@ ORPHANS: tuple[tuple[str, str], ...] = (
         "evidence",
         "(SELECT scope FROM records WHERE id = evidence.record) <> (SELECT scope FROM events WHERE id = event)",
     ),
-    ("records", "origin <> 'manual' AND id NOT IN (SELECT record FROM evidence)"),
+    ("records", "origin = 'auto' AND id NOT IN (SELECT record FROM evidence)"),
     ("revisions", "record NOT IN (SELECT id FROM records)"),
     ("members", "capsule NOT IN (SELECT id FROM records) OR record NOT IN (SELECT id FROM records)"),
     ("merges", "first NOT IN (SELECT id FROM entities) OR second NOT IN (SELECT id FROM entities)"),
 )
-"""Rows that name nothing, by table: they are put aside.  With its evidence a record goes: none is without."""
+"""Rows that name nothing, by table: they are put aside.  With its evidence a record goes that a
+pass made: none of these is without."""
 
 LOOSENED = (
     "UPDATE records SET subject = NULL WHERE subject IS NOT NULL"

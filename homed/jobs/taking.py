@@ -40,10 +40,10 @@ def take(
     done: Counter[str] = Counter()
     if table.name == "tombstones" and source.key != key_id(tx):
         return done
-    peers = _forgotten_peers(tx)
+    peers = forgotten_peers(tx)
     for row in rows:
         named = dict(zip(table.columns, row, strict=True))
-        if _of_somebody_gone(tx, named, peers) or _forgotten(tx, table.name, named, grounds):
+        if of_somebody_gone(tx, named, peers) or _forgotten(tx, table.name, named, grounds):
             done["forgotten"] += 1
             if table.name == "events":  # the conversation may be called by it
                 threads.unname(tx, str(named["thread"]), [str(named["text"])], said=[str(named["text"])])
@@ -60,12 +60,13 @@ def key_id(tx: Tx) -> str:
     return sha256(b"tombstones" + key).hexdigest()[:16] if key else ""
 
 
-def _forgotten_peers(tx: Tx) -> frozenset[str]:
+def forgotten_peers(tx: Tx) -> frozenset[str]:
+    """Hashes of those who were forgotten here."""
     rows = tx.all("SELECT target FROM forgets WHERE kind = 'peer'")
     return frozenset(str(target) for (target,) in rows)
 
 
-def _of_somebody_gone(tx: Tx, row: Named, peers: frozenset[str]) -> bool:
+def of_somebody_gone(tx: Tx, row: Named, peers: frozenset[str]) -> bool:
     """Whether it names a peer who was forgotten here: as who said it, whose it is, or who is meant."""
     if not peers:
         return False
@@ -166,7 +167,7 @@ def settle(tx: Tx, *, rows: Sequence[Sequence[SqlValue]]) -> int:
     for row in named:
         tx.execute(f"{link} (SELECT 1 FROM records WHERE id = :superseded_by)", row)
     among = dumps([row["id"] for row in named])
-    bare = "origin <> 'manual' AND NOT EXISTS (SELECT 1 FROM evidence WHERE record = records.id)"
+    bare = "origin = 'auto' AND NOT EXISTS (SELECT 1 FROM evidence WHERE record = records.id)"
     tx.execute(f"DELETE FROM records WHERE id IN (SELECT value FROM json_each(?)) AND {bare}", (among,))
     return tx.changes()
 

@@ -9,6 +9,7 @@ from homed.memory import dedupe, evidence, stable, tombstones
 from homed.memory.blocked import secret_in
 from homed.memory.evidence import Evidence
 from homed.memory.facts import Put
+from homed.memory.newfact import Kept
 from homed.memory.normal import normal
 from homed.memory.seen import seen
 from homed.memory.stable import KINDS, LONGEST, Record
@@ -25,7 +26,8 @@ class NewCapsule:
     """A whole that has parts: a profile, a project's state, a thread, open loops.
 
     ``id``: of the capsule it continues, where that is known; ``members``: ids of records it is made of; ``project``:
-    that it was said in, and with ``reach`` project its own.
+    that it was said in, and with ``reach`` project its own.  ``kept``: what it has behind it elsewhere, where it is new
+    here; one that did not hold there continues nothing.
     """
 
     scope: str
@@ -43,13 +45,15 @@ class NewCapsule:
     untrusted: bool = False
     origin: str = "auto"
     extractor: str = "model"
+    kept: Kept | None = None
 
 
 def put_capsule(tx: Tx, new: NewCapsule, evidence_: Sequence[Evidence] = (), *, at: float) -> Put:
     """Store a capsule, or continue the one that is of the same matter: the id, the title, or nearly the title.
 
     Refused as facts are: ``invalid``, ``evidence``, ``forgotten``, ``secret:KIND``.  ``same`` with ``why``: it is not
-    continued, since it is ``manual`` (a person wrote it) or what is new is ``untrusted`` and what is there is not.
+    continued, since it is ``manual`` (a person wrote it), or what is new is ``untrusted`` and what is there is not, or
+    ``older``.
     """
     title, text = " ".join(seen(new.title).split())[:LONGEST_TITLE], seen(new.text).strip()
     if new.kind not in KINDS["capsule"] or not text or not title or len(text) > LONGEST["capsule"]:
@@ -65,7 +69,11 @@ def put_capsule(tx: Tx, new: NewCapsule, evidence_: Sequence[Evidence] = (), *, 
         tombstones.lift(tx, new.scope, text)
     elif tombstones.buried(tx, new.scope, text):
         return Put("", "refused", "forgotten", drops=drops)
-    known, why = _same_matter(tx, new, title), ""
+    kept = new.kept
+    aside = kept is not None and kept.status != "active"
+    known, why = _aside(tx, new, text, kept.status) if kept and aside else _same_matter(tx, new, title), ""
+    if known is not None and kept is not None and (aside or known.text == text):
+        return Put(known.id, "same", drops=drops)
     if known is None:
         record, outcome, evicted = (
             _insert(tx, new, title, text, at),
@@ -73,7 +81,7 @@ def put_capsule(tx: Tx, new: NewCapsule, evidence_: Sequence[Evidence] = (), *, 
             stable.evict(tx, new.scope, "capsule", at=at),
         )
     else:
-        why = _left(known, new)
+        why = _left(known, new) or ("older" if kept is not None and kept.updated_at < known.updated_at else "")
         record, outcome, evicted = known.id, "same" if why else _continue(tx, known, new, (title, text), at), []
     if not why:
         evidence.add(tx, record, pieces, at=at)
@@ -117,6 +125,17 @@ def _same_matter(tx: Tx, new: NewCapsule, title: str) -> Record | None:
     return None if dedupe.differing(best.title, title) in ("number", "date", "name") else best
 
 
+def _aside(tx: Tx, new: NewCapsule, text: str, status: str) -> Record | None:
+    """A capsule of the same that says it in the same words, and does not hold for the same reason."""
+    found = stable.select(
+        tx,
+        "scope = ? AND key = ? AND record = 'capsule' AND reach = ? AND project = ? AND observer = ? AND observed = ?"
+        " AND status = ? ORDER BY seq LIMIT 1",
+        (new.scope, dedupe.key(text), new.reach, _project(new), new.observer, new.observed, status),
+    )
+    return found[0] if found else None
+
+
 def _insert(tx: Tx, new: NewCapsule, title: str, text: str, at: float) -> str:
     return stable.insert(
         tx,
@@ -126,6 +145,7 @@ def _insert(tx: Tx, new: NewCapsule, title: str, text: str, at: float) -> str:
             "observed": new.observed, "tags": dumps(list(new.tags)[: stable.TAGS]),
             "importance": _bounded(new.importance),
             "untrusted": int(new.untrusted), "origin": new.origin, "extractor": new.extractor,
+            **({} if new.kept is None else {**new.kept.columns, "status": new.kept.status}),
         },
         at=at,
     )  # fmt: skip

@@ -194,6 +194,12 @@ def form(tx: Tx, entity: str) -> str:
     return found.name if found else ""
 
 
+def speaks(tx: Tx, entity: str) -> bool:
+    """Whether it is somebody who speaks, under whatever name."""
+    key = "SELECT 1 FROM entity_names WHERE entity = ? AND substr(key, 1, 1) = ?"
+    return tx.value(key, (entity, _HOST)) is not None
+
+
 def top(tx: Tx, scope: str, *, limit: int) -> list[Entity]:
     """The most mentioned of a scope, most first."""
     rows = tx.all(f"SELECT {COLUMNS} FROM entities WHERE scope = ? ORDER BY mentions DESC, seq LIMIT ?", (scope, limit))

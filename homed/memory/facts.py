@@ -73,7 +73,14 @@ def put(
         tombstones.lift(tx, new.scope, new.text, triple)
     elif tombstones.buried(tx, new.scope, new.text, triple):
         return Put("", "refused", "forgotten", drops=drops)
-    judged = judge.judge(tx, new, subject, evidence.latest(pieces) or at, pieces, functional)
+    kept = new.kept
+    said = evidence.latest(pieces) or (at if kept is None else kept.created_at)
+    if kept is None or kept.status == "active":
+        judged = judge.judge(tx, new, subject, said, pieces, functional)
+    else:
+        judged = Judged(said, same=_in_these_words(tx, new, kept.status))
+    if kept is not None and kept.status == "active" and judged.same is None and (known := _outlived(tx, new, said)):
+        return Put(known, "same", drops=drops)
     if judged.same is not None:
         return replace(_again(tx, judged.same, new, pieces, at), drops=drops)
     made = _store(tx, new, judged, (subject, object_entity), pieces, at)
@@ -151,6 +158,26 @@ def _unfit(new: NewFact) -> str:
     return f"secret:{secret}" if secret else ""
 
 
+def _in_these_words(tx: Tx, new: NewFact, status: str) -> Record | None:
+    """A fact of the same that says it in the same words, and does not hold for the same reason."""
+    found = stable.select(
+        tx,
+        "scope = ? AND key = ? AND record = 'fact' AND reach = ? AND project = ? AND observer = ? AND observed = ?"
+        " AND status = ? ORDER BY seq LIMIT 1",
+        (new.scope, dedupe.key(new.text), new.reach, new.project, new.observer, new.observed, status),
+    )
+    return found[0] if found else None
+
+
+def _outlived(tx: Tx, new: NewFact, said: float) -> str:
+    """The id of a fact in the same words whose place something took that was said no earlier than ``new``; or ''."""
+    old = _in_these_words(tx, new, "superseded")
+    newer = stable.get(tx, old.superseded_by) if old is not None and old.superseded_by else None
+    if old is None or said > (old.updated_at if newer is None else judge.begins(tx, newer)):
+        return ""
+    return old.id
+
+
 def _linked(tx: Tx, new: NewFact, at: float) -> tuple[NewFact, str | None, str | None]:
     """The ids of subject and object; an object is an entity when its type is given or its name is known."""
     subject = _entity(tx, new, new.subject, new.subject_type, at) if new.subject else None
@@ -209,7 +236,9 @@ def _store(
     tx: Tx, new: NewFact, judged: Judged, links: tuple[str | None, str | None],
     pieces: Sequence[tuple[Evidence, Event]], at: float,
 ) -> Put:  # fmt: skip
-    status = {"": "active", "older": "superseded"}.get(judged.conflict, "quarantined")
+    kept = new.kept
+    before = "active" if kept is None else kept.status
+    status = {"": before, "older": "superseded"}.get(judged.conflict, "quarantined")
     until = new.valid_until if new.valid_until is not None else judged.until
     text = new.text.strip()
     record = stable.insert(
@@ -222,6 +251,7 @@ def _store(
             "importance": min(10, max(1, new.importance)), "confidence": min(1.0, max(0.0, new.confidence)),
             "status": status, "superseded_by": judged.newer, "valid_from": new.valid_from, "valid_until": until,
             "untrusted": int(new.untrusted), "origin": new.origin, "extractor": new.extractor,
+            **({} if kept is None else kept.columns),
         },
         at=at,
     )  # fmt: skip

@@ -167,8 +167,9 @@ def _coverage(tx: Tx) -> Row:
         f"SELECT coalesce(sum(origin <> 'manual' AND {span}), 0),"
         f" coalesce(sum(origin <> 'manual' AND {any_} AND NOT {span}), 0), coalesce(sum(origin = 'manual'), 0),"
         f" coalesce(sum(origin <> 'manual' AND NOT {any_}), 0),"
-        f" coalesce(sum(record = 'fact' AND extractor = 'model' AND {span}), 0),"
-        " coalesce(sum(record = 'fact' AND extractor = 'model'), 0) FROM records r WHERE status = 'active'"
+        f" coalesce(sum(record = 'fact' AND extractor = 'model' AND origin <> 'import' AND {span}), 0),"
+        " coalesce(sum(record = 'fact' AND extractor = 'model' AND origin <> 'import'), 0) FROM records r"
+        " WHERE status = 'active'"
     )
     assert found is not None
     return found

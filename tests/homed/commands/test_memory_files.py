@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,13 @@ import trio
 
 from homed.__main__ import main
 from homed.commands.memory_forget import account, foreseen
+from homed.commands.saying import translated
+from homed.jobs import holoread, holotake, staged
+from homed.memory import portable
 from homed.paths import Paths
+from homed.store import staging
 from tests.kit.forgetting import standing, world
+from tests.kit.holofiles import given, original
 
 SECRET = "My sister Ludmilla hides the spare key beneath the flowerpot."
 
@@ -119,3 +125,30 @@ def test_what_a_person_reads() -> None:
     assert "1 messages and results say it too: ev_1 (`homed memory forget event ID` takes what you name" in lines
     assert "1 inputs say it too: ev_1 (they go with their messages)" in lines
     assert "1 rows of other say it too: ev_1\n" in lines
+
+
+def test_the_originals_files_are_counted_in_english_and_chinese(
+    data: Path, run: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = given(data.parent / "holo", **original())
+    folder = given(folder, fact=[*original()["fact"], {"text": "Of a project.", "scope": "project"}, {"text": ""}])
+    code, out = run("memory", "import", str(folder))
+    assert (code, out.splitlines()) == (
+        0,
+        [
+            "Taken in: 1 summaries, 2 facts, 1 capsules.",
+            "  1 left out: without its project.",
+            "  1 left out: no text.",
+        ],
+    )
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    code, out = run("memory", "import", str(folder))
+    assert (code, out.splitlines()) == (
+        0, ["已导入：没有新内容。", "  4 条这里已有。", "  1 条未导入：缺少所属项目。", "  1 条未导入：没有文字。"],
+    )  # fmt: skip
+    whys = {why for reader in (holoread, holotake) for why in reader.WHYS}
+    for module in (portable, staged, staging):
+        text = Path(str(module.__file__)).read_text("utf-8")
+        whys |= set(re.findall(r'(?:BadLine|Refused)\(f?"([^"]+)"', text))
+    assert len(whys) > 25
+    assert [why for why in whys if translated(why.replace("{missing[0]}", "id").replace("{column}", "at")) == why] == []

@@ -50,7 +50,7 @@ async def test_the_files_say_what_the_records_say(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "holo" / "l1.json").read_text())["records"] == []
 
 
-async def test_edits_by_hand_are_revisions_and_new_ones_facts_by_hand(tmp_path: Path) -> None:
+async def test_edits_by_hand_are_revisions_and_new_ones_facts(tmp_path: Path) -> None:
     async with filled(tmp_path / "one") as here:
         await out(here, tmp_path / "holo", format="holo")
 
@@ -66,7 +66,7 @@ async def test_edits_by_hand_are_revisions_and_new_ones_facts_by_hand(tmp_path: 
         await here.store.write(lambda tx: tombstones.bury(tx, "owner", texts=["Something forgotten."], at=1.0))
         done = await into(here, tmp_path / "holo")
         known = await records(here)
-        assert (done.revised, done.taken, done.known, done.forgotten) == (1, {"records": 1}, 3, 1)
+        assert (done.revised, done.taken, done.known, done.forgotten) == (1, {"facts": 1}, 3, 1)
         assert done.refused == {"secret": 1, "no text": 1, "importance or tags": 1}
         grey = known["The user has a grey cat called Mirabelle."]
         assert (grey.origin, grey.revision) == ("manual", 2)
@@ -74,9 +74,10 @@ async def test_edits_by_hand_are_revisions_and_new_ones_facts_by_hand(tmp_path: 
         assert [(old.text, old.why) for old in history] == [
             ("The user has a cat called Mirabelle.", "edited in an export")
         ]
-        assert known["The user plays the cello."].importance == 8
+        cello = known["The user plays the cello."]
+        assert (cello.importance, cello.kind, cello.origin, cello.extractor) == (8, "preference", "import", "manual")
         again = await into(here, tmp_path / "holo")
-        assert (again.revised, again.taken) == (0, {"records": 0})
+        assert (again.revised, again.taken, again.known) == (0, {}, 5)
 
 
 async def test_a_file_that_is_no_json_is_named_and_left_and_the_others_are_read(tmp_path: Path) -> None:
