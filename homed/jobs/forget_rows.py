@@ -129,8 +129,10 @@ class Rows:
         for start in range(0, len(records), EVENTS):
             some = records[start : start + EVENTS]
             await self._piece(partial(forget.remove_records, ids=some, at=self.ports.wall()))
-        while sum((await self._piece(partial(forget_peer.remove_inputs, peer=peer, until=at))).counts.values()):
-            pass
+        some_more = True
+        while some_more:
+            sent = partial(forget_peer.remove_inputs, peer=peer, until=at, now=self.ports.wall())
+            some_more = sum((await self._piece(sent)).counts.values()) > 0
         await self._piece(partial(forget_peer.remove_traces, peer=peer, at=at))
 
     async def _events(self, ids: Sequence[str]) -> None:

@@ -70,16 +70,17 @@ def names(tx: Tx, peer: str) -> list[str]:
     return [one for one in dict.fromkeys((peer, *(row or ()))) if one]
 
 
-def remove_inputs(tx: Tx, peer: str, *, until: float) -> Gone:
+def remove_inputs(tx: Tx, peer: str, *, until: float, now: float) -> Gone:
     """Some of what they sent until then: inputs that have ended, with their turns; nothing when none is left.
 
-    Their events are gone before.
+    Their events are gone before.  What bears a time after ``now`` was sent before the clock was set back.
     """
     gone = Gone()
     rows = tx.all(
-        "SELECT id, text, turn, outcome FROM inputs WHERE peer = ? AND outcome IS NOT NULL AND accepted_at <= ?"
+        "SELECT id, text, turn, outcome FROM inputs WHERE peer = ? AND outcome IS NOT NULL"
+        " AND (accepted_at <= ? OR accepted_at > ?)"
         " AND NOT EXISTS (SELECT 1 FROM events WHERE events.turn = inputs.turn AND inputs.turn <> '') LIMIT ?",
-        (peer, until, ROWS),
+        (peer, until, now, ROWS),
     )
     for _, text, _, outcome in rows:
         gone.note(text, outcome)

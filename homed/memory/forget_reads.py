@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from homed.memory import forget
-from homed.store.rows import Tx
+from homed.memory.normal import folded
+from homed.store.rows import Tx, loads
 
 SCANNED = 500
 """Events looked through for an entity's names with one read."""
@@ -35,15 +36,43 @@ def named(tx: Tx, entity: str) -> tuple[list[str], str]:
 
 def holding(tx: Tx, *, scope: str, names: Sequence[str], after: int, upto: int) -> tuple[list[str], int | None]:
     """Events of a page behind ``after``, none behind ``upto``, in which one of these names stands, with what belongs to
-    each; and where the page ends, None for the last."""
+    each; and where the page ends, None for the last.
+
+    However it is written (José of one sign or two, Ａｎｎａ).  Looked for in the text, in what was found in its files, in what the model thought, and in what a tool was asked.
+    """
     rows = tx.all(
-        "SELECT seq, id, text FROM events WHERE scope = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+        "SELECT seq, id, text, words, data FROM events WHERE scope = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
         (scope, after, upto, SCANNED),
     )
-    wanted = [name.casefold() for name in names]
-    found = [id_ for _, id_, text in rows if any(name in text.casefold() for name in wanted)]
+    wanted = [folded(name) for name in names]
+    found = [id_ for _, id_, *said in rows if _says(wanted, *said)]
     belonging = [one for id_ in found for one in forget.belonging(tx, id_)]
     return belonging, rows[-1][0] if len(rows) == SCANNED else None
+
+
+def _says(names: Sequence[str], text: str, words: str, data: str) -> bool:
+    """``names`` folded."""
+    parts = (text, words, *(_told(loads(data)) if data != "{}" else ()))
+    return any(name in plain for plain in map(folded, parts) for name in names)
+
+
+def _told(data: object) -> Iterator[str]:
+    """Of an event's data what is somebody's words: no names of tools, ids and states."""
+    if isinstance(data, dict):
+        calls = data.get("calls")
+        for one in (data, *(calls if isinstance(calls, list) else ())):
+            if isinstance(one, dict):
+                yield from _strings([one.get("args"), one.get("arguments"), one.get("raw"), one.get("reasoning")])
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _strings([*value, *value.values()])
+    elif isinstance(value, list):
+        for part in value:
+            yield from _strings(part)
 
 
 def titles(tx: Tx) -> list[str]:
