@@ -36,7 +36,7 @@ async def test_a_reader_gets_what_is_posted_while_it_waits_and_only_its_types() 
                 if len(seen) == 2:
                     return
 
-    with trio.fail_after(5):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(read)
             await wait_all_tasks_blocked()

@@ -316,7 +316,7 @@ class Agent:
         """Data of the notices of one type so far."""
         return [dict(notice.data) for notice in self.notices if notice.type == type_]
 
-    async def until(self, test: Callable[[], object], limit: float = 5.0) -> None:
+    async def until(self, test: Callable[[], object], limit: float = 60.0) -> None:
         """Wait until ``test`` holds, looking again after every notice."""
         with trio.fail_after(limit), self.bus.subscribe() as news:
             while not test():

@@ -112,7 +112,7 @@ async def agents(
         yield agent, cast
 
 
-async def quiet(agent: Agent, limit: float = 5.0) -> None:
+async def quiet(agent: Agent, limit: float = 60.0) -> None:
     """Wait until nothing runs and nothing waits."""
     with trio.fail_after(limit):
         while True:

@@ -135,7 +135,7 @@ async def run(order: Order) -> None:
     """One child's life."""
     folder = Path(order.folder)
     failpoints: Failpoints = KillAt(order.kill, order.nth) if order.kill else NoFailpoints()
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with open_store(folder / "homed.db", failpoints=failpoints) as store:
             await store.write(begin)
             await store.write(lambda tx: sink(tx, failpoints, SAID + DAY))

@@ -71,7 +71,7 @@ async def run(order: Order) -> None:
     folder = Path(order.folder)
     failpoints: Failpoints = KillAt(order.kill, order.nth) if order.kill else NoFailpoints()
     now = SAID + 3600.0
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with open_store(folder / "homed.db", failpoints=failpoints) as store:
             await store.write(end_turns)
             await last_words(

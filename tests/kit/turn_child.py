@@ -46,7 +46,7 @@ MESSAGES = ("one", "two", "three")
 ROUNDS = 2
 REMEMBERED = ("bees", "boat", "cello", "desk", "elm", "fox", "goat", "hat")
 """Messages of a run with memory on: one conversation, and a window that cannot hold half of it."""
-LIMIT = 20.0
+LIMIT = 60.0
 
 
 @dataclass(frozen=True)

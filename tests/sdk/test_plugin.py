@@ -125,7 +125,7 @@ async def test_an_input_is_declared_bare_or_around_the_function_that_listens() -
     assert plugin.inputs == ["one", "two"]
     async with harness(plugin) as kernel:
         assert kernel.registered["inputs"] == ["one", "two"]
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             await ran.wait()
     with pytest.raises(ValueError, match="declared twice"):
         plugin.input("two")

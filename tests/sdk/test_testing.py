@@ -38,7 +38,7 @@ async def test_what_it_prints_can_be_looked_at(tmp_path: Path) -> None:
     )
     async with program(folder) as kernel:
         await kernel.invoke("hello_greet", who="Ada")
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             while "ready to greet" not in kernel.stderr:
                 await trio.lowlevel.checkpoint()
 

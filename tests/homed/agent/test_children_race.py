@@ -19,7 +19,7 @@ from tests.kit.cast import MAIN, agents
 async def working(agent: Agent, running: trio.Event) -> Turn:
     """A turn that waits in a tool."""
     receipt = await agent.conversations.inject(OWNER, message("go"))
-    with trio.fail_after(5):
+    with trio.fail_after(60):
         await running.wait()
     lane = agent.conversations.lane(receipt.thread.id)
     assert lane is not None

@@ -79,7 +79,7 @@ async def test_an_unchecked_answer_is_nobody_elses(tmp_path: Path, monkeypatch: 
     model = FakeModel(says(f"the door code is {SECRET}"), says("two"))
     async with running_agent(tmp_path, Setup(model=model, host=scrubbed(checking, go_on))) as agent:
         receipt = await agent.conversations.inject(OWNER, message("what opens the front?"))
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             await checking.wait()
         assert SECRET not in await shown_anywhere(agent, receipt.input, monkeypatch)
         two = await agent.ask("door code?")

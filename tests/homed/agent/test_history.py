@@ -234,7 +234,7 @@ async def test_what_runs_and_what_waits_fit_the_line_too(tmp_path: Path) -> None
     model = FakeModel(calls(*wanted, ("huge", '{"text": "last"}')))
     async with running_agent(tmp_path, Setup(model=model, host=host)) as agent:
         thread = (await agent.conversations.inject(OWNER, message("go"))).thread.id
-        with trio.fail_after(20):
+        with trio.fail_after(60):
             await began.wait()
         for _ in range(5):
             await agent.conversations.inject(OWNER, message("y" * 250_000, thread=thread))
@@ -321,7 +321,7 @@ async def test_a_page_that_waits_for_others_reads_keeps_no_turn_from_storing(
         async with trio.open_nursery() as nursery:
             for _ in range(READERS):
                 nursery.start_soon(agent.store.read, hold)
-            with trio.fail_after(10):
+            with trio.fail_after(60):
                 while lent < READERS:  # noqa: ASYNC110 - other threads say so
                     await trio.sleep(0.01)
             nursery.start_soon(page)

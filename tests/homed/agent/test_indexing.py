@@ -142,7 +142,7 @@ async def test_one_that_is_damaged_while_homed_runs_keeps_nobody_from_storing_an
             await store.read(search)
         assert await store.read(lambda tx: tx.value("SELECT count(*) FROM events")) == 43
         await trio.sleep(2 * indexing.LOOK)
-        with trio.fail_after(10):
+        with trio.fail_after(60):
             while await store.read(lambda tx: index.broken(tx) or index.waiting(tx) > 0):
                 pass
         await _is_sound(store)

@@ -53,7 +53,7 @@ async def busy(agent: Agent, cast: Cast, look: Look) -> str:
     await settled(agent)
     cast.scripts[MAIN] = sending("r", "the first")
     done = await agent.ask("go")
-    with trio.fail_after(5):
+    with trio.fail_after(60):
         await look.began.wait()
     return done.thread
 
@@ -99,7 +99,7 @@ async def test_a_stop_tells_those_who_did_not_stop(tmp_path: Path) -> None:
         first = await busy(agent, cast, look)
         second = await beside(agent, cast)
         look.go_on.set()
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             await cast.hung("r").wait()
         assert await agent.conversations.stop(OWNER, first)
         await quiet(agent)
@@ -242,7 +242,7 @@ async def test_what_is_deleted_makes_no_more_agents(tmp_path: Path) -> None:
     async with agents(tmp_path, scripts, host=look.host) as (agent, cast):
         conversations = agent.conversations
         receipt = await conversations.inject(OWNER, message("go"))
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             await look.began.wait()
             await cast.hung("a").wait()
         real = conversations.forget
@@ -267,11 +267,11 @@ async def test_a_start_ends_what_was_put_into_an_agents_turn_with_that(tmp_path:
     }  # fmt: skip
     async with agents(tmp_path, scripts, host=look.host) as (agent, cast):
         await agent.ask("go")
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             await cast.hung("helper").wait()
         _, own = await child_of(agent, "helper")
         await agent.conversations.interrupt(OWNER, message("first", thread=own), 2)
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             await look.began.wait()
         await agent.conversations.interrupt(OWNER, message("second", thread=own), 2)
         look.go_on.set()

@@ -117,7 +117,7 @@ async def test_pairs_that_take_turns_end_too_and_the_limit_outlives_a_restart(tm
     again_ = FakeModel(*pair * 10)
     again_.script[2 + 3 :] = [says("round in circles")]
     async with running_agent(tmp_path, Setup(model=again_, host=host, settings=SETTINGS)) as agent:
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             done = await agent.conversations.wait(OWNER, receipt.input.id)
         assert done.state is InputState.ANSWERED
     assert len(host.invoked()) == 6, "three of each, those before the restart included"
@@ -131,7 +131,7 @@ async def test_refusals_before_a_restart_count_after_it(tmp_path: Path) -> None:
         await model.hanging.wait()
     after = FakeModel(*same(1), says("enough"))
     async with running_agent(tmp_path, Setup(model=after, host=host, settings=SETTINGS)) as agent:
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             done = await agent.conversations.wait(OWNER, receipt.input.id)
         assert done.outcome is not None
         assert done.outcome.text == "enough"

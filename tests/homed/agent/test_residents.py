@@ -183,7 +183,7 @@ async def test_f3_a_message_of_its_maker_interrupts_it(tmp_path: Path) -> None:
         _, own = await child_of(agent, "r")
         said = message("a person's own", thread=own)
         first: Receipt = await agent.conversations.inject(OWNER, said)
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             await cast.hung("r").wait()
         cast.scripts[MAIN] = sending("r", "urgent")
         await settled(agent, thread=thread)
@@ -213,7 +213,7 @@ async def test_f3_inspect_does_not_disturb(tmp_path: Path) -> None:
     scripts = {MAIN: [*making("r")[:-1], *sending("r")], "r": [hangs("thinking")]}
     async with agents(tmp_path, scripts) as (agent, cast):
         done = await agent.ask("go")
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             await cast.hung("r").wait()
         _, own = await child_of(agent, "r")
         before = [n.seq for n in agent.notices if n.thread == own]

@@ -275,7 +275,7 @@ async def test_a_stored_answer_is_not_in_the_history_before_its_last_check(tmp_p
     host.stage("before_output", slow, plugin="sanitizer", on_failure="closed")
     async with running_agent(tmp_path, Setup(model=FakeModel(says("Alice")), host=host)) as agent:
         receipt = await agent.conversations.inject(OWNER, message("who?"))
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             await checking.wait()
         assert "Alice" not in str(await agent.history(receipt.thread.id))
         go.set()
@@ -294,7 +294,7 @@ async def test_once_the_outcome_is_told_nobody_waits_for_after_output(tmp_path: 
     host = FakeHost()
     host.stage("after_output", slow)
     async with running_agent(tmp_path, Setup(model=FakeModel(says("Hello.")), host=host)) as agent:
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             done = await agent.ask("hi")
             await counting.wait()
         view = await agent.history(done.thread)
@@ -348,7 +348,7 @@ async def test_handlers_of_one_order_run_at_once_and_orders_one_after_another(tm
             log.append(name)
             if len(log) == 2:
                 both.set()
-            with trio.fail_after(5):
+            with trio.fail_after(60):
                 await both.wait()
 
         return handler

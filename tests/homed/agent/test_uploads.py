@@ -303,7 +303,7 @@ async def test_a_file_is_not_removed_while_it_is_about_to_be_named(at: Bench) ->
         nursery.start_soon(upload)
         await placed.wait()
         nursery.start_soon(at.uploads.cancel, OWNER, first)
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             while True:  # until it waits, or has done the damage
                 if gate.statistics().tasks_waiting or removed.is_set():
                     break

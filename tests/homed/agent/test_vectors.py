@@ -82,7 +82,7 @@ async def test_an_embedder_that_hangs_is_not_waited_for_again_and_again(tmp_path
     """B12: after three time-outs nobody waits."""
     given = Meaning()
     given.fake.hang = True
-    settings = FakeSettings(**{"core.memory.recall_deadline": 0.2})
+    settings = FakeSettings(**{"core.memory.recall_deadline": 0.6})
     async with running_agent(tmp_path, Setup(ranker=given.ranker, settings=settings)) as agent:
         for number in range(5):
             await agent.ask(f"Hello number {number}")

@@ -54,7 +54,7 @@ async def test_what_somebody_said_while_they_were_being_forgotten_goes_with_the_
 
         await here.say(EARLY, "So it is.", scope="group:telegram:7", peer=PEER)
         nursery.start_soon(forgetting.run)
-        with trio.fail_after(30):
+        with trio.fail_after(60):
             async with trio.open_nursery() as both:
                 both.start_soon(forget)
                 await held.reached.wait()
@@ -79,7 +79,7 @@ async def test_one_asked_for_again_while_another_is_being_done_means_what_came_s
         await here.store.write(partial(forgets.ask, kind="event", target=other.id, wide=False, at=40.0))
         await here.store.write(partial(forgetting_her, at=50.0))
         nursery.start_soon(forgetting.run)
-        with trio.fail_after(30):
+        with trio.fail_after(60):
             await held.reached.wait()
             await here.say(LATE, scope="group:telegram:7", peer=PEER)
             async with trio.open_nursery() as both:

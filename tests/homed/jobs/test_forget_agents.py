@@ -107,7 +107,7 @@ async def test_while_an_agent_works_at_it_nothing_is_forgotten(tmp_path: Path) -
     scripts = {MAIN: [one(spawn(SECRET)), says("on its way")], "helper": [hangs("hm")]}
     async with agents(tmp_path, scripts) as (agent, cast):
         done = await agent.ask("go")
-        with trio.fail_after(5):
+        with trio.fail_after(60):
             await cast.hung("helper").wait()
         async with forgetting(agent, tmp_path, agent.conversations.forget) as forget:
             event = await asked(agent, "go")

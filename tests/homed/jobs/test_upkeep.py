@@ -89,7 +89,7 @@ async def test_damage_that_nobody_met_yet_is_found_at_night(tmp_path: Path) -> N
         except StorageError:  # met by a read already
             counts = Counts(errors=1)
         assert counts.errors == 1
-        with trio.fail_after(10):
+        with trio.fail_after(60):
             await store.wait_damaged()
         with pytest.raises(ReadOnly):
             await store.write(lambda tx: None)

@@ -42,7 +42,7 @@ async def test_each_rung_in_its_time(
         assert bytes(await child.stdout.receive_some()) == b"up\n"
         begun = trio.current_time()
         assert await stop_ladder(child, ask=asking(child), grace=grace, term=0.4 if "term" in args else 20) == expected
-        assert least <= trio.current_time() - begun < 10
+        assert least <= trio.current_time() - begun < 20
 
 
 async def test_a_child_that_cannot_be_asked_still_gets_its_time(tmp_path: Path) -> None:

@@ -357,8 +357,8 @@ async def test_cancelling_closes_the_connection_at_once(fake: FakeOpenAI) -> Non
                     if isinstance(part, ContentDelta):
                         begun = trio.current_time()
                         scope.cancel()
-        assert trio.current_time() - begun < 0.5  # the goal is 0.1 s, on a machine with nothing else to do
-        with trio.fail_after(2):
+        assert trio.current_time() - begun < 2  # the goal is 0.1 s, and the rest of the answer takes 4 s
+        with trio.fail_after(60):
             while not fake.chats[0].end:
                 await trio.lowlevel.checkpoint()
         assert fake.chats[0].end == "closed"
@@ -371,7 +371,7 @@ async def test_leaving_early_closes_the_connection(fake: FakeOpenAI) -> None:
     async with provider_for(fake) as provider:
         async with provider.stream(ChatRequest((User("hi"),))) as parts:
             await anext(parts)
-        with trio.fail_after(2):
+        with trio.fail_after(60):
             while not fake.chats[0].end:
                 await trio.lowlevel.checkpoint()
     assert fake.chats[0].end == "closed"
@@ -394,7 +394,7 @@ async def test_no_more_requests_at_once_than_the_source_allows(fake: FakeOpenAI)
     async with provider_for(fake, source=source) as provider, trio.open_nursery() as nursery:
         for _ in range(3):
             nursery.start_soon(ask, provider)
-        with trio.fail_after(2):
+        with trio.fail_after(60):
             while len(fake.chats) < 2:
                 await trio.lowlevel.checkpoint()
         with trio.move_on_after(0.1):

@@ -58,7 +58,7 @@ async def test_from_what_was_said_to_what_is_found(tmp_path: Path) -> None:
         assert (told.names, dense.trouble) == ([], "")
         dense.wake()
         event = await store.write(lambda tx: say(tx, "the heron stands in the reeds"))
-        with trio.fail_after(30):
+        with trio.fail_after(60):
             await dense.wait_done()
         assert told.names == ["index"]
         vector = embedder.vector("heron")
@@ -108,7 +108,7 @@ async def test_switched_off_nothing_of_it_is_loaded_until_it_is_on_or_something_
                 dense.wake()
                 await trio.testing.wait_all_tasks_blocked(0.05)
                 assert (dense._parts, told.names) == (None, ["index"])
-                with trio.fail_after(30):
+                with trio.fail_after(60):
                     if ending == "on":
                         off["off"] = False
                         chosen.use(FakeEmbedder())

@@ -76,7 +76,7 @@ def spoil(path: Path, old: bytes, new: bytes) -> None:
 
 
 async def kept_by(store: Store) -> Damage:
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         return await store.wait_damaged()
 
 

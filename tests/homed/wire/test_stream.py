@@ -334,7 +334,7 @@ async def test_cancelling_the_run_fails_the_callers() -> None:
         with scope:
             await ours.run()
 
-    with trio.fail_after(30), pytest.RaisesGroup(Unavailable):
+    with trio.fail_after(60), pytest.RaisesGroup(Unavailable):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(run)
             nursery.start_soon(catching, ours)

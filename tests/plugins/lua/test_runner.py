@@ -72,7 +72,7 @@ class Log(logging.Handler):
         self._more.set()
 
     async def wait(self, words: str) -> None:
-        with trio.fail_after(20):
+        with trio.fail_after(60):
             while words not in self.text:
                 self._more = trio.Event()
                 await self._more.wait()

@@ -147,7 +147,7 @@ def fuzz(base: str, key: str, *options: str) -> subprocess.CompletedProcess[str]
             "--generation-deterministic",
             "--no-color", "--warnings", "off", "--request-timeout", "10", *options,
         ]  # fmt: skip
-        return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=300, check=False)
+        return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=1200, check=False)
 
 
 def main(options: Sequence[str]) -> int:

@@ -45,7 +45,7 @@ class Served:
     async def status_of(self, stream: trio.abc.ReceiveStream) -> int:
         """The status of the answer that comes next."""
         got = b""
-        with trio.fail_after(30):
+        with trio.fail_after(60):
             while b"\r\n\r\n" not in got:
                 more = await stream.receive_some()
                 assert more, f"ended after {got!r}"

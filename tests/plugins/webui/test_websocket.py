@@ -111,7 +111,7 @@ async def test_notices_reach_who_subscribed() -> None:
         talk = served.kernel.open_talk("t")
         await link.request("subscribe", {})
         served.clients.offer({"seq": 9, "type": "content_delta", "thread": talk.id, "data": {"text": "x" * 100_000}})
-        with trio.fail_after(30):
+        with trio.fail_after(60):
             await ears.told.wait()
         assert ears.heard[0][1]["seq"] == 9
 
@@ -157,7 +157,7 @@ async def test_who_loses_the_key_loses_the_line(monkeypatch: pytest.MonkeyPatch)
     async with serving() as served, line(served, key_of(served, "chat")) as (link, _, socket):
         await link.request("hello", {})
         served.kernel.admin_keys_remove(OWNER, "k0")
-        with trio.fail_after(30):
+        with trio.fail_after(60):
             await link.closed.wait()
         assert socket.closed is not None
         assert socket.closed.code == 1008
@@ -177,7 +177,7 @@ async def test_several_lines_in_a_message_and_one_without_its_end() -> None:
 
 async def closing(socket: WebSocketConnection) -> int:
     """The code with which the other side closes."""
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         with suppress(ConnectionClosed):
             while True:
                 await socket.get_message()

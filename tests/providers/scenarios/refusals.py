@@ -97,7 +97,7 @@ async def cancelled_while_waiting(case: Case) -> None:
                 assert part.wait >= 25
                 scope.deadline = trio.current_time()
     assert scope.cancelled_caught
-    assert trio.current_time() - begun < 5
+    assert trio.current_time() - begun < 20
 
 
 @scenario("D6", needs=("key",))

@@ -259,7 +259,7 @@ async def turn_that_is_stopped(case: Case) -> None:
         await agent.conversations.stop(OWNER, receipt.input.thread)
         done = await agent.conversations.wait(OWNER, receipt.input.id)
         assert done.state is InputState.STOPPED
-        with trio.fail_after(2):
+        with trio.fail_after(60):
             while not case.fake.chats[0].end:
                 await trio.lowlevel.checkpoint()
         assert case.fake.chats[0].end == "closed"

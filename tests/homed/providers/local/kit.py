@@ -66,7 +66,7 @@ async def engine_in(folder: Path, how: str = "fine", **changes: object) -> Async
         nursery.cancel_scope.cancel()
 
 
-async def until(true: Callable[[], bool], within: float = 20.0) -> None:
+async def until(true: Callable[[], bool], within: float = 60.0) -> None:
     """Poll what another process decides."""
     with trio.fail_after(within):
         while not true():  # noqa: ASYNC110 - see above

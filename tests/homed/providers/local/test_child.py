@@ -137,10 +137,9 @@ async def test_a_stop_while_it_reads_ends_the_process_and_the_next_is_warm(tmp_p
         async with trio.open_nursery() as nursery:
             nursery.start_soon(first, provider, "One two three four. " * 80, seen, Progress)
             await seen.wait()
-            begun = trio.current_time()
+            os.kill(pid, signal.SIGSTOP)  # it comes to no end of the reading: who waited for one would wait for ever
             nursery.cancel_scope.cancel()
-        assert trio.current_time() - begun < 0.1
-        await until(lambda: not alive(pid), within=2)
+        await until(lambda: not alive(pid))
         await until(lambda: engine.state == "ready", within=120)
         said = await ask(provider, "hi", max_tokens=4)
         assert said.usage.cached > 20
@@ -153,9 +152,9 @@ async def test_a_stop_in_the_middle_of_an_answer_leaves_it_ready_for_the_next(tm
         async with trio.open_nursery() as nursery:
             nursery.start_soon(first, provider, "Tell a very long story.", seen, ContentDelta)
             await seen.wait()
-            begun = trio.current_time()
+            os.kill(pid, signal.SIGSTOP)  # nothing comes from it until nobody waits for its answer any more
             nursery.cancel_scope.cancel()
-        assert trio.current_time() - begun < 0.1
+        os.kill(pid, signal.SIGCONT)
         assert (await ask(provider, "hi", max_tokens=4)).text
         assert pid_of(engine) == pid
 
@@ -218,7 +217,7 @@ async def test_it_ends_with_its_stdin_also_while_it_loads(tmp_path: Path) -> Non
         begun = trio.current_time()
         await started.stdin.aclose()
         ended = await started.wait()
-        assert trio.current_time() - begun < 0.3
+        assert trio.current_time() - begun < 2
         assert ended.signal in (signal.SIGIO, 0)
     async with child(tmp_path) as started:
         await started.stdin.aclose()

@@ -99,7 +99,7 @@ async def test_a_daemon_puts_the_scripts_in_place_once_it_is_up(tmp_path: Path) 
         await trio.testing.wait_all_tasks_blocked()
         assert not (tmp_path / "adapters").exists()
         up.set()
-        with trio.fail_after(10):
+        with trio.fail_after(60):
             while not (tmp_path / "adapters" / ".shipped.json").exists():  # noqa: ASYNC110 - a thread writes it
                 await trio.sleep(0.01)
     assert len(list((tmp_path / "adapters").glob("*.lua"))) == 8

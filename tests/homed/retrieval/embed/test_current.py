@@ -39,7 +39,7 @@ async def embedder_in(
 
 
 async def settled(current: CurrentEmbedder, *states: str, wanted: str = "") -> Standing:
-    with trio.fail_after(30):
+    with trio.fail_after(60):
         while current.standing.state not in (states or ("ready",)) or wanted not in ("", current.standing.wanted):
             await current.wait_changed()
     return current.standing

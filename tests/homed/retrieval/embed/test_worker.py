@@ -81,19 +81,18 @@ async def test_one_that_dies_while_nobody_asks_is_started_again_unseen(tmp_path:
 
 
 async def test_crash_upon_crash_it_pauses_and_says_so_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PAUSES", (0.0, 0.5))
+    monkeypatch.setattr(module, "PAUSES", (0.0, 2.0))
     async with worker_in(tmp_path, {}) as worker:
         for _ in range(2):
             with pytest.raises(EmbedFailed):
                 await ask(worker, "crash")
         await until(lambda: worker.pid is None)
-        begun = trio.current_time()
         with pytest.raises(EmbedFailed, match="ended unexpectedly"):
             await ask(worker, "fine")
-        assert trio.current_time() - begun < 0.2
+        assert worker.pid is None  # it said so without a start
         worker.warm()
         assert worker.pid is None  # warming is no way around the pause
-        with trio.fail_after(20):
+        with trio.fail_after(60):
             while await _fails(worker):  # noqa: ASYNC110 - a clock of another process
                 await trio.sleep(0.05)
         with pytest.raises(EmbedFailed):

@@ -312,7 +312,7 @@ async def test_keep_opens_then_looks_whenever_it_is_woken(tmp_path: Path, monkey
         await house.put(clustered(1, 1000))
         assert house.files() == []
         house.keeper.wake()
-        with trio.fail_after(30):
+        with trio.fail_after(60):
             await made.wait()
         nursery.cancel_scope.cancel()
     assert house.files() == ["1"] or house.files() == [], "cancelled before or after it had its name"
