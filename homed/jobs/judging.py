@@ -139,9 +139,9 @@ def _decisions(answer: Mapping[str, Any], count: int) -> dict[int, str]:
 
 
 def _settle(tx: Tx, *, ports: JudgingPorts, scope: str, one: Proposal, how: str) -> str:
-    """Do what was decided, if both are still there; what was done, or ``changed``."""
+    """Do what was decided, if both are still there and no person decided meanwhile; what was done, or ``changed``."""
     pair = [entity for proposed in (one.first, one.second) if (entity := entities.get(tx, proposed.id))]
-    if len(pair) < 2:
+    if len(pair) < 2 or not merges.is_open(tx, scope, one.first.id, one.second.id):
         return "changed"
     keep, gone = sorted(pair, key=lambda entity: (-entity.mentions, entity.id))
     at = ports.wall()

@@ -38,7 +38,8 @@ def holding(tx: Tx, *, scope: str, names: Sequence[str], after: int, upto: int) 
     """Events of a page behind ``after``, none behind ``upto``, in which one of these names stands, with what belongs to
     each; and where the page ends, None for the last.
 
-    However it is written (José of one sign or two, Ａｎｎａ).  Looked for in the text, in what was found in its files, in what the model thought, and in what a tool was asked.
+    However it is written (José of one sign or two, in wide letters), and looked for in the text, in what was found in
+    its files, in what the model thought, and in what a tool was asked.
     """
     rows = tx.all(
         "SELECT seq, id, text, words, data FROM events WHERE scope = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",

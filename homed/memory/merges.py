@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from homed.errors import Conflict, NotFound
-from homed.memory import alike, dedupe, entities, evidence, stable
+from homed.memory import alike, dedupe, entities, evidence, judge, rivals, stable
 from homed.memory.entities import Entity
+from homed.memory.normal import bag, jaccard
 from homed.memory.stable import Record
 from homed.store.rows import SqlValue, Tx, dumps, loads
 
@@ -87,6 +89,12 @@ def proposals(tx: Tx, scope: str, *, limit: int = ROUND) -> list[Proposal]:
     return [Proposal(first, second, score) for first, second, score in found if first and second]
 
 
+def is_open(tx: Tx, scope: str, one: str, two: str) -> bool:
+    """Whether these two are proposed still: nobody has judged them meanwhile."""
+    state = "SELECT 1 FROM merges WHERE scope = ? AND first = ? AND second = ? AND state = 'open'"
+    return tx.value(state, (scope, min(one, two), max(one, two))) is not None
+
+
 def never(tx: Tx, scope: str, one: str, two: str, *, at: float, rounds: int = NEVER_ROUNDS) -> None:
     """These two are different: they are not proposed again for so many rounds.  Ids; raises NotFound."""
     first, second = sorted((_of(tx, scope, one).id, _of(tx, scope, two).id))
@@ -104,7 +112,8 @@ def next_round(tx: Tx, scope: str) -> None:
 
 
 def merge(tx: Tx, scope: str, keep: str, gone: str, *, at: float) -> Merged:
-    """Make two entities one: facts, names and mentions of ``gone`` go to ``keep``, and facts told twice become one.
+    """Make two entities one: facts, names and mentions of ``gone`` go to ``keep``, facts told twice become one, and of
+    two that can not both hold the newer one does.
 
     Ids.  Raises NotFound; Conflict for an entity with itself, and for the person who speaks as ``gone`` (merge the
     other into them).
@@ -125,12 +134,16 @@ def merge(tx: Tx, scope: str, keep: str, gone: str, *, at: float) -> Merged:
         " type = CASE type WHEN 'thing' THEN ? ELSE type END WHERE id = ?",
         (other.mentions, at, other.type, kept.id),
     )
+    merged_before = [id_ for (id_,) in tx.all("SELECT id FROM merged WHERE kept = ?", (other.id,))]
     tx.execute("UPDATE merged SET kept = ? WHERE kept = ?", (kept.id, other.id))
     tx.execute("DELETE FROM entities WHERE id = ?", (other.id,))
-    duplicates = _become_one(tx, scope, kept.id, at)
+    moved = {*subjects, *objects}
+    duplicates = _become_one(tx, scope, kept.id, moved, at)
+    settled = _settle(tx, kept.id, moved, at)
     data = {
         "name": other.name, "type": other.type, "mentions": other.mentions, "created_at": other.created_at,
         "names": names, "subjects": subjects, "objects": objects, "kept_type": kept.type,
+        "merged": merged_before, "settled": settled,
     }  # fmt: skip
     row = tx.one(
         "INSERT INTO merged (scope, kept, gone, data, at) VALUES (?, ?, ?, ?, ?) RETURNING id",
@@ -142,7 +155,7 @@ def merge(tx: Tx, scope: str, keep: str, gone: str, *, at: float) -> Merged:
         " (SELECT id FROM merged WHERE scope = ?1 ORDER BY id DESC LIMIT ?2)",
         (scope, MERGED_KEPT),
     )
-    return Merged(int(row[0]), kept.id, other.id, len({*subjects, *objects}), duplicates)
+    return Merged(int(row[0]), kept.id, other.id, len(moved), duplicates)
 
 
 def merged(tx: Tx, scope: str, *, limit: int = 20) -> list[tuple[int, str, str, float]]:
@@ -156,7 +169,8 @@ def merged(tx: Tx, scope: str, *, limit: int = 20) -> list[tuple[int, str, str, 
 def unmerge(tx: Tx, scope: str, id_: int, *, at: float) -> Entity:
     """Take a merge back: the entity is there again with its names and those of its facts that are still there.
 
-    Facts that had become one stay one, with whoever was kept.  The two are not proposed again for some rounds.  Raises
+    Facts that had become one stay one, with whoever was kept; what could not hold beside the other's holds again.
+    Whoever had been merged into it before is with it again.  The two are not proposed again for some rounds.  Raises
     NotFound.
     """
     row = tx.one("SELECT kept, gone, data FROM merged WHERE id = ? AND scope = ?", (id_, scope))
@@ -164,7 +178,8 @@ def unmerge(tx: Tx, scope: str, id_: int, *, at: float) -> Entity:
         raise NotFound("There is no such merge to take back.")
     kept, gone, data = str(row[0]), str(row[1]), _data(loads(row[2]))
     tx.execute(
-        "INSERT INTO entities (id, scope, name, type, mentions, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO entities (id, scope, name, type, mentions, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (id) DO NOTHING",  # an import may have brought it
         (gone, scope, data["name"], data["type"], data["mentions"], data["created_at"], at),
     )
     for key, name in data["names"]:
@@ -179,25 +194,34 @@ def unmerge(tx: Tx, scope: str, id_: int, *, at: float) -> Entity:
             (gone, kept, dumps(ids)),
         )
     tx.execute(
+        "UPDATE merged SET kept = ? WHERE kept = ? AND id IN (SELECT value FROM json_each(?))",
+        (gone, kept, dumps(data["merged"])),
+    )
+    for old, newer, until in data["settled"]:
+        found = stable.get(tx, old)
+        if found is not None and (found.status, found.superseded_by) == ("superseded", newer):
+            values: dict[str, SqlValue] = {"status": "active", "superseded_by": None, "valid_until": until}
+            stable.update(tx, old, values, at=at)
+    tx.execute(
         "UPDATE entities SET mentions = max(0, mentions - ?), type = ?, updated_at = ? WHERE id = ?",
         (data["mentions"], data["kept_type"], at, kept),
     )
     tx.execute("DELETE FROM merged WHERE id = ?", (id_,))
     never(tx, scope, kept, gone, at=at)
-    found = entities.get(tx, gone)
-    assert found is not None
-    return found
+    back = entities.get(tx, gone)
+    assert back is not None
+    return back
 
 
 def one(tx: Tx, scope: str, keep: str, gone: str, *, at: float) -> Record:
     """Make two records one by hand or because the law says so: evidence goes over, ``gone`` is deleted.
 
-    Ids.  The better words stay; what the other said is kept as a revision.  Raises NotFound.
+    Ids.  The better words stay, a person's before others; what the other said is kept as a revision.  Raises NotFound.
     """
     kept, other = stable.find(tx, scope, keep), stable.find(tx, scope, gone)
     if kept.id == other.id:
         raise Conflict("That is one record already.")
-    better = dedupe.improves(kept.text, other.text) and kept.origin != "manual"
+    better = kept.origin != "manual" and (other.origin == "manual" or dedupe.improves(kept.text, other.text))
     for item in evidence.items(tx, other.id):
         tx.execute(
             "INSERT OR IGNORE INTO evidence (record, event, first, last, excerpt, hash, at)"
@@ -215,6 +239,12 @@ def one(tx: Tx, scope: str, keep: str, gone: str, *, at: float) -> Record:
     stable.remove(tx, [other.id])
     if better:
         stable.revise(tx, kept, {**values, "text": other.text, "key": other.key}, why="merged", at=at)
+    elif kept.key != other.key:
+        said = replace(
+            kept, title=other.title, text=other.text, importance=other.importance, tags=other.tags,
+            updated_at=other.updated_at,
+        )  # fmt: skip
+        stable.revise(tx, said, values, why="merged", at=at)
     else:
         stable.update(tx, kept.id, values, at=at)
     found = stable.get(tx, kept.id)
@@ -222,34 +252,80 @@ def one(tx: Tx, scope: str, keep: str, gone: str, *, at: float) -> Record:
     return found
 
 
-def _become_one(tx: Tx, scope: str, entity: str, at: float) -> int:
-    """Facts of an entity that are the same by the one law, now that their subjects are; returns how many went."""
+def _become_one(tx: Tx, scope: str, entity: str, moved: Collection[str], at: float) -> int:
+    """Facts that have come to an entity and say what one of its own says by the one law become one with that, whichever
+    is older; returns how many went.
+
+    Its own are not held against each other: whoever stored them has done that, and with thousands it takes minutes.
+    """
     found = stable.select(
         tx,
         "scope = ?1 AND record = 'fact' AND status = 'active' AND (subject = ?2 OR object_entity = ?2) ORDER BY seq",
         (scope, entity),
     )
-    kept: list[Record] = []
+    words = {fact.id: bag(fact.text) for fact in found}
+    own: defaultdict[tuple[object, ...], list[Record]] = defaultdict(list)
+    for fact in found:
+        if fact.id not in moved:
+            own[_pool(fact)].append(fact)
     gone = 0
     for fact in found:
-        known = next((other for other in kept if _same(other, fact)), None)
-        if known is None:
-            kept.append(fact)
-        else:
-            kept[kept.index(known)] = one(tx, scope, known.id, fact.id, at=at)
+        beside = own[_pool(fact)] if fact.id in moved else []
+        known = next((one for one in beside if _same(one, fact, jaccard(words[one.id], words[fact.id]))), None)
+        if known is not None:
+            stays, goes = (known, fact) if known.seq < fact.seq else (fact, known)
+            beside[beside.index(known)] = one(tx, scope, stays.id, goes.id, at=at)
+            words[stays.id] = bag(beside[-1].text) if beside[-1].id == stays.id else words[stays.id]
             gone += 1
     return gone
 
 
-def _same(a: Record, b: Record) -> bool:
-    pool = ("reach", "project", "observer", "observed", "subject", "valid_from", "valid_until")
-    if any(getattr(a, field) != getattr(b, field) for field in pool) or not dedupe.compatible(a.kind, b.kind):
+def _pool(fact: Record) -> tuple[object, ...]:
+    return (
+        fact.reach, fact.project, fact.observer, fact.observed, fact.subject, fact.valid_from, fact.valid_until,
+        fact.untrusted,
+    )  # fmt: skip
+
+
+def _same(a: Record, b: Record, similarity: float) -> bool:
+    """By the one law, of two of one pool; ``similarity``: of their words, 0..1."""
+    if not dedupe.compatible(a.kind, b.kind):
         return False
-    if a.untrusted != b.untrusted:
-        return False
-    triple = bool(a.relation) and a.relation == b.relation and bool(a.object and b.object)
-    objects = a.object_entity == b.object_entity if a.object_entity else dedupe.same_value(a.object, b.object)
-    return a.key == b.key or (triple and objects) or (dedupe.same(a.text, b.text) and not (triple and not objects))
+    if a.key == b.key:
+        return True
+    if a.relation and a.relation == b.relation and a.object and b.object:
+        return a.object_entity == b.object_entity if a.object_entity else dedupe.same_value(a.object, b.object)
+    return similarity >= dedupe.THRESHOLD and not dedupe.differing(a.text, b.text)
+
+
+def _settle(tx: Tx, entity: str, moved: Collection[str], at: float) -> list[list[object]]:
+    """Of two facts that can not both hold, now that they are of one, the newer does.  Of each that became history by
+    it: its id, that of the one which holds, and until when it had held."""
+    found = stable.select(
+        tx, "subject = ? AND record = 'fact' AND status = 'active' AND relation <> '' ORDER BY seq", (entity,)
+    )
+    done: list[list[object]] = []
+    for fact in found:
+        now = stable.get(tx, fact.id) if fact.id in moved else None
+        if now is None or now.status != "active":
+            continue
+        for other in rivals.of(tx, now):
+            older, newer = sorted((now, other), key=lambda one: _weight(tx, one, moved))
+            began = judge.begins(tx, newer)
+            values: dict[str, SqlValue] = {"status": "superseded", "superseded_by": newer.id}
+            if older.relation != "name" and began >= judge.begins(tx, older):
+                values["valid_until"] = began if older.valid_until is None else min(began, older.valid_until)
+            stable.update(tx, older.id, values, at=at)
+            done.append([older.id, newer.id, older.valid_until])
+            if older.id == now.id:
+                break
+    return done
+
+
+def _weight(tx: Tx, fact: Record, moved: Collection[str]) -> tuple[bool, bool, float, int]:
+    """Which of two holds: of names that of the entity that stayed, else what no stranger said, else the newer."""
+    stays = fact.relation == "name" and fact.id not in moved
+    return stays, not fact.untrusted, judge.begins(tx, fact), fact.seq
 
 
 def _of(tx: Tx, scope: str, id_: str) -> Entity:
@@ -273,6 +349,7 @@ def _count(tx: Tx, scope: str) -> int:
 
 
 def _data(found: Any) -> dict[str, Any]:
-    """What ``merge`` wrote: name, type, mentions, created_at, names [key, name], subjects, objects, kept_type."""
+    """What ``merge`` wrote: name, type, mentions, created_at, names [key, name], subjects, objects, kept_type; and
+    since this release merged, settled."""
     assert isinstance(found, dict)
-    return found
+    return {"merged": [], "settled": [], **found}

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from homed.agent.complete import Completion, Question
 from homed.jobs.job import Job
 from homed.jobs.judging import JudgingPorts, judging
-from homed.memory import entities, facts
+from homed.memory import entities, facts, merges
 from homed.memory.distil.answers import json_object
 from homed.memory.evidence import Pointer
 from homed.memory.newfact import NewFact
@@ -66,6 +67,24 @@ async def test_a_model_merges_two_and_their_facts_become_one(tmp_path: Path) -> 
         assert "plays the cello" in model.asked[0].said[1][1]
         assert await on.column("SELECT count(*) FROM merged") == [1], "and it can be taken back"
         assert await on.column("SELECT count(*) FROM records WHERE record = 'fact'") == [2]
+
+
+async def test_what_a_person_decided_while_a_model_was_asked_stays_decided(tmp_path: Path) -> None:
+    async with bench(tmp_path) as on:
+        await people(on, "Alexander Petrov", "Alexander Petrow")
+
+        class Slow(Model):
+            async def ask(self, plugin: str, question: Question) -> Completion:
+                def reject(tx: Tx) -> None:
+                    [one] = merges.proposals(tx, "owner")
+                    merges.never(tx, "owner", one.first.id, one.second.id, at=on.now)
+
+                await on.store.write(reject)
+                return await super().ask(plugin, question)
+
+        counts = await on.run(job(on, Slow(decided("merge"))))
+        assert counts.drops == {"changed": 1}
+        assert len(await names(on)) == 2
 
 
 async def test_never_and_unsure_are_not_asked_again_at_once(tmp_path: Path) -> None:
