@@ -11,7 +11,7 @@ from hashlib import sha256
 from homed.clock import new_id
 from homed.errors import Conflict, NotFound
 from homed.memory import forget, forget_agents, forget_peer, forget_todo, needles, repeats
-from homed.memory.tombstones import _key
+from homed.memory.tombstones import keys
 from homed.store.rows import Row, Tx, dumps, loads
 
 KINDS = ("event", "fact", "entity", "peer", "thread")
@@ -196,12 +196,17 @@ def peer_of(tx: Tx, request: Request) -> str:
     """
     if not request.target.startswith(_HASHED):
         return request.target
-    return next((peer for peer in forget_peer.everybody(tx) if hashed(tx, peer) == request.target), "")
+    return next((peer for peer in forget_peer.everybody(tx) if request.target in hashes(tx, peer)), "")
 
 
 def hashed(tx: Tx, peer: str) -> str:
     """What stands for a forgotten peer."""
-    return peer if peer.startswith(_HASHED) else _HASHED + hmac.new(_key(tx), peer.encode(), sha256).hexdigest()
+    return peer if peer.startswith(_HASHED) else hashes(tx, peer)[0]
+
+
+def hashes(tx: Tx, peer: str) -> list[str]:
+    """What may stand for somebody who was forgotten, here or in a house that a backup came from."""
+    return [_HASHED + hmac.new(key, peer.encode(), sha256).hexdigest() for key in keys(tx)]
 
 
 def busy(tx: Tx, kind: str, target: str, *, wide: bool = False) -> bool:

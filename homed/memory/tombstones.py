@@ -1,7 +1,8 @@
 """What was forgotten is not made again.  Only keyed hashes are kept: of a statement in three forms, or of an event.
 
 The key lies in a table of its own, is made once, and goes into no export.  Whoever has the whole database can try out
-guesses; whoever has a copy of these hashes alone can not.
+guesses; whoever has a copy of these hashes alone can not.  Where a backup of another house was put back there are the
+keys of both, one behind the other: hashes are made with the first, and looked for with each.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from homed.memory.normal import bag, normal
 from homed.memory.relations import canonical
 from homed.store.rows import Tx, dumps
 
+KEY = 32
+"""Bytes of a key."""
+
 
 def bury(
     tx: Tx, scope: str, *, texts: Iterable[str] = (), triples: Iterable[tuple[str, str, str]] = (),
@@ -22,7 +26,7 @@ def bury(
 ) -> None:  # fmt: skip
     """None of these is made again in this scope by itself: statements, triples (subject's name, relation, object), and
     whatever would rest on these events alone."""
-    key = _key(tx)
+    key = keys(tx)[0]
     forms = [form for text in texts for form in _forms(text)]
     forms += [_triple(*triple) for triple in triples]
     forms += [f"event:{event}" for event in events]
@@ -31,7 +35,7 @@ def bury(
 
 def bury_ids(tx: Tx, scope: str, what: str, ids: Iterable[str], *, at: float) -> None:
     """These (``record``, ``entity``) do not come back from an export, whatever they say or are called."""
-    _put(tx, _key(tx), scope, [f"{what}:{id_}" for id_ in ids], at)
+    _put(tx, keys(tx)[0], scope, [f"{what}:{id_}" for id_ in ids], at)
 
 
 def _put(tx: Tx, key: bytes, scope: str, forms: Iterable[str], at: float) -> None:
@@ -64,9 +68,9 @@ def known_ids(tx: Tx, scope: str, what: str, ids: Collection[str]) -> frozenset[
 
 def lift(tx: Tx, scope: str, text: str, triple: tuple[str, str, str] | None = None) -> None:
     """A person wrote it again by hand: it may be kept again."""
-    key = _key(tx)
     forms = [*_forms(text), *([_triple(*triple)] if triple else ())]
-    tx.many("DELETE FROM tombstones WHERE scope = ? AND hash = ?", [(scope, _hash(key, scope, form)) for form in forms])
+    hashes = [(scope, _hash(key, scope, form)) for key in keys(tx) for form in forms]
+    tx.many("DELETE FROM tombstones WHERE scope = ? AND hash = ?", hashes)
 
 
 def _any(tx: Tx, scope: str) -> bool:
@@ -77,7 +81,8 @@ def _found(tx: Tx, scope: str, forms: Iterable[str]) -> list[str]:
     row = tx.one("SELECT key FROM memory_key")
     if row is None:
         return []
-    hashes = {_hash(row[0], scope, form): form for form in forms}
+    forms = list(forms)
+    hashes = {_hash(key, scope, form): form for key in _parts(row[0]) for form in forms}
     rows = tx.all(
         "SELECT hash FROM tombstones WHERE scope = ? AND hash IN (SELECT value FROM json_each(?))",
         (scope, dumps(sorted(hashes))),
@@ -85,9 +90,14 @@ def _found(tx: Tx, scope: str, forms: Iterable[str]) -> list[str]:
     return [hashes[hash_] for (hash_,) in rows]
 
 
-def _key(tx: Tx) -> bytes:
-    tx.execute("INSERT OR IGNORE INTO memory_key (one, key) VALUES (1, ?)", (secrets.token_bytes(32),))
-    return bytes(tx.value("SELECT key FROM memory_key"))
+def keys(tx: Tx) -> list[bytes]:
+    """The keys of hashes, made where there is none yet: that with which they are made first."""
+    tx.execute("INSERT OR IGNORE INTO memory_key (one, key) VALUES (1, ?)", (secrets.token_bytes(KEY),))
+    return _parts(tx.value("SELECT key FROM memory_key"))
+
+
+def _parts(key: bytes) -> list[bytes]:
+    return [key[at : at + KEY] for at in range(0, len(key), KEY)]
 
 
 def _hash(key: bytes, scope: str, form: str) -> str:

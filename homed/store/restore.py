@@ -45,6 +45,9 @@ ASIDE = "replaced"
 STALE = ("vectors",)
 """Folders of files that were made from the rows of the old database; they are made anew from the new one's."""
 
+KEY = 32
+"""Bytes of each key of the tombstones."""
+
 _LISTED_SINCE = 8
 """The schema from which on it is stored what a wish takes."""
 
@@ -164,7 +167,8 @@ def _carry_over(db: apsw.Connection, old: Path) -> int:
     except (apsw.Error, StorageError):
         return 0  # damaged, or of a schema that knew no forgetting: the person knows what it is put back for
     if key is not None:
-        db.execute("INSERT INTO memory_key (one, key) VALUES (1, ?1) ON CONFLICT (one) DO UPDATE SET key = ?1", (key,))
+        both = _keys(db.execute("SELECT key FROM memory_key").get, key)
+        db.execute("INSERT INTO memory_key (one, key) VALUES (1, ?1) ON CONFLICT (one) DO UPDATE SET key = ?1", (both,))
     db.executemany("INSERT OR IGNORE INTO tombstones (scope, hash, at) VALUES (?, ?, ?)", stones)
     count = 0
     last = db.execute("SELECT coalesce(max(seq), 0) FROM events").get  # numbers above it are given again
@@ -177,6 +181,15 @@ def _carry_over(db: apsw.Connection, old: Path) -> int:
     again = "SELECT ?1, ?2, ?3 FROM forgets WHERE id = ?1 AND done_at IS NULL"
     db.executemany(f"INSERT OR IGNORE INTO forget_todo (request, what, item) {again}", (*listed, *took))
     return count
+
+
+def _keys(of_backup: bytes | None, here: bytes) -> bytes:
+    """That of the backup first, and behind it those of here that it lacks: one of another house has its own, and what
+    was forgotten there is known by that alone (`homed.memory.tombstones`)."""
+    first = of_backup or b""
+    known = {first[at : at + KEY] for at in range(0, len(first), KEY)}
+    more = (here[at : at + KEY] for at in range(0, len(here), KEY))
+    return first + b"".join(one for one in more if one not in known)
 
 
 def _listed(before: apsw.Connection) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:

@@ -15,6 +15,7 @@ import pytest
 import trio
 
 from homed.errors import Conflict, StorageError
+from homed.memory import tombstones
 from homed.store import migrations
 from homed.store.backup import BackupInfo, backup, backup_as, backups, look
 from homed.store.db import Store, open_store
@@ -199,6 +200,26 @@ async def test_a_turn_that_ran_then_is_not_answered_now_and_what_was_forgotten_s
     assert value(path, "SELECT hash FROM tombstones") == "stone"
     assert value(path, "SELECT key FROM memory_key") == b"\x01\x02"
     assert value(path, "SELECT target FROM forgets WHERE done_at IS NULL") == "ev_7"
+
+
+async def test_what_was_forgotten_here_and_in_the_house_of_the_backup_both_stay_so(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder, text in ((here, "The cat is red"), (there, "The dog is blue")):
+        await filled(folder)
+        async with open_store(folder / "homed.db") as store:
+            await store.write(lambda tx, text=text: tombstones.bury(tx, "owner", texts=[text], at=1.0))  # type: ignore[misc]
+    keys = [value(folder / "homed.db", "SELECT hex(key) FROM memory_key") for folder in (there, here)]
+    info = await saved(there)
+    for _ in range(2):  # also one that is put back twice
+        restore(here / "homed.db", here / "media", info.path)
+        async with open_store(here / "homed.db") as store:
+            await store.write(lambda tx: tombstones.bury(tx, "owner", texts=["The sun is green"], at=1.0))
+            for text in ("The cat is red", "The dog is blue", "The sun is green"):
+                assert await store.read(lambda tx, text=text: tombstones.buried(tx, "owner", text))  # type: ignore[misc]
+        assert value(here / "homed.db", "SELECT hex(key) FROM memory_key") == f"{keys[0]}{keys[1]}"
+    async with open_store(here / "homed.db") as store:
+        await store.write(lambda tx: tombstones.lift(tx, "owner", "The cat is red"))
+        assert not await store.read(lambda tx: tombstones.buried(tx, "owner", "The cat is red"))
 
 
 async def test_what_is_no_backup_newer_or_changed_is_refused_and_nothing_is_touched(tmp_path: Path) -> None:
