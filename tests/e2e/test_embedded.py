@@ -137,11 +137,10 @@ def test_a_stop_while_it_reads_is_the_outcome_at_once_and_a_warm_one_comes_back(
     progress = talk.wait("progress", thread, lambda data: data["what"] == "reading")
     assert 0 <= progress["done"] < progress["total"]
     assert progress["total"] > 500
-    begun = time.monotonic()
-    assert talk.link.call("stop", {"thread": thread})["stopped"] is True
+    os.kill(pid, signal.SIGSTOP)  # it comes to no end of the reading, so that nobody can have waited for one
+    assert talk.link.call("stop", {"thread": thread}, timeout=PATIENCE)["stopped"] is True
     assert talk.outcome(thread)["state"] == "stopped"
-    assert time.monotonic() - begun < 1.0  # 0.1 s on a machine with nothing else to do
-    until(lambda: not alive(pid), within=5, what="the old process gone")
+    until(lambda: not alive(pid), what="the old process gone")
     ready(daemon)
     assert child(daemon) != pid
     assert talk.answered("Say hello.").strip()
@@ -206,7 +205,7 @@ def test_killed_it_leaves_nothing_and_a_damaged_file_is_put_right_at_the_next_st
     ready(daemon)
     pid = child(daemon)
     daemon.kill()
-    until(lambda: not alive(pid), within=5, what="the model gone with its daemon")
+    until(lambda: not alive(pid), what="the model gone with its daemon")
     weights = daemon.data / "models" / SMOLLM2.name
     with weights.open("r+b") as file:
         file.seek(50_000_000)

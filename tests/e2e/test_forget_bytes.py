@@ -78,8 +78,7 @@ def test_nothing_of_it_stands_in_any_file(home: House, work: Path) -> None:
     thread = talk(home, ASKED, attachments=files)
     talk(home, FAILS, thread=thread)
     home.ask("io.thread_rename", thread=thread, title=f"Look for the {WORD} of the old town")
-    stood = standing(home.data, WORD)[WORD]
-    assert {name.split("/")[0].removesuffix("-wal") for name in stood} == {"homed.db", "media", "textlog"}
+    until(lambda: places(home) == {"homed.db", "media", "textlog"}, what="its places")  # no turn waits for the text log
     for text in (FAILS, ASKED):
         ((event,),) = home.rows("SELECT id FROM events WHERE text = ? AND kind = 'user'", text)
         ran = home.daemon.run("memory", "forget", "event", event, "--wide", "--yes")
@@ -87,6 +86,11 @@ def test_nothing_of_it_stands_in_any_file(home: House, work: Path) -> None:
     assert [one for one in columns(home) if home.rows(HOLDS.format(*one), WORD) != [(0,)]] == []
     home.daemon.stop()
     assert standing(home.data, WORD) == {}
+
+
+def places(home: House) -> set[str]:
+    """Where in the folder the word stands."""
+    return {name.split("/")[0].removesuffix("-wal") for name in standing(home.data, WORD).get(WORD, ())}
 
 
 HOLDS = 'SELECT count(*) FROM "{0}" WHERE instr(lower("{1}"), ?)'

@@ -146,8 +146,8 @@ def test_of_turns_that_were_stopped_and_interrupted_at_random_points_nothing_is_
         assert player.late == [], "nothing of a stopped turn comes after the stop is acknowledged"
         assert player.ends == Counter(dict.fromkeys(player.sent, 1)), "each input has one end"
     until(lambda: all(one.end for one in home.fake.requests), what="no connection is left")
-    until(lambda: set(home.daemon.descendants()) <= children, within=5, what="no process is left")
-    until(lambda: not home.ask("admin.threads")["threads"], within=5, what="no turn and no task of one is left")
+    until(lambda: set(home.daemon.descendants()) <= children, what="no process is left")
+    until(lambda: not home.ask("admin.threads")["threads"], what="no turn and no task of one is left")
     shown = home.ask("admin.threads")
     assert (shown["busy"], shown["queued"], shown["suspended"]) == (0, 0, 0)
     fds, threads = resources(home)

@@ -93,7 +93,7 @@ def test_a_denied_tool_is_denied_in_a_sequence_and_nothing_of_it_runs(home: Hous
 def test_a_yes_lets_the_step_run_and_only_that_one(home: House, tmp_path: Path) -> None:
     made = tmp_path / "made"
     steps = [step("cmd_run", command=f"touch {made}"), step("cmd_run", command=f"rm {made}")]
-    create(home, "asking", {"parallel": False, "timeout": 2, "tools": steps})
+    create(home, "asking", {"parallel": False, "timeout": 20, "tools": steps})
     run_when(home, "ask me", "asking")
     with home.link() as link:
         thread = link.call("chat", {"text": "ask me", "can_ask": True})["thread"]
@@ -156,7 +156,7 @@ def test_a_stop_ends_the_step_that_runs(home: House) -> None:
 
         until(lambda: running() == 2, what="both steps side by side")
         assert link.call("stop", {"thread": thread})["stopped"]
-    until(lambda: not home.ask("history", thread=thread)["live"], within=10, what="the end")
+    until(lambda: not home.ask("history", thread=thread)["live"], what="the end")
     ended = [event for event in home.history(thread) if event["kind"] == "tool"]
     assert {event["data"]["status"] for event in ended} == {"interrupted"}
     assert home.plugin("seq")["state"] == "ready"

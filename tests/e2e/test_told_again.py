@@ -59,6 +59,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         built.daemon.env = {**built.daemon.env, READING: "on"}
         try:
             built.start()
+            built.ask("admin.config_set", key="core.memory.recall_deadline", value=30)  # a busy machine remembers late
             for number, (text, _) in enumerate(SAID, 1):
                 built.chat(text)
                 until(lambda n=number: read(built) == n, what="what was made of it")

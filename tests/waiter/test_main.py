@@ -243,12 +243,12 @@ def test_ctrl_c_stops_the_turn_and_exits_130(homed: FakeHomed) -> None:
         [sys.executable, "-m", "waiter", "-chat", "hi", "--socket", str(homed.path)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not started.exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=30)
+    out, err = child.communicate(timeout=60)
     assert child.returncode == 130
     assert out == b"so far\n"
     assert b"Traceback" not in err
@@ -269,14 +269,14 @@ def test_ctrl_c_twice_leaves_though_homed_hangs(homed: FakeHomed, flags: tuple[s
         [sys.executable, "-m", "waiter", "-chat", "hi", *flags, "--socket", str(homed.path)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    assert asked.wait(30)
+    assert asked.wait(60)
     for _ in range(50):  # two that come together are one
         child.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
-            child.wait(0.2)
+            child.wait(2)  # long enough for its end: a third one would come into that
             break
     answer.set()
-    out, err = child.communicate(timeout=30)
+    out, err = child.communicate(timeout=60)
     assert (child.returncode, err) == (130, b"")
     assert failure(out)["error"] if flags else not out
 

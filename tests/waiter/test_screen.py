@@ -218,6 +218,7 @@ def test_what_is_being_typed_when_a_question_comes_is_no_answer(
     shown.expect("› yn", "Empty the line to answer")
     assert not homed.named("approve")
     shown.keys("C-c")
+    shown.gone("Empty the line to answer")
     time.sleep(0.8)
     shown.type("y")
     until(lambda: homed.named("approve"), what="an answer")
@@ -230,10 +231,9 @@ def test_esc_stops_at_once_and_nothing_more_is_shown(show: Show, far_side: Talki
     far_side.say("before")
     shown.expect("before")
     shown.type("draft")
-    before = time.monotonic()
     shown.keys("Escape")
     shown.expect("stopping")
-    assert time.monotonic() - before < 5  # figures are a benchmark's; this is the order on a busy machine
+    until(lambda: homed.named("stop"), what="the stop")
     assert homed.named("stop") == [{"thread": "th"}]
     far_side.say(" after", at=6)
     far_side.end("before after", "stopped")

@@ -21,6 +21,8 @@ TIMES = {
     "turn.result_stored": (1, 2), "turn.before_finish": (1, 2), "turn.finished": (1, 2),
     "store.before_commit": range(1, 19), "store.after_commit": range(1, 19),
 }  # fmt: skip
+SURE = 16
+"""Commits that there are at least: on a busy machine some of the eighteen writes share one."""
 KILLS = [(name, nth) for name, times in TIMES.items() for nth in times]
 
 
@@ -35,7 +37,8 @@ def children() -> Iterator[Zygote]:
 def test_killed_anywhere_a_picture_is_the_results_or_nobodys(
     tmp_path: Path, children: Zygote, name: str, nth: int
 ) -> None:
-    assert children.run(Order(str(tmp_path), name, nth, MESSAGES)) == Zygote.KILLED
+    ended = children.run(Order(str(tmp_path), name, nth, MESSAGES))
+    assert ended == Zygote.KILLED or (ended, nth > SURE) == (0, True)
     check_rows(tmp_path)
     assert children.run(Order(str(tmp_path), messages=MESSAGES)) == 0
     check_rows(tmp_path)

@@ -72,7 +72,7 @@ def run_all(path: Path, *programs: tuple[str, str, str]) -> set[str]:
     ]  # fmt: skip
     reported: list[str] = []
     for process in running:
-        out, err = process.communicate(timeout=SECONDS + 60)
+        out, err = process.communicate(timeout=SECONDS + 300)
         assert process.returncode == 0, err
         reported += out.split()
     return set(reported)
