@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from homed.jobs.transcript import outline
-from homed.memory import capsules, cooling, dedupe, evidence, facts, passes, stable, tombstones
+from homed.memory import capsules, cooling, dedupe, evidence, facts, hiding, passes, stable, tombstones
 from homed.memory.blocked import cleaned
 from homed.memory.capsules import NewCapsule
 from homed.memory.cooling import Piece, Rule
@@ -148,10 +148,10 @@ def store(tx: Tx, pieces: Sequence[Piece], extracted: Extracted, keeping: Keepin
     kept, drops = put_all(tx, extracted.facts, keeping.at)
     drops.update(extracted.drops)
     for summary in extracted.summaries:
-        kept += _summarise(tx, summary, keeping.at, drops)
+        kept += _shown(tx, _summarise(tx, summary, keeping.at, drops), keeping.at, drops)
     for matter in extracted.matters:
         put = capsules.put_capsule(tx, matter.capsule, matter.evidence, at=keeping.at)
-        kept += _counted(put, "capsule", matter.evidence, drops)
+        kept += _shown(tx, _counted(put, "capsule", matter.evidence, drops), keeping.at, drops)
     if extracted.summaries or extracted.matters:
         index.catch_up(tx)
     turns = [piece.turn for piece in pieces]
@@ -182,6 +182,14 @@ def _counted(put: Put, record: str, rests: Sequence[Evidence], drops: Counter[st
         drops[gate] += 1
         return []
     return [Kept(put.record, record, put.outcome, frozenset(piece.event for piece in rests))]
+
+
+def _shown(tx: Tx, kept: Sequence[Kept], at: float, drops: Counter[str]) -> list[Kept]:
+    """Those that say more than what a person has hidden of these turns meanwhile, without that."""
+    found = [(one, stable.get(tx, one.id)) for one in kept]
+    shown = [one for one, record in found if record is not None and not hiding.withheld(tx, record, at=at)]
+    drops["forgotten"] += len(kept) - len(shown)
+    return shown
 
 
 def _gate(put: Put) -> str:

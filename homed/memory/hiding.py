@@ -88,6 +88,19 @@ def quieted(tx: Tx, record: Record, *, at: float) -> Record:
     return record
 
 
+def withheld(tx: Tx, record: Record, *, at: float) -> bool:
+    """What was just made of turns of which something is hidden: without its sentences that say that; hidden along with
+    it where it says nothing else, and True then.  Either comes back with what is hidden."""
+    found = repeats.hidden_said(tx, record)
+    whole = next((fact for fact, left in found if not left), None)
+    if whole is None:
+        quieted(tx, record, at=at)
+        return False
+    _bury(tx, record, at)
+    stable.update(tx, record.id, {"status": "hidden"}, at=whole.updated_at)
+    return True
+
+
 def _shortened(tx: Tx, record: Record) -> list[Record]:
     why = f"{HID} {record.id}"
     return stable.select(
