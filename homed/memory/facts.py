@@ -76,7 +76,7 @@ def put(
     kept = new.kept
     said = evidence.latest(pieces) or (at if kept is None else kept.created_at)
     if kept is None or kept.status == "active":
-        judged = judge.judge(tx, new, subject, said, pieces, functional)
+        judged = judge.judge(tx, new, subject, said, pieces, functional, at=at)
     else:
         judged = Judged(said, same=_in_these_words(tx, new, kept.status))
     if kept is not None and kept.status == "active" and judged.same is None and (known := _outlived(tx, new, said)):

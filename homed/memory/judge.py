@@ -57,9 +57,10 @@ def completed(new: NewFact) -> NewFact:
 
 def judge(
     tx: Tx, new: NewFact, subject: str | None, said: float, pieces: Sequence[tuple[Evidence, Event]],
-    functional: Collection[str],
+    functional: Collection[str], *, at: float = math.inf,
 ) -> Judged:  # fmt: skip
-    """Hold ``new`` against what is known.  ``subject``: its entity; ``said``: when it was said, UTC seconds."""
+    """Hold ``new`` against what is known.  ``subject``: its entity; ``said``: when it was said, UTC seconds; ``at``:
+    now, and what bears a later time was said before the clock was set back, not after ``new``."""
     events = {event.id for _, event in pieces}
     found = near(tx, new, subject, events, functional)
     for known in found:
@@ -69,7 +70,8 @@ def judge(
             return Judged(said, same=known)
     rivals = [known for known in found if known.status == "active" and _rivals(known, new, subject, functional)]
     rivals = [known for known in rivals if not _apart(tx, known, new, said)]
-    return _decided(tx, new, rivals, said, any(isinstance(piece, Span) for piece, _ in pieces))
+    verbatim = any(isinstance(piece, Span) for piece, _ in pieces)
+    return _decided(tx, new, rivals, said, verbatim=verbatim, at=at)
 
 
 def begins(tx: Tx, record: Record) -> float:
@@ -85,14 +87,15 @@ def said_at(tx: Tx, record: Record) -> float:
     return float(newest) if newest is not None else record.created_at
 
 
-def _decided(tx: Tx, new: NewFact, rivals: Sequence[Record], said: float, verbatim: bool) -> Judged:
+def _decided(tx: Tx, new: NewFact, rivals: Sequence[Record], said: float, *, verbatim: bool, at: float) -> Judged:
     """Which of two that can not both hold does: the newer, unless less is to be believed of it."""
     if new.untrusted and not all(known.untrusted for known in rivals):
         return Judged(said, conflict="untrusted")
     if not verbatim and new.origin == "auto" and any(_well_founded(tx, known) for known in rivals):
         return Judged(said, conflict="unsupported")
     since = new.valid_from if new.valid_from is not None else said
-    later = [known for known in rivals if begins(tx, known) > since]
+    told = [known for known in rivals if known.valid_from is not None or said_at(tx, known) <= at]
+    later = [known for known in told if begins(tx, known) > since]
     if later:
         newest = min(later, key=lambda known: begins(tx, known))
         return Judged(said, conflict="older", newer=newest.id, until=begins(tx, newest))

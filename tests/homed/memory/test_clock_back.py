@@ -1,0 +1,32 @@
+"""What was said while the clock went wrong, once it is right again."""
+
+from __future__ import annotations
+
+import pytest
+
+from homed.store.rows import Tx
+from tests.homed.memory.speech import DAY, Speech
+
+
+@pytest.fixture
+def speech(tx: Tx) -> Speech:
+    return Speech(tx)
+
+
+def test_a_new_value_holds_though_the_one_before_bears_a_time_to_come(speech: Speech) -> None:
+    speech.at += 3_650 * DAY
+    berlin = speech.fact("The user lives in Berlin", subject="user", relation="home", object="Berlin")
+    speech.at -= 3_650 * DAY
+    paris = speech.fact("The user lives in Paris", subject="user", relation="home", object="Paris")
+    assert speech.records() == ["The user lives in Paris"]
+    assert (paris.outcome, paris.superseded) == ("supersedes", (berlin.record,))
+    assert speech.record(berlin).valid_until == speech.at
+
+
+def test_what_begins_in_a_time_to_come_does_not_end_by_what_holds_now(speech: Speech) -> None:
+    soon = speech.fact(
+        "The user lives in Berlin from May", subject="user", relation="home", object="Berlin",
+        valid_from=speech.at + 90 * DAY,
+    )  # fmt: skip
+    speech.fact("The user lives in Paris", subject="user", relation="home", object="Paris")
+    assert speech.record(soon).status == "active"
