@@ -33,7 +33,7 @@ _QUOTA = re.compile(r"insufficient_quota|insufficient balance|billing_hard_limit
 _UNPARSED = re.compile(r"\bpars(?:e|ed|ing)\b.{0,20}tool call|tool call.{0,40}\bpars(?:e|ed|ing)\b", re.IGNORECASE)
 _UNFIT = re.compile(r"missing data required for image", re.IGNORECASE)
 _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-_DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
+_DELAY = re.compile(r'"retryDelay":\s*"(\d{1,9}(?:\.\d{1,9})?)s"')
 
 _TYPES = {
     "invalid_request_error": 400, "billing_error": 402, "authentication_error": 401, "permission_error": 403,

@@ -76,9 +76,10 @@ class Guarded:
         finally:
             await answer.aclose()
 
-    def open(self, request: ChatRequest) -> AbstractAsyncContextManager[AsyncIterator[Part]]:
-        """Ask for what is left of ``request`` when everything that is known of the source has been left out."""
-        return self._inner.stream(self.prepared(request))
+    def open(self, request: ChatRequest) -> tuple[AbstractAsyncContextManager[AsyncIterator[Part]], int]:
+        """Ask for what is left of ``request`` when everything that is known of the source has been left out; and how
+        much was known then, for ``failed``."""
+        return self._inner.stream(self.prepared(request)), len(self.adjustments)
 
     def prepared(self, request: ChatRequest) -> ChatRequest:
         """``request`` as this source takes it, as far as that is known."""
@@ -103,11 +104,16 @@ class Guarded:
             return message
         return replace(message, text=f"{message.text}\n{UNSHOWN}".strip(), images=images, audio=audio)
 
-    async def failed(self, error: ProviderError, request: ChatRequest, tries: int) -> bool:
-        """Learn from a failure before anything came; True when asking again, at once, is another question."""
+    async def failed(self, error: ProviderError, request: ChatRequest, tries: int, known: int) -> bool:
+        """Learn from a failure before anything came; True when asking again, at once, is another question.
+
+        ``known``: as ``open`` gave it.  What another answer has found out since makes it another one, too.
+        """
         if error.kind is ErrorKind.CONTEXT_FULL and error.window:
             await self._learn(error.window)
             return False
+        if len(self.adjustments) > known and tries < MOST and error.kind is ErrorKind.BAD_REQUEST:
+            return True  # it is about how it was asked before: learnt from, it would undo what the other has learnt
         users = [message for message in request.messages if isinstance(message, User)]
         found = adjusted(
             self._source,
@@ -158,6 +164,7 @@ class _Answer:
         self._parts: AsyncIterator[Part] | None = None
         self._shown = False
         self._tries = 0
+        self._known = 0
 
     def __aiter__(self) -> AsyncIterator[Part]:
         return self
@@ -167,7 +174,7 @@ class _Answer:
         while True:
             try:
                 if self._parts is None:
-                    self._stream = self._guarded.open(self._request)
+                    self._stream, self._known = self._guarded.open(self._request)
                     self._parts = await self._stream.__aenter__()
                 part = await anext(self._parts)
             except ProviderError as error:
@@ -175,7 +182,7 @@ class _Answer:
             else:
                 self._shown = self._shown or not isinstance(part, Retrying | Progress)
                 return part
-            if self._shown or not await self._guarded.failed(failed, self._request, self._tries):
+            if self._shown or not await self._guarded.failed(failed, self._request, self._tries, self._known):
                 raise failed
             self._tries += 1
             await self.aclose()

@@ -153,6 +153,12 @@ def test_how_long_to_wait_may_stand_in_the_body() -> None:
     assert failures.from_response(WHERE, 429, body, retry_after=2.0).retry_after == 2.0
 
 
+def test_a_wait_without_end_in_the_body_is_none() -> None:
+    """It is told with the outcome, and no page can read a number that is infinite."""
+    body = b'{"error": {"message": "slow", "details": [{"retryDelay": "%bs"}]}}' % (b"9" * 400)
+    assert failures.from_response(WHERE, 429, body).retry_after is None
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
+import trio
 
 from homed.net import open_http
 from homed.providers.adapters import native
@@ -153,6 +154,37 @@ async def test_a_quirk_that_a_refusal_names_is_put_right_at_once(message: str, o
         fake.say("again")
         await ask(provider, "hi")
         assert len(fake.chats) == 3
+
+
+@pytest.mark.parametrize(
+    ("message", "options"),
+    [
+        ("stream_options: Extra inputs are not permitted", {"stream_usage": False}),
+        ("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+         {"max_tokens_field": "max_completion_tokens"}),
+    ],
+)  # fmt: skip
+async def test_two_conversations_that_meet_the_same_quirk_at_once_are_both_answered(
+    message: str, options: dict[str, object]
+) -> None:
+    """What the one has learnt holds for the other: it is no refusal of its history, and nothing to be undone."""
+    said: list[str] = []
+    async with open_fake("openai") as fake, guarded(fake) as provider:
+        for _ in range(2):
+            fake.misbehave(status=400, message=message)
+        fake.say("here")
+        fake.say("here, too")
+
+        async def one() -> None:
+            said.append((await ask(provider, *HISTORY, tools=(TOOL,))).text)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(one)
+            nursery.start_soon(one)
+        assert sorted(said) == ["here", "here, too"]
+        assert provider.source.options == options
+        assert len(provider.adjustments) == 1
+        assert all(chat.body["messages"][1]["tool_calls"] for chat in fake.chats)
 
 
 async def test_the_same_refusal_twice_is_told() -> None:
