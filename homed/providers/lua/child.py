@@ -67,6 +67,9 @@ class Child:
         for version in frame.get("unload", ()):
             self._sources.pop(version, None)
             self._states.pop(version, None)
+        for id_ in frame.get("leave", ()):
+            if (state := self._states.get(self._asking.pop(id_, 0))) is not None:
+                state.leave(id_)
         match frame["do"]:
             case "load":
                 self._load(frame)

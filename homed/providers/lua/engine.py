@@ -18,7 +18,7 @@ from typing import Any
 
 import trio
 
-from homed.errors import HomedError
+from homed.errors import HomedError, StorageError
 from homed.proc.ladder import stop_ladder
 from homed.proc.spawn import Child, Command, spawn
 from homed.providers.lua.life import Life, ScriptEnded, ScriptFailed, Serve, nothing
@@ -189,7 +189,12 @@ class Engine:
 
 
 def _private(folder: Path) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:  # else it would end more than the script
+        raise StorageError(
+            f"{folder} cannot be made: {error.strerror}.", hint="Free some space, or give this user write access to it."
+        ) from error
 
 
 __all__ = ["Engine", "EnginePorts", "ScriptEnded", "ScriptFailed", "Version"]

@@ -1,9 +1,10 @@
 """What homed and a script's child say to each other: frames of a length and one JSON object, over stdin and stdout.
 
 To the child: ``load`` {id, version, name, source}, ``call`` {id, version, stream, kind, given} and ``answer`` {id, ok,
-value}; every one may bring ``drop`` (streams that are over) and ``unload`` (versions nobody uses).  From the child:
-``done`` {id, value, text}, ``fail`` {id, why, kind, trace, parts}, ``ask`` {id, name, given} and ``log`` {level, text}.
-The key of a source is in none of them.  Standard library only: the child imports it.
+value}; every one may bring ``drop`` (streams that are over), ``unload`` (versions nobody uses) and ``leave`` (calls
+that nobody waits for any more).  From the child: ``done`` {id, value, text}, ``fail`` {id, why, kind, trace, parts},
+``ask`` {id, name, given} and ``log`` {level, text}.  The key of a source is in none of them.  Standard library only:
+the child imports it.
 """
 
 from __future__ import annotations

@@ -87,6 +87,7 @@ class Life:
         self._send, self._queue = trio.open_memory_channel[bytes](WAITING_FRAMES)
         self._dropped: list[tuple[int, int]] = []
         self._unloaded: list[int] = []
+        self._left: list[int] = []
         self.loading = trio.Lock()
         self.loaded: dict[int, ScriptFailed | None] = {}
         """Version → why it could not be loaded, None for one that is there."""
@@ -161,7 +162,8 @@ class Life:
     async def call(self, version: int, stream: int, kind: str, given: Sequence[str], serve: Serve = nothing) -> Any:
         """Run one function of the script and return its JSON value.
 
-        Raises ScriptFailed, ScriptEnded.  Cancelled: the script runs on to the end of that call, unheard.
+        Raises ScriptFailed, ScriptEnded.  Cancelled: the script runs on, unheard, to the end of that call, or to where
+        it waits for something; then it is forgotten, with all that it holds.
         """
         return await self._exchange(kind, "call", serve, version=version, stream=stream, kind=kind, given=list(given))
 
@@ -169,6 +171,7 @@ class Life:
         self._next += 1
         id_ = self._next
         call = self._calls[id_] = _Call(_FUNCTIONS.get(what, what))
+        ended = False
         try:
             frame = await self._step(call, do, id=id_, **fields)
             asked = 0
@@ -178,8 +181,11 @@ class Life:
                 ok, value = await _served(serve, frame, asked)
                 call.asking = False
                 frame = await self._step(call, "answer", id=id_, ok=ok, value=value)
+            ended = True
         finally:
             del self._calls[id_]
+            if not ended:  # said with the next frame
+                self._left.append(id_)
         if frame["do"] == "fail":
             raise ScriptFailed(str(frame["why"]), str(frame["kind"]), frame["parts"])
         return {**frame["value"], "body": frame["text"]} if frame.get("text") else frame["value"]
@@ -211,6 +217,8 @@ class Life:
             extra["drop"], self._dropped = self._dropped, []
         if self._unloaded:
             extra["unload"], self._unloaded = self._unloaded, []
+        if self._left:
+            extra["leave"], self._left = self._left, []
         said = False
         try:
             await self._send.send(frames.encode(do, **fields, **extra))
@@ -221,6 +229,7 @@ class Life:
             if not said:  # cancelled, too: what is to be forgotten is told with the next frame then
                 self._dropped = [*extra.get("drop", ()), *self._dropped]
                 self._unloaded = [*extra.get("unload", ()), *self._unloaded]
+                self._left = [*extra.get("leave", ()), *self._left]
 
     def _take(self, frame: Mapping[str, Any]) -> None:
         if frame["do"] == "log":

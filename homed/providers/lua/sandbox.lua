@@ -293,6 +293,10 @@ function host.drop(stream)
   streams[stream] = nil
 end
 
+function host.leave(id)
+  tasks[id] = nil
+end
+
 function host.library(name, source)
   local chunk, why = raw_load(source, "=" .. name, "t", env)
   if not chunk then

@@ -69,6 +69,10 @@ class State:
         """Forget what a stream had kept."""
         self._host[b"drop"](stream)
 
+    def leave(self, id_: int) -> None:
+        """Forget a call that had asked, with all that it holds: nobody waits for it."""
+        self._host[b"leave"](id_)
+
     def _enter(self, name: bytes, *operation: object) -> Outcome:
         # Handing over the arguments takes memory of the state, and failing there is not caught by anything.
         try:

@@ -33,8 +33,8 @@ async def lua(tmp_path: Path) -> AsyncIterator[Lua]:
 
 
 def source_of(fake: FakeOpenAI, name: str = "mine", **changes: object) -> Source:
-    given: dict[str, object] = {"adapter": f"lua:{name}", **changes}
-    return Source("test", fake.url, fake.model, **given)  # type: ignore[arg-type]
+    given: dict[str, object] = {"base_url": fake.url, "adapter": f"lua:{name}", **changes}
+    return Source("test", model=fake.model, **given)  # type: ignore[arg-type]
 
 
 def gone(pid: int) -> bool:
@@ -48,7 +48,7 @@ def gone(pid: int) -> bool:
 async def until(ready: object) -> None:
     """Wait for what a process or a task does behind our back."""
     assert callable(ready)
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         while not ready():  # noqa: ASYNC110 - another process
             await trio.sleep(0.01)
 
@@ -214,6 +214,35 @@ async def test_a_cancelled_answer_leaves_the_process_fit(lua: Lua, fake: FakeOpe
     assert lua.scripts.pid("mine") == pid
 
 
+async def test_what_a_stopped_request_held_while_it_waited_is_let_go(lua: Lua, fake: FakeOpenAI) -> None:
+    """Else each stop keeps a whole request in the script, until there is no room and other answers break off."""
+    lua.write(
+        "mine",
+        HELLO + "\nlocal usual = transform_request\nfunction transform_request(r, s)\n"
+        "  local kept = ('x'):rep(4000000)\n"
+        "  if r.messages[1].text == 'wait' then http_get(s.base_url .. '/token') end\n"
+        "  local made = usual(r, s)\n  made.body.user = #kept .. ''\n  return made\nend",
+    )
+    (deaf,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    waiting = lua.provider(source_of(fake, base_url=f"http://127.0.0.1:{deaf.socket.getsockname()[1]}"), KEY)
+
+    async def stopped() -> None:
+        with trio.fail_after(60):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ask, waiting, "wait")
+                await (await deaf.accept()).aclose()
+                nursery.cancel_scope.cancel()
+
+    async with deaf:
+        await stopped()
+        pid = lua.scripts.pid("mine")
+        for _ in range(40):
+            await stopped()
+    fake.say("whole")
+    assert (await ask(lua.provider(source_of(fake), KEY))).text == "whole"
+    assert lua.scripts.pid("mine") == pid
+
+
 async def test_a_state_that_is_full_is_made_anew(lua: Lua, fake: FakeOpenAI) -> None:
     lua.write(
         "mine",
@@ -225,6 +254,17 @@ async def test_a_state_that_is_full_is_made_anew(lua: Lua, fake: FakeOpenAI) -> 
     with pytest.raises(ProviderError, match=r"mine\.lua:16: (not enough memory|it ran more)"):
         await ask(provider, "fill")
     assert (await ask(provider, "go on")).text
+
+
+async def test_a_folder_that_cannot_be_made_fails_the_request_and_nothing_else(
+    tmp_path: Path, lua: Lua, fake: FakeOpenAI
+) -> None:
+    (tmp_path / "run").write_text("in the way")
+    lua.write("mine", HELLO)
+    with pytest.raises(ProviderError, match=r"run cannot be made: File exists"):
+        await ask(lua.provider(source_of(fake), KEY))
+    (tmp_path / "run").unlink()
+    assert (await ask(lua.provider(source_of(fake), KEY))).text
 
 
 async def test_a_missing_script_is_told_with_its_place(lua: Lua, fake: FakeOpenAI) -> None:

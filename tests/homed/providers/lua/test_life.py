@@ -56,7 +56,7 @@ async def test_a_process_that_says_what_is_no_answer_is_ended_and_its_call_told(
         nursery.start_soon(life.write)
         nursery.start_soon(life.converse)
         nursery.start_soon(_answer, process, said)
-        with pytest.raises((ScriptFailed, ScriptEnded)), trio.fail_after(5):
+        with pytest.raises((ScriptFailed, ScriptEnded)), trio.fail_after(60):
             await life.call(1, 1, "chunks", [])
         nursery.cancel_scope.cancel()
     assert process.signals
@@ -79,3 +79,19 @@ async def test_what_is_to_be_forgotten_is_told_later_when_the_telling_was_cancel
         told = list(frames.Decoder().feed(bytes(await process.theirs.receive_some())))
         nursery.cancel_scope.cancel()
     assert told[-1]["drop"] == [[1, 5]]
+
+
+async def test_a_call_that_nobody_waits_for_any_more_is_told_of_with_the_next() -> None:
+    """Else what it holds, where it waits for something, stays in the script for as long as its process lives."""
+    process = Process()
+    life = Life(process, lambda _level, _text: None)  # type: ignore[arg-type]
+    async with trio.open_nursery() as nursery:
+        with trio.move_on_after(0):
+            await life.call(1, 1, "request", [])
+        nursery.start_soon(life.write)
+        nursery.start_soon(life.call, 1, 2, "request", [])
+        await trio.testing.wait_all_tasks_blocked()
+        told = list(frames.Decoder().feed(bytes(await process.theirs.receive_some())))
+        nursery.cancel_scope.cancel()
+    assert told[-1]["id"] == 2
+    assert told[-1]["leave"] == [1]
