@@ -74,6 +74,10 @@ class Place(Protocol):
         """A part of a model step that an interrupt waits for."""
         ...
 
+    def answering(self) -> AbstractContextManager[None]:
+        """A part of a model step in which a person is asked: an interrupt ends it as it does in ``asking``."""
+        ...
+
 
 class Alone:
     """The place of a turn that has nobody beside it."""
@@ -106,4 +110,9 @@ class Alone:
     @contextmanager
     def critical(self) -> Iterator[None]:
         """As everything."""
+        yield
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Nothing ends it."""
         yield

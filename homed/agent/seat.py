@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Protocol
 
@@ -91,10 +91,18 @@ class Seat:
         self._step = None
         self._enter(Phase.CRITICAL)
 
-    @contextmanager
-    def critical(self) -> Iterator[None]:
+    def critical(self) -> AbstractContextManager[None]:
         """See ``Place``."""
-        self._enter(Phase.CRITICAL)
+        return self._within(Phase.CRITICAL)
+
+    def answering(self) -> AbstractContextManager[None]:
+        """See ``Place``."""
+        return self._within(Phase.ASKING)
+
+    @contextmanager
+    def _within(self, phase: Phase) -> Iterator[None]:
+        """A part of the step that is in another phase than the rest of it."""
+        self._enter(phase)
         try:
             yield
         finally:

@@ -35,6 +35,9 @@ from homed.spend.records import Cost, Tokens
 MUST_TRIES = 3
 """Times that a model is asked for a call that a program wants, before the turn fails."""
 
+YES_LIMIT = 10.0
+"""Seconds, shielded, that writing down a person's yes may take; without it they are asked again."""
+
 GO_ON = "spend"
 """What the question is called whether a day may go on past its limit."""
 
@@ -177,9 +180,13 @@ class Step:
         said = ""
         if over.ask:
             reason = f"{over.message} Go on, with {over.ask.more} more?"
-            denial = await self._ports.approvals.ask(turn, _ASKED, {"more": over.ask.more}, reason, day=True)
+            with turn.place.answering():
+                denial = await self._ports.approvals.ask(turn, _ASKED, {"more": over.ask.more}, reason, day=True)
+                if not denial:
+                    with trio.move_on_after(YES_LIMIT, shield=True):  # it counts, whatever else comes in now
+                        await self._ports.agent.spend.go_on(over.ask)
             if not denial:
-                await self._ports.agent.spend.go_on(over.ask)
+                await trio.lowlevel.checkpoint()  # what has waited for the answer goes first: no call is begun for it
                 return
             # Why there was no yes; the question itself would only say the failure again.
             said = denial.removeprefix(reason).removesuffix(", so it was not run.").strip(" .")

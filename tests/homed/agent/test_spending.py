@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import trio
+import trio.testing
 
 from homed.agent.complete import Completions, Question
+from homed.agent.schedule import Way
+from homed.agent.seat import Seat
 from homed.agent.spending import Spending
 from homed.clock import system_wall_clock
 from homed.memory.records import InputState
@@ -19,6 +22,7 @@ from homed.spend.gate import Gate, GatePorts
 from homed.spend.ports import OverLimit, SpendPort
 from homed.spend.records import NANOS, Cost, Price, Tokens
 from homed.store.db import Store
+from tests.homed.agent.test_interrupts import ended, interrupt, said
 from tests.homed.spend.test_gate import Settings
 from tests.kit.builders import (
     GUEST,
@@ -142,6 +146,38 @@ async def test_at_the_days_limit_the_person_is_asked_and_a_yes_is_as_much_again(
         assert done.outcome.text == "on we go"
         assert agent.rules.rules == [], "a yes to this is for today, not for ever"
         assert len(model.requests) == 2
+
+
+async def test_background_work_takes_no_question_about_the_day_from_under_a_persons_eyes(tmp_path: Path) -> None:
+    model = FakeModel(took(9_000, 0), took(5_000, 0, text="noted"), took(1, 0, text="on we go"))
+    async with running_agent(tmp_path, Setup(model=model, spend=gate(day_tokens=10_000))) as agent:
+        first = await agent.ask("hi")
+        receipt = await agent.conversations.inject(OWNER, message("more", thread=first.thread, can_ask=True))
+        await agent.until(lambda: agent.conversations.approvals(OWNER))
+        news, way = await interrupt(agent, "the terminal says something", first.thread, 1)
+        assert way is Way.SUSPENDS
+        await trio.testing.wait_all_tasks_blocked()
+        await answer(agent, allow=True)
+        assert said(*await ended(agent, news, receipt)) == ["noted", "on we go"], "the yes is for both"
+        assert [asked["status"] for asked in agent.of("approval")] == ["asked", "allowed"]
+
+
+async def test_a_yes_for_the_day_counts_though_something_more_urgent_comes_with_it(tmp_path: Path) -> None:
+    model = FakeModel(took(9_000, 0), took(500, 0, text="wake up"), took(1, 0, text="on we go"))
+    async with running_agent(tmp_path, Setup(model=model, spend=gate(day_tokens=10_000))) as agent:
+        first = await agent.ask("hi")
+        receipt = await agent.conversations.inject(OWNER, message("more", thread=first.thread, can_ask=True))
+        await agent.until(lambda: agent.conversations.approvals(OWNER))
+        (asked,) = agent.conversations.approvals(OWNER)
+        lane = agent.conversations.lane(first.thread)
+        assert lane is not None
+        turn = lane.running
+        assert turn is not None
+        await agent.conversations.approve(OWNER, str(asked["approval"]), allow=True)
+        assert isinstance(turn.place, Seat)
+        turn.place.cancel()  # as an interrupt does that comes before the turn has seen the answer
+        assert said(*await ended(agent, receipt)) == ["wake up"]
+        assert [asked["status"] for asked in agent.of("approval")] == ["asked", "allowed"]
 
 
 async def test_a_no_ends_the_turn_before_anything_is_spent(tmp_path: Path) -> None:
