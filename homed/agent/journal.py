@@ -164,7 +164,10 @@ class Journal:
         await self.commit(turn, write, after)
 
     async def join(self, turn: Turn, given: Input, heard: Heard, *, no_memory: bool) -> None:
-        """Put the message of another input into the turn's own events, and have it end with the turn."""
+        """Put the message of another input into the turn's own events, and have it end with the turn.
+
+        ``no_memory``: a stage said that it is private, and so is what answers it: nothing of the turn is remembered.
+        """
         at = self._ports.wall()
 
         def write(tx: Tx) -> tuple[Input, Event]:
@@ -175,6 +178,8 @@ class Journal:
         def after(result: tuple[Input, Event]) -> None:
             turn.join(result[0])
             turn.events.append(result[1])
+            if no_memory:
+                turn.fields["no_memory"] = True
             self.post(turn, notices.TURN, {"phase": "joined", "input": given.id})
 
         await self.commit(turn, write, after)

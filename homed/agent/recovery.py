@@ -59,7 +59,7 @@ async def report_ended(ports: AgentPorts, input_: Input, error: str, hint: str) 
     def write(tx: Tx) -> None:
         open_calls = [interrupted(call) for call in events.dangling_calls(tx, input_.turn)]
         said = events.of_turn(tx, input_.turn)
-        private = any(event.kind is EventKind.USER and event.no_memory for event in said)
+        private = any(event.no_memory for event in said if event.kind in (EventKind.USER, EventKind.ASSISTANT))
         note = NewEvent(EventKind.NOTE, error, {"code": "no_answer"})
         outcome = Outcome(InputState.REPORTED, "", error, hint)
         inputs.finish(tx, input_.id, outcome, [*open_calls, note], at=at, no_memory=private)

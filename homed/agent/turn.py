@@ -214,7 +214,9 @@ class Turn:
         self.outside |= origins.of_events(tools)  # an agent's turn may have some before it begins
         if self.input.untrusted:
             self.took_in()
-        if any(event.kind is EventKind.USER and event.no_memory for event in self.events):
+        # a stage may have said so with an answer first; results and drafts may be so on their own account
+        said = (event for event in self.events if event.kind in (EventKind.USER, EventKind.ASSISTANT))
+        if any(event.no_memory for event in said):
             self.fields["no_memory"] = True
         joined, self.joined = self.joined, []
         for input_ in joined:

@@ -39,7 +39,7 @@ async def begin(agent: Agent, text: str, thread: str = "") -> Receipt:
     """A message whose answer hangs in mid-stream."""
     agent.model.hanging = trio.Event()
     receipt = await agent.conversations.inject(OWNER, message(text, thread=thread))
-    with trio.fail_after(5):
+    with trio.fail_after(60):
         await agent.model.hanging.wait()
     return receipt
 
@@ -52,7 +52,7 @@ async def interrupt(agent: Agent, text: str, thread: str, level: int = 2, **more
 
 
 async def ended(agent: Agent, *receipts: Receipt) -> list[Input]:
-    with trio.fail_after(5):
+    with trio.fail_after(60):
         return [await agent.conversations.wait(OWNER, receipt.input.id) for receipt in receipts]
 
 
@@ -142,7 +142,7 @@ async def finals(folder: Path, *, interrupted: bool) -> list[tuple[str, object]]
     async with running_agent(folder, Setup(model=FakeModel(*script), host=host)) as agent:
         first = await agent.conversations.inject(OWNER, message("do it"))
         if interrupted:
-            with trio.fail_after(5):
+            with trio.fail_after(60):
                 await agent.model.hanging.wait()
             second, _ = await interrupt(agent, "are you there?", first.thread.id)
             await ended(agent, second)
@@ -173,7 +173,7 @@ async def test_r4_nested_ones_are_taken_up_last_in_first_out(tmp_path: Path) -> 
             agent.model.hanging = trio.Event()
             receipts.append((await interrupt(agent, str(level), thread, level))[0])
             if level < 4:
-                with trio.fail_after(5):
+                with trio.fail_after(60):
                     await agent.model.hanging.wait()
         assert said(*await ended(agent, *receipts)) == ["A", "B", "C", "D"]
         assert phases(agent, *receipts)[-7:] == [
@@ -251,6 +251,34 @@ async def test_what_is_not_to_be_remembered_does_not_join(tmp_path: Path) -> Non
         assert (await ended(agent, zero))[0].state is InputState.ANSWERED
         assert texts(agent.model.requests[-1])[-1] == "User: zero"
         assert "User: two" not in texts(agent.model.requests[-1])
+
+
+async def test_what_a_stage_finds_private_as_it_joins_makes_what_answers_it_private(tmp_path: Path) -> None:
+    running, go_on = trio.Event(), trio.Event()
+
+    async def look(_: Mapping[str, Any]) -> object:
+        running.set()
+        await go_on.wait()
+        return "seen"
+
+    async def check(fields: Mapping[str, Any]) -> object:
+        await trio.lowlevel.checkpoint()
+        return {"no_memory": True} if "PIN" in fields["raw_message"] else None
+
+    host = FakeHost()
+    host.tool("look", look)
+    host.stage("on_input", check)
+    script = (hangs("x"), calls(("look", "{}")), says("your PIN is 4711"), says("first"))
+    async with running_agent(tmp_path, Setup(model=FakeModel(*script), host=host)) as agent:
+        zero = await begin(agent, "zero")
+        one, _ = await interrupt(agent, "look there", zero.thread.id)
+        await running.wait()
+        two, way = await interrupt(agent, "and for my PIN", zero.thread.id)
+        assert way is Way.JOINS
+        go_on.set()
+        await ended(agent, zero, one, two)
+        kept = await agent.store.read(lambda tx: tx.all("SELECT text FROM events WHERE layer = 'context' ORDER BY seq"))
+        assert kept == [("zero",), ("first",)]
 
 
 async def test_stop_ends_the_one_that_runs_or_the_one_that_is_named(tmp_path: Path) -> None:

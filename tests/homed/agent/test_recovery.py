@@ -216,6 +216,38 @@ async def test_what_is_reported_as_private_leaves_the_index_with_it(
         assert await agent.store.read(_secrets) == 0
 
 
+@pytest.mark.parametrize("given_up", [False, True])
+async def test_what_a_stage_said_to_be_private_on_the_way_stays_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given_up: bool
+) -> None:
+    """Also where only the first answer said so, and homed ended before the last."""
+    host = FakeHost()
+
+    async def look(_: Mapping[str, Any]) -> object:
+        await trio.lowlevel.checkpoint()
+        return "seen"
+
+    async def private(_: Mapping[str, Any]) -> object:
+        await trio.lowlevel.checkpoint()
+        return {"no_memory": True}
+
+    host.tool("look", look)
+    host.stage("post_action", private)
+    model = FakeModel(calls(("look", "{}"), text="let me"), hangs())
+    async with running_agent(tmp_path, Setup(model=model, host=host)) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("my PIN"))
+        await model.hanging.wait()
+    if given_up:
+        monkeypatch.setattr("homed.agent.recovery.ATTEMPTS", 1)
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("done")))) as agent:
+        done = await agent.conversations.wait(OWNER, receipt.input.id)
+        assert done.state is (InputState.REPORTED if given_up else InputState.ANSWERED)
+        kept = await agent.store.read(
+            lambda tx: tx.all("SELECT text FROM events WHERE no_memory = 0 OR layer = 'context'")
+        )
+        assert kept == []
+
+
 def _secrets(tx: Tx) -> int:
     return int(tx.value("SELECT count(*) FROM word_terms WHERE term LIKE '%zqsecretzq%'"))
 
