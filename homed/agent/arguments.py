@@ -9,12 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from homed.agent.results import refusal
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
+
+ERRORS = 100
+"""Errors that are looked at for the one that is told."""
 
 SHOWN = 200
 """Characters of an offending value that are shown back."""
@@ -64,18 +68,17 @@ def _checked(schema: Mapping[str, object], arguments: Mapping[str, object] | Non
                 hint="Nothing was run. Call again with the arguments as one valid JSON object; {} for none.",
             ),
         )
-    from jsonschema import Draft202012Validator  # with all it needs a tenth of a start, and no start calls a tool
-    from jsonschema.exceptions import UnknownType
-    from referencing import Registry
+    from jsonschema.exceptions import UnknownType  # with all it needs a tenth of a start, and no start calls a tool
     from referencing.exceptions import Unresolvable
+
+    from homed.agent.validating import Endless, validator
 
     coerced = _coerce(schema, arguments)
     given = coerced if isinstance(coerced, dict) else dict(arguments)
-    # an empty registry: a $ref in a plugin's schema must never make the kernel fetch anything
-    validator = Draft202012Validator(schema, registry=Registry())
     try:
-        errors = sorted(validator.iter_errors(given), key=lambda e: list(map(str, e.absolute_path)))
-    except (UnknownType, Unresolvable) as error:
+        found = islice(validator(schema).iter_errors(given), ERRORS)
+        errors = sorted(found, key=lambda e: list(map(str, e.absolute_path)))
+    except (UnknownType, Unresolvable, Endless) as error:
         return Checked({}, refusal("bad_schema", detail=str(error)[:SHOWN], hint="The tool's own schema is wrong."))
     if errors:
         return Checked({}, _refused(errors[0], schema))

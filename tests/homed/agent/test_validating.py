@@ -1,0 +1,86 @@
+"""Arguments are held against strangers' schemas: that comes to an end, and refuses no call for a word of theirs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from homed.agent.arguments import check
+from homed.agent.validating import REFERENCES, longest
+
+
+def taking(**schema: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": schema}}
+
+
+def refused(schema: dict[str, Any], value: object) -> str:
+    found = check(schema, {"a": value}).refusal
+    return str(json.loads(found)["reason"]) if found else ""
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^[a-z][a-z0-9_-]*$", r"^\d{4}-\d{2}-\d{2}$", r"^[^@\s]+@[^@\s]+\.[a-z]{2,}$", r"^(?:yes|no)$",
+        r"^#[0-9a-f]{6}$", r"^https?://", r"[]x]+", r"^\.\*$",
+    ],
+)  # fmt: skip
+def test_what_people_write_is_checked(pattern: str) -> None:
+    assert longest(pattern) >= 80
+    assert refused(taking(type="string", pattern=pattern), "!") == "pattern"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value"),
+    [
+        ("^(a+)+$", "a" * 60 + "!"), ("^(a|a)*$", "a" * 60 + "!"), ("^(?:a?){60}a{60}$", "a" * 60),
+        ("a?" * 40 + "a" * 40, "a" * 40), ("a*" * 12 + "b", "a" * 500), ("(x+x+)+y", "x" * 60),
+        (r"^(.*)\1$", "a" * 90_000), ("^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 60), ("(a{1,9}){1,9}b", "a" * 100),
+    ],
+)  # fmt: skip
+def test_what_would_take_for_ever_is_left_to_the_tool(pattern: str, value: str) -> None:
+    assert refused(taking(type="string", pattern=pattern), value) == ""
+    named = {"type": "object", "properties": {"a": {"patternProperties": {pattern: {"type": "integer"}},
+                                                    "additionalProperties": False}}}  # fmt: skip
+    assert refused(named, {value: "x"}) == ""
+
+
+def test_a_pattern_is_tried_on_what_it_can_read_in_time_only() -> None:
+    schema = taking(type="string", pattern="^[a-z]+[0-9]+$")
+    assert refused(schema, "a" * 100) == "pattern"
+    assert refused(schema, "a" * 10_000) == ""
+
+
+@pytest.mark.parametrize("pattern", [r"^\p{L}+$", r"^(?<year>\d+)$", "(", "x{2,1}", "(" * 5_000])
+def test_a_pattern_of_another_language_keeps_no_tool_from_being_called(pattern: str) -> None:
+    """JSON Schema's are those of JavaScript."""
+    assert refused(taking(type="string", pattern=pattern), "x") == ""
+
+
+def test_names_by_pattern_are_checked_as_ever() -> None:
+    schema = taking(patternProperties={"^n_": {"type": "integer"}}, additionalProperties=False)
+    assert refused(schema, {"n_a": 1}) == ""
+    assert refused(schema, {"n_a": "x"}) == "type"
+    assert refused(schema, {"m": 1}) == "additionalProperties"
+
+
+def test_that_elements_are_different_is_seen_at_once() -> None:
+    schema = taking(type="array", uniqueItems=True)
+    many: list[object] = [{"a": n} for n in range(50_000)]
+    assert refused(schema, many) == ""
+    assert refused(schema, [*many, {"a": 7}]) == "uniqueItems"
+
+
+def test_references_are_followed_so_far_and_no_farther() -> None:
+    deeper = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)}
+    schema = {**taking(**{"$ref": "#/$defs/d0"}), "$defs": {**deeper, "d60": {}}}
+    assert refused(schema, 1) == "bad_schema"
+    item = {**taking(type="array", items={"$ref": "#/$defs/n"}), "$defs": {"n": {"type": "integer"}}}
+    assert refused(item, [1] * (REFERENCES // 2)) == ""
+    assert refused(item, ["x"]) == "type"
+
+
+def test_of_very_many_errors_one_is_told() -> None:
+    assert refused(taking(type="array", items={"type": "string"}), [1] * 100_000) == "type"
