@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import secrets as random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import trio
 
@@ -36,6 +37,18 @@ class Commit:
         self._secrets = secrets
         self._history = history
         self._wall = wall
+        self.unsure = False
+        """Whether a change took too long, and may yet have been made."""
+
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """The time that a change may take, shielded; ``trio.TooSlowError`` beyond it."""
+        try:
+            with trio.fail_after(COMMIT_LIMIT, shield=True):
+                yield
+        except trio.TooSlowError:
+            self.unsure = True
+            raise
 
     async def run(
         self,
@@ -59,7 +72,7 @@ class Commit:
             open_[LLM_SOURCES], headers = self._apart(open_[LLM_SOURCES])
             secrets |= headers
         try:
-            with trio.fail_after(COMMIT_LIMIT, shield=True):
+            with self.limited():
                 turned = await self._history.before(stored, open_, {**secrets, **keys}, forget=forget)
                 now = self._wall()
 
@@ -98,7 +111,7 @@ class Commit:
             return {}
         now = self._wall()
         try:
-            with trio.fail_after(COMMIT_LIMIT, shield=True):
+            with self.limited():
                 await self.write(secrets, lambda tx: rows.store(tx, {LLM_SOURCES: masked}, now))
         except (StorageError, trio.TooSlowError) as error:
             _log.warning("headers of model sources stay in the database for now: %s", error)
@@ -132,7 +145,8 @@ class Commit:
             raise
 
     def decide(self, last: str) -> None:
-        """Make staged secrets hold, or not, by the ``last`` change that stands in the database."""
+        """Make staged secrets hold, or not, by the ``last`` change that stands in the database, read anew."""
+        self.unsure = False
         if self._secrets.staged() == last:
             self._secrets.adopt()
         else:

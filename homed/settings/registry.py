@@ -21,7 +21,7 @@ from homed.config.environment import Override, closest
 from homed.errors import ConfigError, HomedError, NotFound, StorageError
 from homed.identity.passwords import is_hash
 from homed.settings import exposed, rows, thresholds
-from homed.settings.commit import COMMIT_LIMIT, SECRET_NAME, Commit
+from homed.settings.commit import SECRET_NAME, Commit
 from homed.settings.givenfile import GivenFile
 from homed.settings.hashing import hashed
 from homed.settings.history import History, SnapshotView
@@ -93,7 +93,7 @@ class Settings(Typed):
         """Forget every stored value and password below ``prefix``, defined or not."""
         async with self._changing():
             names = [name for name in self._secrets.names() if name.startswith(SECRET_NAME + prefix)]
-            with trio.fail_after(COMMIT_LIMIT, shield=True):
+            with self._change.limited():
                 await self._change.write(dict.fromkeys(names), lambda tx: rows.discard(tx, prefix))
             for key in [key for key in self._stored if key.startswith(prefix)]:
                 del self._stored[key]
@@ -253,7 +253,7 @@ class Settings(Typed):
         if not checked:
             return []
         async with self._changing():
-            with trio.fail_after(COMMIT_LIMIT, shield=True):
+            with self._change.limited():
                 stored = await self._store.write(lambda tx: rows.seed(tx, checked, self._wall()))
             self._stored.update({key: checked[key] for key in stored})
             self._seeded |= checked.keys()
@@ -323,7 +323,7 @@ class Settings(Typed):
     async def _changing(self) -> AsyncIterator[None]:
         """One change at a time; what came of an earlier one that took too long is found out before."""
         async with self._one_change:
-            if self._secrets.staged():
+            if self._change.unsure or self._secrets.staged():
                 before = {key: self.get(key) for key in self._definitions}
                 # written, so that it comes behind whatever still waits to be
                 self._stored, self._seeded, last = await self._store.write(rows.load)

@@ -165,6 +165,29 @@ async def test_what_came_of_a_change_that_took_too_long_is_found_out_before_the_
         assert settings.int(MAX_TOOL_TURNS) == 7
 
 
+async def test_also_of_one_that_had_no_secret_in_it(
+    tmp_path: Path, mock_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else what is stored holds from the next start on, without a word, and another value until then."""
+    secrets = Secrets(tmp_path / "secrets.json")
+    async with open_store(tmp_path / "d.db") as store, open_settings(store, {}, secrets) as settings:
+
+        async def hangs(fn: Any) -> None:
+            await store.write(fn)
+            mock_clock.jump(COMMIT_LIMIT + 1)
+            await trio.sleep_forever()
+
+        slow = type("Slow", (), {"write": staticmethod(hangs), "read": store.read})()
+        with monkeypatch.context() as patched:
+            patched.setattr(settings._change, "_store", slow)
+            with pytest.raises(TimedOut):
+                await settings.set(MAX_TOOL_TURNS, 6)
+        with settings.watch(MAX_TOOL_TURNS) as seen:
+            await settings.set(SNAPSHOTS_KEPT, 19)
+            assert settings.int(MAX_TOOL_TURNS) == 6
+            assert seen._changed == {MAX_TOOL_TURNS: 6}
+
+
 async def test_what_cannot_be_tidied_says_the_same_until_it_can(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
