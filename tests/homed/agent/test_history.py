@@ -327,7 +327,7 @@ async def test_a_page_that_waits_for_others_reads_keeps_no_turn_from_storing(
             nursery.start_soon(page)
             await trio.testing.wait_all_tasks_blocked()
             go_on.set()
-            await agent.until(lambda: [call for call in agent.of("tool_call") if call["status"] == "ok"])
+            await agent.until(lambda: [call for call in agent.of("tool_call") if call["status"] == "ok"], 15)
             assert pages == [], "the page waits, the turn does not"
             released.set()
         assert (await agent.conversations.wait(OWNER, receipt.input.id)).state is InputState.ANSWERED

@@ -36,7 +36,7 @@ async def test_all_statements_of_a_read_see_one_moment(tmp_path: Path) -> None:
     def twice(tx: Tx) -> tuple[int, int]:
         first = count(tx)
         entered.set()
-        assert go_on.wait(5)
+        assert go_on.wait(60)
         return first, count(tx)
 
     async with open_store(tmp_path / "homed.db") as store:
@@ -47,7 +47,7 @@ async def test_all_statements_of_a_read_see_one_moment(tmp_path: Path) -> None:
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(read)
-            assert await trio.to_thread.run_sync(entered.wait, 5)
+            assert await trio.to_thread.run_sync(entered.wait, 60)
             await store.write(put("k"))
             go_on.set()
         assert seen == [(0, 0)]

@@ -218,12 +218,13 @@ async def test_a_function_that_ends_the_transaction_is_refused_clearly(tmp_path:
 
 async def test_the_writer_runs_off_the_event_loop(tmp_path: Path) -> None:
     """A slow disk must not stop the loop: while one transaction hangs, tasks run."""
-    release = ThreadEvent()
+    release, released = ThreadEvent(), list[bool]()
     async with open_store(tmp_path / "homed.db") as store, trio.open_nursery() as nursery:
-        nursery.start_soon(store.write, lambda tx: release.wait(5))
+        nursery.start_soon(store.write, lambda tx: released.append(release.wait(10)))
         for _ in range(20):
             await trio.lowlevel.checkpoint()
         release.set()
+    assert released == [True], "not by the end of its patience"
 
 
 async def test_many_transactions_share_commits(tmp_path: Path) -> None:
