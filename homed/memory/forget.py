@@ -351,17 +351,19 @@ def _unsay(tx: Tx, rows: Sequence[Row], gone: Gone) -> None:
     """Inputs and outcomes keep no words of what is gone; a turn with nothing left keeps no record of what it saw."""
     asked = [turn for _, _, turn, kind, *_ in rows if turn and kind == EventKind.USER]
     answered = [turn for _, _, turn, kind, *_ in rows if turn and kind == EventKind.ASSISTANT]
-    for text, mark in tx.all(f"SELECT text, mark FROM inputs WHERE turn IN {_AMONG}", (dumps(asked),)):
+    # turn <> '' is what lets the index of turns be used
+    for text, mark in tx.all(f"SELECT text, mark FROM inputs WHERE turn <> '' AND turn IN {_AMONG}", (dumps(asked),)):
         gone.note(forget_agents.words(text, {"mark": mark}))
-    tx.execute(f"UPDATE inputs SET text = '' WHERE turn IN {_AMONG}", (dumps(asked),))
+    tx.execute(f"UPDATE inputs SET text = '' WHERE turn <> '' AND turn IN {_AMONG}", (dumps(asked),))
     tx.execute(
-        f"UPDATE inputs SET outcome = json_set(outcome, '$.text', '') WHERE turn IN {_AMONG} AND outcome IS NOT NULL",
+        "UPDATE inputs SET outcome = json_set(outcome, '$.text', '') WHERE turn <> ''"
+        f" AND turn IN {_AMONG} AND outcome IS NOT NULL",
         (dumps(answered),),
     )
     # what a source or a tool answered may repeat what it was asked
     tx.execute(
-        "UPDATE inputs SET outcome = json_set(outcome, '$.error', '(forgotten)', '$.hint', '') WHERE turn IN"
-        f" {_AMONG} AND outcome ->> 'error' <> ''",
+        "UPDATE inputs SET outcome = json_set(outcome, '$.error', '(forgotten)', '$.hint', '') WHERE turn <> ''"
+        f" AND turn IN {_AMONG} AND outcome ->> 'error' <> ''",
         (dumps(asked),),
     )
     tx.execute(

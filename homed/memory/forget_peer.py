@@ -51,7 +51,8 @@ def events(tx: Tx, peer: str, *, after: int, upto: int) -> tuple[list[str], int]
         "SELECT seq, id, peer, turn FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?", (after, upto, PAGE)
     )
     turns = dumps(sorted({row[3] for row in rows if row[3]}))
-    theirs = {turn for (turn,) in tx.all(f"SELECT turn FROM inputs WHERE turn IN {_AMONG} AND peer = ?", (turns, peer))}
+    of_them = f"SELECT turn FROM inputs WHERE turn <> '' AND turn IN {_AMONG} AND peer = ?"
+    theirs = {turn for (turn,) in tx.all(of_them, (turns, peer))}
     found = [str(id_) for _, id_, said_by, turn in rows if said_by == peer or turn in theirs]
     return found, int(rows[-1][0]) if len(rows) == PAGE else 0
 
