@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 import trio
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
-from tests.kit.daemon import PATIENCE, VECTORS, Daemon
+from tests.kit.daemon import PATIENCE, VECTORS, Daemon, until
 from tests.kit.fake_openai import FakeOpenAI, fake_openai_thread
 from tests.plugins.webui.standin import OWNER, StandIn, serve
 
@@ -48,6 +48,17 @@ def enter(page: Page, link: str) -> Page:
     page.goto(link)
     expect(page.locator("#say")).to_be_visible()
     return ready(page)
+
+
+def caught(page: Page, held: list[Route]) -> Route:
+    """The first request that a route has held.  It comes here some time after what the page shows for it."""
+    until(lambda: page.evaluate("true") and held, what="the request")
+    return held[0]
+
+
+def copied(page: Page, text: str) -> None:
+    """Wait until this is in the clipboard, into which a button writes after its click is over."""
+    until(lambda: page.evaluate("navigator.clipboard.readText()") == text, what=f"{text[:40]!r} in the clipboard")
 
 
 @dataclass
@@ -214,9 +225,16 @@ class Served:
         return [{"name": f"homed_session_{self.port}", "value": session, "url": self.url}]
 
     def do(self, act: Callable[[], object]) -> None:
-        """Run ``act`` in the kernel's thread, soon."""
+        """Run ``act`` in the kernel's thread, and wait until it is done: what comes next finds it so."""
         assert self._token is not None
-        self._token.run_sync_soon(act)
+        done = threading.Event()
+
+        def run() -> None:
+            act()
+            done.set()
+
+        self._token.run_sync_soon(run)
+        assert done.wait(PATIENCE)
 
     def _run(self) -> None:
         async def main() -> None:

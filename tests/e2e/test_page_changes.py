@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.e2e.conftest import Served, at, ready
+from tests.e2e.conftest import Served, at, caught, ready
 from tests.plugins.webui.standin import StandIn
 from tests.plugins.webui.standin_kept import AT, furnished_changes
 
@@ -55,6 +55,19 @@ def test_a_change_is_read_put_back_and_that_is_a_change_again(browser: Browser, 
         assert served.kernel.put_back == [("chg_2", False)]
         expect(page.get_by_role("link", name="What was put back")).to_be_visible()
         visitor.check()
+
+
+def test_who_is_quicker_than_the_script_gets_the_lines_of_a_file_too(browser: Browser, served: Served) -> None:
+    with at(browser, served) as visitor:
+        held: list[Route] = []
+        page = visitor.context.new_page()
+        page.route("**/static/js/changes.js", lambda route: held.append(route))
+        page.goto(f"{served.url}/changes/chg_2", wait_until="commit")
+        later = page.locator('details[data-number="30"]')
+        later.locator("summary").click()
+        expect(later).to_have_attribute("open", "")
+        caught(page, held).continue_()
+        expect(later.locator(".diff .del")).to_contain_text("<script>alert(1)</script>")
 
 
 def test_what_was_changed_since_is_named_before_it_is_forced(browser: Browser, served: Served) -> None:

@@ -7,16 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.e2e.conftest import Served, Visitor, at, ready
+from tests.e2e.conftest import Served, Visitor, at, caught, copied, ready
+from tests.kit.daemon import until
 from tests.plugins.webui.standin import StandIn, furnished, show
 
 pytestmark = [pytest.mark.chromium, pytest.mark.slow]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def served() -> Iterator[Served]:
+    """One for each test: what another one's turn still says would move this one's list."""
     with Served(furnished(StandIn(show))) as running:
         yield running
 
@@ -36,6 +38,11 @@ def say(page: Page, text: str) -> None:
     page.fill("#text", text)
     page.keyboard.press("Enter")
     expect(page.locator("section.turn .said").last).to_have_text(text)
+
+
+def ended(page: Page) -> None:
+    """Wait for the end of the only turn.  That none is live is true before it begins, too."""
+    expect(page.locator("section.turn [data-key=end]")).to_be_visible()
 
 
 def menu(page: Page, title: str, item: str) -> None:
@@ -65,9 +72,39 @@ def test_a_conversation_is_renamed_in_the_list(page: Page, served: Served) -> No
     expect(page.locator("a.thread", has_text="to be renamed")).to_have_count(0)
 
 
+def test_a_list_that_is_made_anew_leaves_whoever_renames_in_it_alone(page: Page, served: Served) -> None:
+    served.do(lambda: served.kernel.open_talk("to be renamed"))
+    menu(page, "to be renamed", "Rename")
+    page.keyboard.type("renamed ")
+    with page.expect_response("**/api/v1/threads"):
+        served.do(lambda: served.kernel.open_talk("somebody else speaks"))
+    page.keyboard.type("in peace")
+    page.keyboard.press("Escape")
+    expect(page.locator("a.thread", has_text="somebody else speaks")).to_be_visible()  # what was put off, nevertheless
+    menu(page, "to be renamed", "Rename")
+    with page.expect_response("**/api/v1/threads"):
+        served.do(lambda: served.kernel.open_talk("and once more"))
+    page.keyboard.type("renamed in peace")
+    page.keyboard.press("Enter")
+    expect(page.locator("a.thread", has_text="renamed in peace")).to_be_visible()
+    expect(page.locator("a.thread", has_text="to be renamed")).to_have_count(0)
+
+
+def test_a_conversation_that_gets_its_name_while_it_is_renamed_keeps_its_stream(page: Page, served: Served) -> None:
+    say(page, "to be named")
+    ended(page)
+    thread = page.url.rpartition("/")[2]
+    page.click("#about")
+    page.get_by_role("menuitem", name="Rename").click()
+    served.do(lambda: served.kernel.io_thread_rename("", thread, "named elsewhere"))
+    expect(page).to_have_title("named elsewhere · HologramAgent")
+    page.keyboard.press("Escape")
+    expect(page.locator("#title")).to_have_text("named elsewhere")
+
+
 def test_a_conversation_is_taken_along_as_markdown_and_json(page: Page) -> None:
     say(page, "to be exported")
-    expect(page.locator("section.turn.live")).to_have_count(0)
+    ended(page)
     for name, ending in (("Export as Markdown", ".md"), ("Export as JSON", ".json")):
         page.click("#about")
         with page.expect_download() as download:
@@ -90,8 +127,8 @@ def test_deleting_names_what_goes_and_asks_first(page: Page, visitor: Visitor, s
     expect(page.locator("a.thread", has_text="old shopping list")).to_be_visible()
     menu(page, "old shopping list", "Delete")
     dialog.get_by_role("button", name="Delete for good").click()
+    expect(page.locator(".toast")).to_contain_text("Deleted: 0 events")  # first: it is soon gone
     expect(page.locator("a.thread", has_text="old shopping list")).to_have_count(0)
-    expect(page.locator(".toast")).to_contain_text("Deleted: 0 events")
 
 
 def test_two_tabs_are_in_step(page: Page, visitor: Visitor) -> None:
@@ -131,7 +168,7 @@ def test_two_tabs_are_in_step(page: Page, visitor: Visitor) -> None:
 
 def test_what_is_typed_outlives_the_end_of_a_session_and_is_gone_when_sent(page: Page, visitor: Visitor) -> None:
     say(page, "a talk with a draft")
-    expect(page.locator("section.turn [data-key=end]")).to_be_visible()
+    ended(page)
     page.fill("#text", "an hour of thought")
     session: list[Any] = [*visitor.context.cookies()]
     visitor.context.clear_cookies()
@@ -167,20 +204,46 @@ def test_leaving_takes_what_was_typed_along_in_every_tab(page: Page, visitor: Vi
     other = visitor.open()
     for tab in (page, other):
         tab.fill("#text", "secret plans")
+    other.evaluate("void (window.heard = new Promise((so) => addEventListener('storage', () => so(true))))")
     page.bring_to_front()
     page.click("#logout")
     expect(page.locator("#say")).to_have_count(0)
+    assert other.evaluate("window.heard"), "the other tab was told"
     visitor.context.clear_cookies()
     other.reload()
     for tab in (page, other):
         assert tab.evaluate("Object.keys(sessionStorage).filter((one) => one.startsWith('draft:'))") == []
 
 
+def test_a_lost_line_comes_back_by_itself_without_a_gap(page: Page, served: Served) -> None:
+    """D4: what was said while it was down is there, and nothing twice.  A browser that is told to be offline keeps the
+    streams that it has, so it is the server that ends them."""
+    say(page, "say it while I am away")
+    answer = page.locator("section.turn .answer").last
+    expect(answer).to_contain_text("Black Krim")
+    served.do(served.kernel.hub.close)
+    expect(page.locator("#line")).to_be_visible()
+    ended(page)
+    expect(page.locator("#line")).to_be_hidden()
+    expect(answer).to_contain_text("in your calendar?")
+    shown = answer.inner_text()
+    assert shown.count("Black Krim") == 1
+    page.reload()
+    assert ready(page).locator("section.turn .answer").last.inner_text() == shown
+    expect(page.locator("section.turn")).to_have_count(1)
+
+
 def test_a_tab_that_was_away_finds_its_conversation_deleted(page: Page, served: Served) -> None:
     say(page, "soon gone")
     thread = page.url.rpartition("/")[2]
-    served.do(lambda: served.kernel.talks.pop(thread))
-    served.do(lambda: served.kernel.hub.lost(1))  # the page must load afresh, and there is nothing to load
+    kernel = served.kernel
+
+    def lose() -> None:
+        kernel.talks.pop(thread)
+        kernel.seq += 1  # the notice that never comes has a number
+        kernel.hub.lost(1)  # the page must load afresh, and there is nothing to load
+
+    served.do(lose)
     expect(page.locator("#gone")).to_contain_text("This conversation was deleted")
 
 
@@ -193,8 +256,11 @@ def test_everything_is_reached_by_the_keyboard_alone(page: Page, served: Served)
     page.keyboard.press("Enter")
     expect(page.locator("section.turn .said")).to_have_text("by keyboard alone\ntwo lines")
     expect(page.locator("#text")).to_be_focused()
+    expect(page.locator("#stop")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.locator("section.turn.live")).to_have_count(0)
+    ended(page)
+    expect(page.locator("a.thread").first).to_have_text("by keyboard alone two lines")
+    expect(page.locator("a.thread[data-busy]")).to_have_count(0)
     page.locator("body").evaluate("document.activeElement.blur()")
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog")
@@ -254,15 +320,27 @@ def test_who_listens_hears_questions_and_whole_answers(page: Page) -> None:
     expect(spoken).to_contain_text("Your pictures take the most space")
 
 
+def test_who_listens_hears_an_answer_that_was_quicker_than_the_page(page: Page, served: Served) -> None:
+    held: list[Route] = []
+    page.route("**/api/v1/chat/history?*", lambda route: held.append(route))
+    page.fill("#text", "quick")
+    page.keyboard.press("Enter")
+    asked = caught(page, held)
+    talk = next(talk for talk in served.kernel.talks.values() if talk.title == "quick")
+    until(lambda: talk.ended, what="the end of the turn")
+    asked.continue_()
+    expect(page.locator("#spoken")).to_contain_text("Black Krim")
+
+
 def test_an_answer_and_a_question_are_copied(page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     say(page, "ask for copies")
     page.get_by_role("button", name="Deny").click()
-    expect(page.locator("section.turn.live")).to_have_count(0)
+    ended(page)
     page.locator("[data-copies=said]").click()
-    assert page.evaluate("navigator.clipboard.readText()") == "ask for copies"
+    copied(page, "ask for copies")
     page.locator("[data-copies=answer]").click()
-    assert "1.2 GB" in page.evaluate("navigator.clipboard.readText()")
+    copied(page, "Your pictures take the most space: 1.2 GB.")
 
 
 def test_a_turn_longer_than_a_page_is_one_turn_when_the_earlier_part_comes(page: Page) -> None:

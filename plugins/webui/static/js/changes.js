@@ -21,7 +21,11 @@ async function open(details) {
   }
 }
 
-for (const details of $$("details[data-later]")) details.addEventListener("toggle", () => { if (details.open && details.hasAttribute("data-later")) open(details); });
+for (const details of $$("details[data-later]")) {
+  const toggled = () => { if (details.open && details.hasAttribute("data-later")) open(details); };
+  details.addEventListener("toggle", toggled);
+  toggled(); // somebody may have been quicker than this script
+}
 
 const trouble = (one) => make("li", {}, make("code", { text: one.path, dir: "auto" }), ` ${wordOr(`changes_why_${one.why}`, one.why)}${one.detail ? ` (${one.detail})` : ""}`);
 

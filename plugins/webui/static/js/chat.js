@@ -4,7 +4,7 @@ import { get, post } from "./api.js";
 import { refreshThreads, setBusy } from "./shell.js";
 import { Live } from "./live.js";
 import { covered } from "./dialogs.js";
-import { busy, following, lastSaid, ops, prepend, replaceAll, toEnd } from "./talk.js";
+import { busy, following, lastSaid, ops, prepend, replaceAll, tellOver, toEnd } from "./talk.js";
 import { add, attached, clear, listen as listenForFiles, underWay, uploads } from "./attach.js";
 import { keep, kept } from "./drafts.js";
 import { jump } from "./jump.js";
@@ -19,6 +19,7 @@ const talk = $("#talk");
 const box = $("#text");
 const stop = $("#stop");
 const now = $("#now");
+const heading = $("#title"); // which is not on the page while a person renames what it says
 let live = null;
 
 function showBusy() {
@@ -37,7 +38,7 @@ function onOp(name, op) {
 }
 
 function setTitle(title) {
-  $("#title").textContent = title || word("untitled");
+  heading.textContent = title || word("untitled");
   document.title = `${title || word("untitled")} · HologramAgent`;
 }
 
@@ -124,6 +125,7 @@ async function send(text, files = [], urgent = false) {
     if (thread !== talk.dataset.thread) {
       history.pushState(null, "", `/t/${encodeURIComponent(thread)}`);
       await open(thread);
+      tellOver();
       refreshThreads();
     }
     toEnd();
@@ -298,11 +300,13 @@ talk.addEventListener("click", (event) => {
     if (found) deed(found);
   }
 });
-talk.addEventListener("toggle", (event) => {
-  const { dataset, open: opened } = event.target;
-  if (opened && "recall" in dataset) fillRecall(event.target, event.target.closest("section.turn").dataset.turn);
-  if (opened && "written" in dataset) fillWritten(event.target);
-}, true);
+function toggled(details) {
+  const { dataset, open: opened } = details;
+  if (opened && "recall" in dataset) fillRecall(details, details.closest("section.turn").dataset.turn);
+  if (opened && "written" in dataset) fillWritten(details);
+}
+talk.addEventListener("toggle", (event) => toggled(event.target), true);
+$$("details[open]", talk).forEach(toggled); // by somebody who was quicker than this script
 
 // The page of history before what is here; resolves to whether there is more.
 async function earlier() {

@@ -89,7 +89,7 @@ count();
 
 const live = new Live({
   thread: "",
-  cursor: "",
+  cursor: $("#plugins").dataset.cursor, // what came since the page was made is told, too
   onOp: (name) => { if (name === "plugins") refresh(); else if (name === "threads") refreshThreads(); },
   onLine: (up) => { if (up) refresh(); },
   onSync: () => location.reload(),

@@ -54,6 +54,11 @@ function tell(home, op) {
   else if (op.key === "end") speak([...$$(".answer", home.parentElement).slice(-1), $(".card.bad", home)].filter(Boolean).map((one) => one.innerText).join("\n") || word("finished"));
 }
 
+// The only turn of a new conversation may be over before the page has it: then nothing of it comes as news.
+export function tellOver() {
+  for (const home of $$('[data-key="end"]', talk)) tell(home, home.dataset);
+}
+
 export const ops = {
   item(op) {
     const home = item(op, "item");

@@ -41,6 +41,7 @@ async function load() {
 }
 
 function fill(threads, query) {
+  if ($("input.title", list)) return; // somebody renames one of them, and sees it anew afterwards
   const focused = document.activeElement?.closest("#threads a.thread, #threads button.more");
   const again = focused && { thread: focused.dataset.thread ?? focused.dataset.menu, tag: focused.tagName };
   for (const thread of threads) known.set(thread.id, thread);
@@ -137,10 +138,11 @@ function edit(shown, title, thread) {
     if (done) return;
     done = true;
     const had = document.activeElement === input;
+    const listed = list.contains(input);
     input.replaceWith(shown);
     if (had) (shown.matches("a") ? shown : $("#about"))?.focus();
     const wanted = input.value.trim();
-    if (!keep || !wanted || wanted === title) return;
+    if (!keep || !wanted || wanted === title) return void (listed && refreshThreads());
     try {
       await post(`/threads/${encodeURIComponent(thread)}`, { title: wanted });
       shown.textContent = wanted;
