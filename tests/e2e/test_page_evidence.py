@@ -69,7 +69,7 @@ def test_what_one_conversation_told_another_one_uses_and_each_step_can_be_checke
     page = visitor.open("/")
     first = say(page, TOLD)
     written = page.locator("details.written")
-    expect(written.locator("summary")).to_have_text("Remembered: 1 summary, 1 fact", timeout=20_000)
+    expect(written.locator("summary")).to_have_text("Remembered: 1 summary, 1 fact")
 
     page = visitor.open("/")
     second = say(page, ASKED)
@@ -113,7 +113,7 @@ def test_a_record_that_was_forgotten_is_only_said_to_have_been_there(visitor: Vi
     ((id_,),) = home.rows("SELECT id FROM records WHERE record = 'fact'")
     page = visitor.open(f"/memory/records/{id_}#forget")
     page.get_by_role("dialog").get_by_role("button", name="Forget for good").click()
-    expect(page.get_by_role("dialog")).to_contain_text("nowhere", timeout=30_000)
+    expect(page.get_by_role("dialog")).to_contain_text("nowhere")
     page.goto(f"{visitor.url}/memory/injections")
     row = ready(page).locator("details.told", has_text=ASKED)
     row.locator("summary").click()

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, FilePayload, Page, Route, expect
 
 from homed.jobs.looking import opened, small_of
-from tests.e2e.conftest import Served, Visitor, at, ready
+from tests.e2e.conftest import Served, Visitor, at, caught, ready
 from tests.kit.daemon import until
 from tests.plugins.webui.standin import StandIn, furnished
 from tests.plugins.webui.standin_rich import picture
@@ -157,7 +157,7 @@ def test_a_file_on_its_way_shows_how_far_it_is_and_is_waited_for(page: Page) -> 
     page.keyboard.press("Enter")
     expect(page.locator(".toast")).to_contain_text("still on its way")
     expect(page.locator("#text")).to_have_value("too early")
-    held[0].continue_()
+    caught(page, held).continue_()
     attached(page, 1)
     expect(page.locator("#attached progress")).to_have_count(0)
 
@@ -198,7 +198,7 @@ def test_what_is_typed_while_a_message_is_on_its_way_stays(page: Page) -> None:
     page.keyboard.press("Enter")
     page.set_input_files("#files", [TABLE])
     attached(page, 1)
-    held[0].continue_()
+    caught(page, held).continue_()
     expect(page.locator("section.turn .said")).to_have_text(["first"])
     expect(page.locator("#text")).to_have_value(" and more")
     attached(page, 1)

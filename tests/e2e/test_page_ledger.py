@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 import trio
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
-from tests.e2e.conftest import Served, Visitor, at, ready
+from tests.e2e.conftest import Served, Visitor, at, caught, ready
 from tests.plugins.webui.standin import StandIn
 from tests.plugins.webui.standin_ledger import furnish_ledger
 from tests.plugins.webui.standin_records import furnished_records
@@ -74,6 +74,7 @@ def test_the_ledger_is_filtered_by_conversation_and_by_record(visitor: Visitor) 
     page = visitor.open("/memory/injections")
     page.get_by_label("Record (id)").fill("cccc0001")
     page.keyboard.press("Enter")
+    page.wait_for_url("**?record=cccc0001")
     expect(ready(page).locator("details.told")).to_have_count(2)
     page.get_by_label("Record (id)").fill("nothing1")
     page.get_by_role("button", name="Show").click()
@@ -160,9 +161,13 @@ def test_how_far_the_daemon_is_comes_by_itself(visitor: Visitor, served: Served)
     page = visitor.open("/memory/embedding")
     bar = page.locator("#refill progress")
     expect(page.locator("#refill")).to_contain_text("1,180 of 1,214 have their vector")
+    held: list[Route] = []
+    page.route("**/memory/embedding", lambda route: held.append(route))  # what is stored, asked for a while later
     served.do(lambda: served.kernel.post("progress", "", "", what="vectors", done=40, total=200))
     expect(page.locator("#refill")).to_contain_text("40 of 200 have their vector")
     assert bar.evaluate("one => one.value / one.max") == 0.2
+    caught(page, held).continue_()
+    expect(page.locator("#refill")).to_contain_text("1,180 of 1,214 have their vector")
 
 
 def test_an_endpoint_is_tried_with_nothing_saved_and_then_set_without_showing_its_key(
@@ -203,9 +208,9 @@ def test_the_graph_is_the_same_each_time_moves_and_opens_its_evidence(visitor: V
     inner = page.locator("#graph > g")
     still = inner.get_attribute("transform")
     page.get_by_role("button", name="Larger").click()
-    assert inner.get_attribute("transform") != still
+    expect(inner).not_to_have_attribute("transform", str(still))
     page.get_by_role("button", name="All of it").click()
-    assert inner.get_attribute("transform") == still
+    expect(inner).to_have_attribute("transform", str(still))
     box = page.locator("#graph").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 30, box["y"] + 30)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+import trio
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import Served, Visitor, at, ready
@@ -35,6 +36,11 @@ async def script(turn: Turn) -> None:
         turn.recall([], [], 412, facts=[MEI, PROFILE], counts={"fact": 1, "capsule": 1})
         await turn.say("Only these.")
         return
+    if turn.text.startswith("show your progress"):
+        while not kernel.held["loaded"].is_set():  # told again and again, as of any model that takes its time
+            await turn.wait("loading", pause=0.05)
+        await turn.wait("reading")
+        await trio.sleep_forever()
     await small(turn)
     if "remember" in turn.text:
         kept = {"summary": [AUTUMN], "fact": [BED]} if turn.text.startswith("remember that") else {}
@@ -215,12 +221,14 @@ def test_the_built_in_model_is_named_for_what_it_is_and_says_where_a_key_goes(vi
         served.kernel.admin_models_use(OWNER, "deepseek")
 
 
-def test_a_model_that_loads_and_reads_shows_how_far_it_is_and_can_be_stopped(visitor: Visitor) -> None:
+def test_a_model_that_loads_and_reads_shows_how_far_it_is_and_can_be_stopped(visitor: Visitor, served: Served) -> None:
+    loaded = served.kernel.held["loaded"] = trio.Event()
     page = visitor.open("/")
     page.fill("#text", "show your progress, forever")
     page.keyboard.press("Enter")
     progress = page.locator('[data-key="progress"]')
     expect(progress).to_contain_text("Loading the model…")
+    served.do(loaded.set)
     expect(progress).to_have_text("Reading your message… 100%")
     assert progress.locator("progress").evaluate("one => one.value") == 1
     page.keyboard.press("Escape")

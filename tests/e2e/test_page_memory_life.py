@@ -87,6 +87,7 @@ def test_what_is_told_in_one_conversation_and_used_in_another_opens_to_the_very_
     used = page.locator(".used > li").first
     expect(used).to_contain_text("Immediate")
     used.get_by_role("link", name="Why this answer").click()
+    page.wait_for_url("**/why")
     expect(ready(page).locator("#memory")).to_contain_text("Clara")
     page.go_back()
     page.locator(".piece a").first.click()

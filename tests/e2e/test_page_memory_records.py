@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.e2e.conftest import Served, Visitor, at, ready
+from tests.e2e.conftest import Served, Visitor, at, caught, ready
 from tests.kit.daemon import until
 from tests.plugins.webui.standin import OWNER, StandIn, furnished
 from tests.plugins.webui.standin_records import AT, cold, furnished_records, record, said, side
@@ -57,18 +57,16 @@ def wide(page: Page) -> list[str]:
 
 def test_what_changes_before_the_stream_begins_is_seen(visitor: Visitor, served: Served) -> None:
     """A notice in the gap: the page is there, its stream is not yet."""
-    held: list[Any] = []
+    held: list[Route] = []
     visitor.context.route("**/api/v1/chat/events*", lambda route: held.append(route))
     page = visitor.open("/memory")
     stats = served.kernel.memory_stats("")
     stats["records"]["record"]["fact"] = 7341
     served.kernel.memory_stats = lambda peer: stats  # type: ignore[method-assign]
-    served.kernel.post("memory", "", "", what="changed")
-    page.wait_for_function("performance.now() > 0")  # scripts have run; nothing has told them of it
+    served.do(lambda: served.kernel.post("memory", "", "", what="changed"))
+    stream = caught(page, held)
     assert "341" not in page.locator("#memory").inner_text()
-    for route in held:
-        route.continue_()
-    assert held, "the stream is asked for"
+    stream.continue_()
     expect(page.locator("#memory")).to_contain_text(re.compile("7.?341"))
 
 
@@ -232,10 +230,11 @@ def test_what_left_the_window_is_found_and_brought_back(visitor: Visitor, served
     page = visitor.open("/memory/cold")
     expect(page.locator(".cold-event")).to_have_count(30)
     page.get_by_role("link", name="More").click()
-    expect(ready(page).locator(".cold-event")).to_have_count(20)
-    page.get_by_label("Search what was said").fill("message 64")
+    expect(page.locator(".cold-event")).to_have_count(20)
+    ready(page).get_by_label("Search what was said").fill("message 64")
     page.keyboard.press("Enter")
-    expect(ready(page).locator(".cold-event")).to_have_count(1)
+    expect(page.locator(".cold-event")).to_have_count(1)
+    ready(page)  # only now it is the page of what was found that is asked
     page.get_by_role("button", name="Bring back").click()
     expect(page.locator(".empty")).to_contain_text("Nothing in cold memory fits that.")
     assert served.kernel.brought == ["ev_00000064"]
@@ -287,7 +286,11 @@ def test_nothing_that_anybody_fills_in_is_run(browser: Browser, served: Served) 
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Edit").click()
         expect(page.get_by_label("Text")).to_have_value(BAD)
+        page.get_by_label("Title").fill(BAD[:80])  # as much as may be saved
+        page.get_by_label("Kind").select_option("fact")
+        page.get_by_label("Tags").fill(BAD[:20])
         page.get_by_role("button", name="Save").click()
+        expect(page.locator("#edit")).to_be_hidden()
         expect(page.locator(".says .text")).to_have_text(BAD)
         page.get_by_role("button", name="Forget for good…").click()
         expect(page.get_by_role("dialog").locator("blockquote")).to_have_text(BAD)

@@ -239,12 +239,15 @@ def test_nothing_that_anybody_fills_in_is_run_or_leaves_its_box(browser: Browser
 def lively(page: Page, served: Served, talk: str) -> None:
     """The same through the live stream, and as messages of errors."""
 
-    def post() -> None:
-        kernel = served.kernel
+    kernel = served.kernel
+
+    def begin() -> None:
         said = {"input": BAD, "text": BAD, "peer": OWNER, "client_msg_id": BAD}
         blocks = [{"id": BAD, "name": BAD, "media_type": "image/png", "bytes": 1}]
         kernel.post("raw_input", talk, "", **said, blocks=blocks)
         kernel.post("turn", talk, "t9", phase="start", input=BAD, state=BAD)
+
+    def go_on() -> None:
         kernel.post("recall", talk, "t9", input=BAD, shown=["bad"], cold=[BAD], chars=1, kept=1, late=[BAD])
         kernel.post("progress", talk, "t9", what=BAD, done=1, total=2)
         kernel.post("reasoning_delta", talk, "t9", step=0, at=0, text=BAD)
@@ -256,8 +259,10 @@ def lively(page: Page, served: Served, talk: str) -> None:
         kernel.post("system", talk, "t9", code=BAD, message=BAD)
         kernel.post("turn", talk, "t9", phase="end", input=BAD, state="failed", error=BAD, hint=BAD, usage={}, ms=1)
 
-    served.do(post)
     turn = page.locator("section.turn[data-turn=t9]")
+    served.do(begin)
+    expect(turn).to_be_attached()  # its stream stands: who is not there for deltas is told of none
+    served.do(go_on)
     expect(turn.locator(".card.bad")).to_contain_text("onerror")
     expect(turn.locator(".answer")).to_contain_text("onerror")
     expect(page.locator(".toast").first).to_contain_text("onerror")
@@ -277,8 +282,10 @@ def fill_in(page: Page, visitor: Visitor) -> None:
         expect(page.locator("#threads")).to_contain_text("onerror")
         page.fill("#find", "")
         expect(page.locator("#threads li").nth(2)).to_be_visible()
+    before = page.locator("section.turn").count()
     page.fill("#text", BAD)
     page.keyboard.press("Enter")
+    expect(page.locator("section.turn")).to_have_count(before + 1)
     expect(page.locator("section.turn .said").last).to_contain_text("onerror")
     keys = visitor.open("/settings")
     keys.evaluate("document.querySelector('#new-key [name=name]').removeAttribute('pattern')")
@@ -305,7 +312,7 @@ def test_the_theme_is_kept_and_the_other_tabs_follow(browser: Browser, served: S
     with at(browser, served, color_scheme="light") as visitor:
         page, other = visitor.open("/"), visitor.open("/health")
         page.click("#theme")
-        assert page.locator("html").get_attribute("data-theme") == "dark"
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
         expect(other.locator("html")).to_have_attribute("data-theme", "dark")
         page.reload()
         expect(ready(page).locator("html")).to_have_attribute("data-theme", "dark")
