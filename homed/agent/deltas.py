@@ -75,7 +75,8 @@ class StreamRedactor:
 
 
 class Coalescer:
-    """Gathers small pieces into a notice about every 30 ms.
+    """Gathers small pieces into a notice about every 30 ms; they are looked through together, for a line of a few
+    thousand characters takes a millisecond or two, and its pieces may be as many.
 
     ``show(at, text)`` is called with the offset in characters of this stream.  The first piece goes out at once.
     """
@@ -83,33 +84,42 @@ class Coalescer:
     def __init__(self, redact: Callable[[str], str], show: Callable[[int, str], None]) -> None:
         self._clean = StreamRedactor(redact)
         self._show = show
-        self._waiting = ""
+        self._raw = ""
+        self._fed = 0
         self._at = 0
         self._last = -BEAT
         self._wake = trio.Event()
 
     def feed(self, piece: str) -> None:
         """Take a piece of the stream.  Sync: never waits."""
-        self._waiting += self._clean.feed(piece)
-        if not self._waiting:
+        self._raw += piece
+        if not self._raw:
             return
-        if len(self._waiting) >= BUFFER or trio.current_time() - self._last >= BEAT:
+        if len(self._raw) >= BUFFER or trio.current_time() - self._last >= BEAT:
             self.flush()
         else:
             self._wake.set()
 
     def flush(self) -> None:
-        """Show what waits."""
-        if self._waiting:
-            text, self._waiting = self._waiting, ""
-            self._show(self._at, text)
-            self._at += len(text)
-            self._last = trio.current_time()
+        """Show what waits, so far as it can be shown."""
+        if self._raw:
+            self._give(self._taken())
 
     def finish(self) -> None:
         """Show everything; the stream has ended."""
-        self._waiting += self._clean.finish()
-        self.flush()
+        self._give(self._taken() + self._clean.finish())
+
+    def _taken(self) -> str:
+        raw, self._raw = self._raw, ""
+        self._fed += len(raw)
+        return self._clean.feed(raw)
+
+    def _give(self, text: str) -> None:
+        if text:
+            self._show(self._at, text)
+            self._at += len(text)
+        if self._at or self._fed > BUFFER:  # before the first word is out, each piece may be what it waits for
+            self._last = trio.current_time()
 
     async def beat(self) -> None:
         """Show what waits, 30 ms after it came.  Runs until cancelled; what waits then is not shown."""

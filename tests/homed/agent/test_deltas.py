@@ -10,7 +10,7 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homed.agent.deltas import BEAT, Coalescer, StreamRedactor
+from homed.agent.deltas import BEAT, BUFFER, Coalescer, StreamRedactor
 from homed.redact import redact
 
 KEY = "sk-" + "a1b2c3d4" * 4
@@ -117,3 +117,28 @@ async def test_a_flood_does_not_wait_for_the_beat() -> None:
     coalescer.feed("a ")
     coalescer.feed("b " * 5000)
     assert sum(shown) == 10_002
+
+
+@pytest.mark.parametrize(
+    ("begin", "piece"), [("", "你好世界吗"), ("", "aB3dE5gH"), ("-----BEGIN PRIVATE KEY-----\n", "word ")]
+)
+async def test_a_long_line_is_looked_through_once_a_beat_and_not_for_each_of_its_pieces(
+    autojump_clock: trio.testing.MockClock, begin: str, piece: str
+) -> None:
+    """Each look costs a millisecond or two: one answer of 50 000 characters took 20 seconds of all of homed."""
+    looks = 0
+    shown: list[str] = []
+
+    def counted(text: str) -> str:
+        nonlocal looks
+        looks += 1
+        return redact(text)
+
+    coalescer = Coalescer(counted, lambda _, text: shown.append(text))
+    coalescer.feed(begin)
+    for _ in range(4000):
+        coalescer.feed(piece)
+        await trio.sleep(0.001)
+    coalescer.finish()
+    assert "".join(shown) == redact(begin + piece * 4000)
+    assert looks <= 2 * 4.0 / BEAT + 2 * BUFFER / len(piece), "the first words may be any piece's"
