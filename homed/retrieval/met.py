@@ -82,12 +82,15 @@ def _words(text: str) -> list[str]:
 def _names(words: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     """Every piece of the text that could be a name, and which words it begins with and ends before."""
     for first in range(len(words)):
-        unspaced = bool(words[first]) and is_run(words[first])
+        unspaced = any(word and is_run(word) for word in words[first : first + 2])  # 手机, also that of iPhone手机
+        key, before = "", ""
         for last in range(first + 1, min(len(words), first + (RUN if unspaced else WORDS)) + 1):
-            piece = words[first:last]
-            if "" in piece:
+            word = words[last - 1]
+            if not word:
                 break
-            yield ("" if unspaced and all(map(is_run, piece)) else " ").join(piece), first, last
+            key += word if not before or (is_run(before) and is_run(word)) else f" {word}"  # as ``normal`` has it
+            before = word
+            yield key, first, last
 
 
 def _fitting(words: Sequence[str], keywords: Keywords) -> dict[str, int]:

@@ -64,6 +64,15 @@ def test_names_are_met_in_every_script_and_of_the_scope_alone(tx: Tx, text: str,
     assert names(tx, text) == met_
 
 
+@pytest.mark.parametrize("name", ["iPhone手机", "阿里云ECS", "卡拉OK", "张三Bob李四", "华为P60手机", "小米 14 Ultra"])
+@pytest.mark.parametrize("known", [False, True])
+async def test_a_name_of_two_scripts_is_met(tx: Tx, name: str, known: bool) -> None:
+    entities.put(tx, "owner", name, at=1.0)
+    ranker = await knowing("手机", "阿里云", "卡拉", "张三", "李四", "华为", "小米") if known else None
+    assert names(tx, f"请问{name}怎么样？", ranker) == [name]
+    assert names(tx, f"{name} 怎么样？", ranker) == [name]
+
+
 def test_a_long_text_is_looked_at_from_both_ends(tx: Tx) -> None:
     middle = "word " * 2_000
     assert names(tx, f"Ida {middle} 小雨 {middle} Anna Petrova") == ["Anna Petrova", "Ida"]
