@@ -55,13 +55,15 @@ def next_due(schedule: Schedule, now: float, zone: tzinfo) -> float:
         day += timedelta(days=1)
 
 
-def planned(schedule: Schedule, stored: float, now: float, zone: tzinfo) -> float:
-    """When a job is due whose stored time is ``stored``, looked at ``now``.
+def planned(schedule: Schedule, stored: float, now: float, zone: tzinfo, *, failures: int = 0) -> float:
+    """When a job is due whose stored time is ``stored``, looked at ``now``, after so many ``failures`` in a row.
 
     What was missed (homed was not running, the machine slept, the clock was set forward) is due at once, and once.
     Where the clock was set back, the stored time lies further ahead than any could: then it is counted anew.
     """
-    furthest = schedule.seconds * LONGEST_RETRY if isinstance(schedule, Interval) else _LONGEST_NIGHT
+    furthest = _LONGEST_NIGHT
+    if isinstance(schedule, Interval):
+        furthest = schedule.seconds * (LONGEST_RETRY if failures else 1)
     return stored if stored <= now + furthest else next_due(schedule, now, zone)
 
 

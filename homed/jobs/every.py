@@ -159,7 +159,7 @@ class Jobs:
         self._planned[job.name] = schedule
         if schedule is None:
             return None
-        due = planned(schedule, standing.due_at, now, zone)
+        due = planned(schedule, standing.due_at, now, zone, failures=standing.failures)
         if known != schedule and not standing.failures:
             due = next_due(schedule, now, zone)
         if due != standing.due_at:

@@ -72,6 +72,13 @@ def test_a_clock_that_was_set_back_for_days_does_not_leave_a_job_waiting_for_day
     assert now < again <= now + DAY
 
 
+def test_a_clock_that_was_set_back_by_hours_does_not_leave_what_is_hourly_waiting_for_them() -> None:
+    then = at("2026-06-10 12:00")
+    stored, now = next_due(Interval(HOUR), then, YORK), then - 5 * HOUR
+    assert planned(Interval(HOUR), stored, now, YORK) == now + HOUR
+    assert planned(Interval(HOUR), stored, now, YORK, failures=4) == stored, "it may wait that long after failures"
+
+
 def test_a_clock_that_was_set_back_by_an_hour_does_not_make_a_night_of_two() -> None:
     stored = next_due(Nightly(3, 30), at("2026-06-10 03:30"), YORK)
     assert planned(Nightly(3, 30), stored, at("2026-06-10 02:45"), YORK) == stored
