@@ -19,7 +19,7 @@ from homed.agent.borrowed import ANY, Borrowed
 from homed.agent.catalogue import Catalogue
 from homed.agent.fitting import fitted_text
 from homed.agent.handed import NO_FILES, Handed, handed, left, listed, taken
-from homed.agent.journal import COMMIT_LIMIT, STOPPED
+from homed.agent.journal import COMMIT_LIMIT, cut
 from homed.agent.outputs import Outputs
 from homed.agent.pausing import Pausing
 from homed.agent.ports import AgentPorts, FromOutside
@@ -111,6 +111,7 @@ class Dispatch:
         entries, borrowed = self._catalogue.entries(turn), turn.borrowed
         cases = [self._case(call, entries.get(call.name)) for call in calls]
         turn.live.calls = [case.shown for case in cases]
+        turn.begun.clear()  # ids may come again in another step
         ended: list[Result] = []
         together = all(case.entry and case.entry.parallel_safe for case in cases)
         beside = cases if together else []
@@ -142,7 +143,7 @@ class Dispatch:
         except BaseException as error:  # Cancelled, alone or in a group
             if not ended and not isinstance(error, Exception):
                 with trio.move_on_after(COMMIT_LIMIT, shield=True):
-                    await self._store(turn, case, Result(INTERRUPTED, STOPPED if turn.stopping else CUT_SHORT))
+                    await self._store(turn, case, Result(INTERRUPTED, cut(turn, call.id, CUT_SHORT)))
             raise
         return ended[0]
 
@@ -305,6 +306,7 @@ class Dispatch:
         return None
 
     async def _invoke(self, turn: Turn, case: _Case, entry: ToolEntry, arguments: Mapping[str, object]) -> Result:
+        turn.begun.add(case.call.id)
         if entry.untrusted:
             turn.took_in(entry.name)
         if turn.borrowed is not None and turn.borrowed.owns(entry.name):

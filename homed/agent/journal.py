@@ -35,6 +35,7 @@ COMMIT_LIMIT = 10.0
 
 INTERRUPTED = "interrupted, no result: homed ended while this tool was running; it may or may not have had an effect"
 STOPPED = "interrupted, no result: the person stopped this; it may or may not have had an effect"
+NOT_BEGUN = "not run: the person stopped this before it began"
 
 CONTENT = frozenset(
     {
@@ -237,8 +238,7 @@ class Journal:
         at = self._ports.wall()
 
         def write(tx: Tx) -> tuple[list[Event], bool]:
-            why = STOPPED if turn.stopping else INTERRUPTED
-            left = [interrupted(call, why) for call in events.dangling_calls(tx, turn.id)]
+            left = [interrupted(call, cut(turn, str(call.get("id")))) for call in events.dangling_calls(tx, turn.id)]
             last = [*left, *(_said(turn, event) for event in ending.events)]
             blocks.drop_of_turn(tx, turn.id)
             stored = inputs.finish(tx, turn.input.id, ending.outcome, last, at=at, no_memory=turn.no_memory)
@@ -260,7 +260,7 @@ class Journal:
     def _tell_interrupted(self, turn: Turn) -> None:
         for call in turn.live.calls:
             if call.status == "running":
-                call.status, call.result = "interrupted", STOPPED if turn.stopping else INTERRUPTED
+                call.status, call.result = "interrupted", cut(turn, call.call)
                 self.post(turn, notices.TOOL_CALL, call.view() | {"step": turn.live.step, "class": "", "ms": 0})
 
     def _tell_end(self, turn: Turn, ending: Ending) -> None:
@@ -344,6 +344,13 @@ def title_of(text: str, words: int = 8, longest: int = 48) -> str:
     if len(title) <= longest and len(said) <= words:
         return title
     return title[: longest - 1].rstrip(" ,.;:，。；：、") + "…"
+
+
+def cut(turn: Turn, call: str, otherwise: str = INTERRUPTED) -> str:
+    """What is said of a call that got no result; ``otherwise``: where it was not the person who stopped it."""
+    if not turn.stopping:
+        return otherwise
+    return STOPPED if call in turn.begun else NOT_BEGUN
 
 
 def interrupted(call: Mapping[str, object], why: str = INTERRUPTED) -> NewEvent:

@@ -146,6 +146,8 @@ class Turn:
     model call, ``owed``: what the next commit writes down of what they took; ``bill_to``: whose calls its model calls
     are, if not its own (an agent's are those of the turn that made it).
 
+    ``begun``: calls of this step that were handed to whoever does them: what comes before that has no effect.
+
     ``outside``: tools that brought words from outside while it runs, '' for whatever else did (`homed.memory.origins`).
 
     ``over``: its outcome is stored and told; what still follows (``after_output``) is nobody's to wait for.
@@ -168,6 +170,7 @@ class Turn:
     events: list[Event] = field(default_factory=list)
     inner: list[Event] = field(default_factory=list)
     links: dict[str, Link] = field(default_factory=dict)
+    begun: set[str] = field(default_factory=set)
     inside: Order = field(default_factory=Order)
     view: View = field(default_factory=View)
     ledger: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import trio
 
+from homed.agent.journal import NOT_BEGUN, STOPPED
 from homed.memory.records import InputState
 from homed.providers.base import Assistant, Part, ToolResult
 from tests.kit.builders import OWNER, Answer, FakeHost, FakeModel, Setup, calls, hangs, message, running_agent, says
@@ -85,6 +86,37 @@ async def test_stop_during_tools_records_them_as_interrupted(tmp_path: Path) -> 
         got = [m for m in model.requests[1].messages if isinstance(m, ToolResult)]
         assert [(r.name, r.is_error) for r in got] == [("quick", False), ("endless", True)]
         assert "the person stopped this" in got[1].text
+
+
+@pytest.mark.parametrize("asks", [False, True])
+async def test_of_a_call_that_had_not_begun_it_is_said_that_it_did_not_run(tmp_path: Path, *, asks: bool) -> None:
+    """That it may have had an effect is said of those alone that may have had one."""
+    started = trio.Event()
+
+    async def endless(_: Mapping[str, Any]) -> object:
+        started.set()
+        await trio.sleep_forever()
+
+    async def write(_: Mapping[str, Any]) -> object:
+        pytest.fail("must not run")
+
+    host = FakeHost()
+    host.tool("endless", endless)
+    host.tool("write", write, tool_class="write")
+    first = [] if asks else [("endless", "{}")]
+    model = FakeModel(calls(*first, ("write", "{}"), ("write", '{"again": 1}')), says("next"))
+    async with running_agent(tmp_path, Setup(model=model, host=host)) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("go", can_ask=True))
+        with trio.fail_after(60):
+            await (agent.until(lambda: agent.of("approval")) if asks else started.wait())
+        await agent.conversations.stop(OWNER, receipt.thread.id)
+        await agent.conversations.wait(OWNER, receipt.input.id)
+        shown = {c["call"]: c["result"] for c in agent.of("tool_call") if c["status"] == "interrupted"}
+        await agent.ask("and now?", thread=receipt.thread.id)
+        got = [m.text for m in model.requests[1].messages if isinstance(m, ToolResult)]
+        assert got[-2:] == [NOT_BEGUN, NOT_BEGUN]
+        assert got[:-2] == ([] if asks else [STOPPED])
+        assert set(shown.values()) <= set(got)
 
 
 async def test_stop_while_a_question_is_open_withdraws_it(tmp_path: Path) -> None:
