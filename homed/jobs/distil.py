@@ -83,6 +83,8 @@ class _Distilling:
     async def work(self) -> None:
         """Turn by turn, in the order of cooling.  Cut off anywhere: what is stored is whole, the rest as it was."""
         ports, place = self.ports, _place(self.run.cursor)
+        now = ports.wall()
+        await ports.store.write(lambda tx: cooling.set_right(tx, now))
         while True:
             rule = self._rule()
             turns, after = await ports.store.read(partial(cooling.cooled, rule=rule, after=place, limit=BATCH))

@@ -21,20 +21,26 @@ NOT_TEMPORARY = "substr(h.scope, 1, 5) <> 'temp:'"
 
 _LASTING = f"SELECT 1 FROM threads h WHERE h.id = ? AND h.scope <> '' AND {NOT_TEMPORARY}"
 
+AHEAD = 86_400.0
+"""Seconds by which a time lies ahead that no clock that goes right has given."""
+
 OPEN = ("", NONE)
 """What is no hindrance to another pass."""
 
 _COOL = (
-    "e.layer = 'cold' AND e.no_memory = 0 AND e.sunk_at <= :cool AND e.created_at <= :cool"
-    " AND NOT EXISTS (SELECT 1 FROM accesses a WHERE a.event = e.id AND a.at > :cool)"
-    " AND (SELECT count(*) FROM accesses a WHERE a.event = e.id AND a.at > :old) <= :most"
+    "e.layer = 'cold' AND e.no_memory = 0 AND e.sunk_at <= :cool AND (e.created_at <= :cool OR e.created_at > :wrong)"
+    " AND NOT EXISTS (SELECT 1 FROM accesses a WHERE a.event = e.id AND a.at > :cool AND a.at <= :wrong)"
+    " AND (SELECT count(*) FROM accesses a WHERE a.event = e.id AND a.at > :old AND a.at <= :wrong) <= :most"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """An event has cooled at ``now`` (UTC seconds) when it was left alone for ``idle`` seconds, since it was said, sank
-    or was looked at last, and was looked at ``accesses`` times at the most in the last 30 days."""
+    or was looked at last, and was looked at ``accesses`` times at the most in the last 30 days.
+
+    A time that lies more than a day ahead is of a clock that went wrong, and says nothing.
+    """
 
     now: float
     idle: float
@@ -43,7 +49,8 @@ class Rule:
     @property
     def params(self) -> dict[str, float]:
         """For ``_COOL``."""
-        return {"cool": self.now - self.idle, "old": self.now - REMEMBERED, "most": self.accesses}
+        now = self.now
+        return {"cool": now - self.idle, "old": now - REMEMBERED, "most": self.accesses, "wrong": now + AHEAD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,12 @@ class Piece:
     def own(self, event: Event) -> bool:
         """Whether it is what a person said: what a plugin put into the turn, or began it with, is not."""
         return event.kind is EventKind.USER and not self.foreign and not event.data.get("untrusted")
+
+
+def set_right(tx: Tx, now: float) -> int:
+    """What sank while the clock went far ahead begins to cool now; how many events."""
+    tx.execute("UPDATE events SET sunk_at = ?1 WHERE layer = 'cold' AND sunk_at > ?1 + ?2", (now, AHEAD))
+    return tx.changes()
 
 
 def cooled(tx: Tx, rule: Rule, after: Place, limit: int) -> tuple[list[str], Place | None]:

@@ -163,3 +163,21 @@ def test_they_come_in_parts_and_none_is_left_out(tx: Tx, thread: Thread) -> None
         some, place = cooling.cooled(tx, rule(SUNK + IDLE), place, 3)
         seen += some
     assert list(dict.fromkeys(seen)) == turns
+
+
+def test_times_of_a_clock_that_went_far_ahead_keep_nothing_from_cooling(tx: Tx, thread: Thread) -> None:
+    made = sunk(tx, thread)
+    far = SUNK + 3_650 * DAY
+    tx.execute("UPDATE events SET sunk_at = ?, created_at = ?", (far, far))
+    looked(tx, made[0], far, times=3)
+    assert cooling.set_right(tx, SUNK) == len(made)
+    assert cooling.set_right(tx, SUNK) == 0
+    assert found(tx, SUNK + IDLE - 1) == []
+    assert found(tx, SUNK + IDLE) == [made[0].turn]
+
+
+def test_who_looks_while_the_clock_is_put_right_by_a_little_keeps_it(tx: Tx, thread: Thread) -> None:
+    made = sunk(tx, thread)
+    for event in made:
+        looked(tx, event, SUNK + IDLE + 2.0)
+    assert found(tx, SUNK + IDLE) == []
