@@ -27,6 +27,10 @@ MAX_OPAQUE = 256 * 1024
 """Characters of what a source wants back byte for byte; of more, nothing is kept, and it does without."""
 
 
+LONGEST_REASON = 60
+"""Characters of the word by which a source says why its answer ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A finished piece of a body: an event's data, a line, or (``whole``) all of it."""
@@ -150,7 +154,7 @@ class Decoding(ABC):
         yield from self._tail()
         if self.usage is not None:
             yield UsagePart(self.usage)
-        yield Done(self.reason or "stop")
+        yield Done(worded(self.reason))
         self.finished = True
 
     def _weighed(self, piece: Piece) -> Iterator[Part]:
@@ -201,6 +205,11 @@ def kept(wire: str, value: object) -> Iterator[Opaque]:
 def plain(value: object) -> str:
     """A whole text as text; empty for anything else."""
     return Joiner().take(value)
+
+
+def worded(reason: object) -> str:
+    """Why an answer ended, as it may go into a log and over the wire: a source's own word is one of a few letters."""
+    return plain(reason)[:LONGEST_REASON] or "stop"
 
 
 def count(value: object) -> int:

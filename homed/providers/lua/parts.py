@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 
-from homed.providers.answers import MAX_ANSWER, Joiner, Json, count, kept
+from homed.providers.answers import MAX_ANSWER, Joiner, Json, count, kept, worded
 from homed.providers.base import CallDelta, ContentDelta, Done, Opaque, Part, ReasoningDelta, Usage, UsagePart
 from homed.providers.failures import BrokenOff, Endless, Reported
 from homed.providers.lua.request import Wrong
 from homed.providers.openai_answer import Calls
-
-_LONGEST_REASON = 60
 
 
 class Reading:
@@ -63,7 +61,7 @@ class Reading:
             case "opaque":
                 self._opaque = next(kept(str(part.get("wire") or self._wire), _value(part.get("data"))), None)
             case "done":
-                yield from self._done(str(part.get("reason") or "stop")[:_LONGEST_REASON])
+                yield from self._done(worded(part.get("reason")))
             case "error":
                 body = part.get("body")
                 raise Reported(body if isinstance(body, Mapping) else {"error": {"message": part.get("message")}})

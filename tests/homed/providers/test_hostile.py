@@ -121,3 +121,12 @@ async def test_half_a_character_in_an_error_is_none_in_its_words() -> None:
     with pytest.raises(ProviderError) as failed:
         await asked(Body([rb'{"error": {"message": "no \ud83d more"}}']), 400)
     assert failed.value.message.encode().endswith("no \N{REPLACEMENT CHARACTER} more".encode())
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"), [('"\\ud800"', "stop"), ('"\\udc00"', "\ufffd"), (f'"{"x" * 100_000}"', "x" * 60)]
+)
+async def test_why_an_answer_ended_is_a_word_that_a_log_and_the_wire_can_hold(reason: str, told: str) -> None:
+    body = f'{{"choices": [{{"message": {{"content": "a"}}, "finish_reason": {reason}}}]}}'
+    said = await asked(Body([body.encode()]))
+    assert (said.text, said.reason) == ("a", told)
