@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 
-from homed.providers.answers import MAX_ANSWER, Joiner, Json, count, kept, worded
+from homed.providers.answers import MAX_ANSWER, Joiner, Json, count, kept, plain, worded
 from homed.providers.base import CallDelta, ContentDelta, Done, Opaque, Part, ReasoningDelta, Usage, UsagePart
 from homed.providers.failures import BrokenOff, Endless, Reported
 from homed.providers.lua.request import Wrong
 from homed.providers.openai_answer import Calls
+
+
+LONGEST_WIRE = 100
+"""Characters of the name by which a script calls what its source wants back."""
 
 
 class Reading:
@@ -59,7 +63,8 @@ class Reading:
             case "usage":
                 self._usage = _usage(part)
             case "opaque":
-                self._opaque = next(kept(str(part.get("wire") or self._wire), _value(part.get("data"))), None)
+                wire = plain(part.get("wire"))[:LONGEST_WIRE] or self._wire
+                self._opaque = next(kept(wire, _value(part.get("data"))), None)
             case "done":
                 yield from self._done(worded(part.get("reason")))
             case "error":

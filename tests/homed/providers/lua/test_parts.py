@@ -40,6 +40,11 @@ def test_opaque_data_may_be_text_and_may_name_a_wire() -> None:
     assert parts[0] == Opaque("anthropic", '[{"t":1}]')
 
 
+@pytest.mark.parametrize(("wire", "kept"), [("\udc00a", "\ufffda"), ("\ud800", "lua:mine"), ("w" * 9000, "w" * 100)])
+def test_the_name_of_a_wire_is_one_that_can_be_stored(wire: str, kept: str) -> None:
+    assert read([{"type": "opaque", "wire": wire, "data": [1]}, DONE])[0] == Opaque(kept, "[1]")
+
+
 def test_too_much_that_is_opaque_is_left_out() -> None:
     assert read([{"type": "opaque", "data": ["x" * MAX_OPAQUE]}, DONE]) == [Done("stop")]
 
