@@ -11,7 +11,6 @@ from homed.providers.failures import BrokenOff, Endless, Reported
 from homed.providers.lua.request import Wrong
 from homed.providers.openai_answer import Calls
 
-
 LONGEST_WIRE = 100
 """Characters of the name by which a script calls what its source wants back."""
 
