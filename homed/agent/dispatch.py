@@ -306,6 +306,7 @@ class Dispatch:
         return None
 
     async def _invoke(self, turn: Turn, case: _Case, entry: ToolEntry, arguments: Mapping[str, object]) -> Result:
+        await trio.lowlevel.checkpoint_if_cancelled()  # a stop that came with a person's yes counts
         turn.begun.add(case.call.id)
         if entry.untrusted:
             turn.took_in(entry.name)

@@ -135,6 +135,25 @@ async def test_stop_while_a_question_is_open_withdraws_it(tmp_path: Path) -> Non
         assert agent.conversations.approvals(OWNER) == []
 
 
+async def test_a_stop_that_comes_with_a_yes_keeps_the_call_from_being_made(tmp_path: Path) -> None:
+    async def write(_: Mapping[str, Any]) -> object:
+        pytest.fail("must not run")
+
+    host = FakeHost()
+    host.tool("write", write, tool_class="write")
+    async with running_agent(tmp_path, Setup(model=FakeModel(calls(("write", "{}"))), host=host)) as agent:
+        receipt = await agent.conversations.inject(OWNER, message("go", can_ask=True))
+        await agent.until(lambda: agent.conversations.approvals(OWNER))
+        (asked,) = agent.conversations.approvals(OWNER)
+        lane = agent.conversations.lane(receipt.thread.id)
+        assert lane is not None
+        turn = lane.running
+        assert turn is not None
+        await agent.conversations.approve(OWNER, str(asked["approval"]), allow=True)
+        turn.stop()
+        assert (await agent.conversations.wait(OWNER, receipt.input.id)).state is InputState.STOPPED
+
+
 @pytest.mark.parametrize(
     ("on_failure", "kept"), [("open", "my words"), ("closed", "[withheld: hooks could not check it]")]
 )
