@@ -6,6 +6,12 @@ import re
 import unicodedata
 
 _JOINER = "\u200d"
+_ATTACHED = frozenset({"Mn", "Mc", "Me"})
+"""Kinds of what belongs to the character before it: accents, vowels, what picks its form."""
+_SKIN = re.compile("[\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
+"""The skin of a hand, and the letters of a flag that is one of a part of a country: they belong to it, too."""
+_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+_FLAG = re.compile(f"[{_LETTERS}]{{2}}")
 _FENCE = "```"
 _CLOSE = "\n" + _FENCE
 _SHORTEST = 16
@@ -73,12 +79,18 @@ def _cut(text: str, room: int) -> int:
 
 def _whole(text: str, cut: int) -> int:
     """The last place up to ``cut`` that is between two characters as an eye sees them."""
-    for place in range(cut, 0, -1):
-        after, before = text[place], text[place - 1]
-        joined = unicodedata.combining(after) or unicodedata.category(after) in ("Mn", "Me", "Sk")
-        if not joined and _JOINER not in (before, after) and not "\ufe00" <= after <= "\ufe0f":
-            return place
-    return cut
+    return next((place for place in range(cut, 0, -1) if not _within(text, place)), cut)
+
+
+def _within(text: str, place: int) -> bool:
+    """Whether it is in the midst of one."""
+    after, before = text[place], text[place - 1]
+    if unicodedata.category(after) in _ATTACHED or _JOINER in (before, after) or _SKIN.match(after):
+        return True
+    if not _FLAG.fullmatch(before + after):
+        return False
+    letters = len(text[:place]) - len(text[:place].rstrip(_LETTERS))
+    return letters % 2 == 1  # two letters are a flag
 
 
 def _open_fence(text: str, opening: str) -> str:

@@ -48,6 +48,16 @@ def test_what_the_eye_takes_for_one_character_is_not_parted() -> None:
     assert not any(piece.startswith("\u0301") for piece in split("e\u0301" * 40, 17))
 
 
+@pytest.mark.parametrize(
+    "one", ["🇨🇳", "👍🏽", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "कि", "❤️", "が"]
+)
+def test_what_is_one_for_the_eye_in_other_ways_is_not_parted_either(one: str) -> None:
+    for before in ("", "x", "字字"):
+        pieces = split(before + one * 40, 17)
+        assert "".join(pieces) == before + one * 40
+        assert all(piece.removeprefix(before) == one * piece.count(one) for piece in pieces)
+
+
 def test_parted_code_reads_as_code_in_each_piece() -> None:
     code = "Look:\n```python\n" + "\n".join(f"line_{n} = {n}" for n in range(30)) + "\n```\nDone."
     pieces = split(code, 120)
