@@ -21,7 +21,7 @@ from homed.agent.intake import Message as Message
 from homed.agent.intake import Receipt as Receipt
 from homed.agent.lane import Lane
 from homed.agent.lanes import Lanes
-from homed.agent.levels import clamped
+from homed.agent.levels import BACKGROUND, clamped
 from homed.agent.loop import Loop
 from homed.agent.offspring import Offspring
 from homed.agent.pausing import who_of
@@ -113,7 +113,8 @@ class Conversations:
         """
         await self._intake()
         message = self.children.route(who, message)
-        with self._lanes.place(message.thread):
+        again = self._lanes.full(message.thread) and await self._entry.again(who, message)
+        with self._lanes.place(message.thread, room=again):
             functions = named(message.lent.functions, self._loop.catalogue.entries().keys())
             receipt = await self._entry.message(who, message)
             if functions and not receipt.duplicate:
@@ -142,15 +143,17 @@ class Conversations:
         counts = clamped(level, critical=critical)
         await self._intake()
         message = self.children.route(who, message)
-        with self._lanes.place(message.thread, interrupt=True):
-            self._background.admit(who, message, counts)
+        again = counts <= BACKGROUND and await self._entry.again(who, message)
+        with self._lanes.place(message.thread, room=True):
+            if not again:
+                self._background.admit(who, message, counts)
             receipt = await self._entry.message(who, message, counts)
             return receipt, counts, self._take(receipt)
 
     async def signal(self, signal: Signal) -> Receipt:
         """Raise an interrupt of the kernel's own.  Raises as ``interrupt``; cancelled, it is raised or not."""
         await self._intake()
-        with self._lanes.place(signal.thread, interrupt=True):
+        with self._lanes.place(signal.thread, room=True):
             receipt = await self._entry.signal(signal)
             self._take(receipt)
         return receipt

@@ -108,6 +108,15 @@ class Intake:
             place = replace(place, opening=self._checked(place.opening, alone=False))
         return await self._accept(who, new, msg.attachments, place)
 
+    async def again(self, who: Identity, msg: Message) -> bool:
+        """Whether this is a message that was accepted before: whoever sends it again hears of that one, and what would
+        keep a new one out does not keep it out."""
+        key = msg.client_msg_id.replace(OURS, "")
+        if not key:
+            return False
+        found = await self._ports.store.read(lambda tx: inputs.sent_before(tx, msg.channel, who.peer, key))
+        return found is not None
+
     async def signal(self, signal: Signal) -> Receipt:
         """The same for what the kernel raises."""
         who, text = signal.who, self._checked(signal.text, alone=True, least=SIGNAL_BYTES)

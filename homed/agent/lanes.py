@@ -112,13 +112,18 @@ class Lanes:
 
     # -- in and out ------------------------------------------------------------------------------------------------
 
+    def full(self, thread: str) -> bool:
+        """Whether as many messages wait in it as may."""
+        return self._messages(thread) + self._held[thread] >= QUEUE
+
     @contextmanager
-    def place(self, thread: str, *, interrupt: bool = False) -> Iterator[None]:
+    def place(self, thread: str, *, room: bool = False) -> Iterator[None]:
         """Hold a place in the queue of ``thread`` while its input is being stored.  Raises Unavailable when it is shut,
-        or full of messages; an ``interrupt`` has room, and drops another one if need be."""
+        or full of messages; ``room``: there is always some, for an interrupt drops another one if need be, and what
+        was accepted before needs none."""
         if thread in self._shut:
             raise Unavailable("This conversation is being deleted.")
-        if not interrupt and self._messages(thread) + self._held[thread] >= QUEUE:
+        if not room and self.full(thread):
             raise Unavailable(
                 f"{QUEUE} messages are waiting in this conversation already.", hint="Wait for answers, or press stop."
             )

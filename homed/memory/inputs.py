@@ -22,13 +22,8 @@ def accept(tx: Tx, new: NewInput, *, at: float) -> tuple[Input, bool]:
     The same means: of the same channel and peer.  Raises NotFound when its thread is not there.  Durable once the
     transaction is committed.
     """
-    if new.client_msg_id:
-        row = tx.one(
-            f"SELECT {_COLUMNS} FROM inputs WHERE channel = ? AND peer = ? AND client_msg_id = ?",
-            (new.channel, new.peer, new.client_msg_id),
-        )
-        if row is not None:
-            return _from_row(row), True
+    if new.client_msg_id and (before := sent_before(tx, new.channel, new.peer, new.client_msg_id)) is not None:
+        return before, True
     threads.touch(tx, new.thread, at=at)
     row = tx.one(
         "INSERT INTO inputs (id, thread, scope, channel, peer, role, text, client_msg_id, no_memory, can_ask,"
@@ -41,6 +36,15 @@ def accept(tx: Tx, new: NewInput, *, at: float) -> tuple[Input, bool]:
     )  # fmt: skip
     assert row is not None
     return _from_row(row), False
+
+
+def sent_before(tx: Tx, channel: str, peer: str, client_msg_id: str) -> Input | None:
+    """The input that was accepted with this id of its sender's."""
+    row = tx.one(
+        f"SELECT {_COLUMNS} FROM inputs WHERE channel = ? AND peer = ? AND client_msg_id = ?",
+        (channel, peer, client_msg_id),
+    )
+    return None if row is None else _from_row(row)
 
 
 def get(tx: Tx, input_id: str) -> Input | None:
