@@ -199,9 +199,11 @@ def unmerge(tx: Tx, scope: str, id_: int, *, at: float) -> Entity:
     )
     for old, newer, until in data["settled"]:
         found = stable.get(tx, old)
-        if found is not None and (found.status, found.superseded_by) == ("superseded", newer):
-            values: dict[str, SqlValue] = {"status": "active", "superseded_by": None, "valid_until": until}
-            stable.update(tx, old, values, at=at)
+        if found is None or (found.status, found.superseded_by) != ("superseded", newer):
+            continue
+        values: dict[str, SqlValue] = {"status": "active", "superseded_by": None, "valid_until": until}
+        if not rivals.of(tx, replace(found, valid_until=until)) and not rivals.twin(tx, found, found.text):
+            stable.update(tx, old, values, at=at)  # else something else was said of it since
     tx.execute(
         "UPDATE entities SET mentions = max(0, mentions - ?), type = ?, updated_at = ? WHERE id = ?",
         (data["mentions"], data["kept_type"], at, kept),

@@ -131,6 +131,18 @@ def test_of_two_that_can_not_both_hold_the_newer_does_until_the_merge_is_taken_b
     assert speech.record(books).subject == gone.id
 
 
+def test_what_was_said_of_the_one_since_is_not_displaced_by_taking_it_back(speech: Speech) -> None:
+    tx = speech.tx
+    rome = speech.fact("He lives in Rome", subject="Johannes Gutenberg", relation="home", object="Rome")
+    speech.fact("He lives in Mainz", subject="Johanes Gutenberg", relation="home", object="Mainz")
+    keep, gone = (entities.must(tx, "owner", name) for name in ("Johannes Gutenberg", "Johanes Gutenberg"))
+    result = merges.merge(tx, "owner", keep.id, gone.id, at=speech.at)
+    speech.fact("He lives in Bern now", subject="Johannes Gutenberg", relation="home", object="Bern")
+    merges.unmerge(tx, "owner", result.id, at=speech.at)
+    assert speech.records() == ["He lives in Bern now"]
+    assert speech.record(rome).status == "superseded"
+
+
 @pytest.mark.parametrize("stranger", ["Johannes Gutenberg", "Johanes Gutenberg"])
 def test_what_strangers_said_takes_nobodys_place_by_a_merge(speech: Speech, stranger: str) -> None:
     tx = speech.tx
