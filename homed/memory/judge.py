@@ -79,6 +79,16 @@ def begins(tx: Tx, record: Record) -> float:
     return record.valid_from if record.valid_from is not None else said_at(tx, record)
 
 
+def first_said(tx: Tx, record: Record) -> float:
+    """Since when a record held before it was said again: what it says, or when it was said first."""
+    if record.valid_from is not None:
+        return record.valid_from
+    first = tx.value(
+        "SELECT min(e.created_at) FROM evidence v JOIN events e ON e.id = v.event WHERE v.record = ?", (record.id,)
+    )
+    return float(first) if first is not None else record.created_at
+
+
 def said_at(tx: Tx, record: Record) -> float:
     """When the newest of its evidence was said; without any, when it was stored."""
     newest = tx.value(

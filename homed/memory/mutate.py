@@ -191,9 +191,10 @@ def reinstate(tx: Tx, record: Record, *, at: float) -> Changed:
 
 
 def _until(tx: Tx, record: Record, newer: Record | None) -> float | None:
-    """Until when it holds once it holds again: for ever where it was ended by what took its place."""
+    """Until when it holds once it holds again: for ever where it was ended by what took its place, however often that
+    was said since."""
     until = record.valid_until
-    return None if newer is None or (until is not None and until >= judge.begins(tx, newer)) else until
+    return None if newer is None or (until is not None and until >= judge.first_said(tx, newer)) else until
 
 
 def _part(tx: Tx, kept: Record, gone: Record, at: float) -> None:

@@ -247,6 +247,11 @@ class TestReinstate:
         assert speech.records() == ["The user lives in Rome."]
         assert speech.record(berlin).superseded_by == rome.record
 
+    def test_b5_though_what_took_its_place_was_said_again_since(self, speech: Speech) -> None:
+        berlin, rome = lives(speech, "Berlin"), lives(speech, "Rome")
+        assert lives(speech, "Rome").record == rome.record
+        assert mutate.reinstate(speech.tx, speech.record(berlin), at=speech.at).record.valid_until is None
+
     def test_b5_what_was_retired_wrongly_holds_beside_what_retired_it(self, speech: Speech) -> None:
         works = speech.fact("Ana works at X", subject="Ana", relation="employer", object="X Corp")
         admin = speech.fact("Ana administers X's GitHub org", subject="Ana", relation="administers", object="X Corp")
