@@ -172,9 +172,12 @@ def _list(definition: Definition, value: object, place: str) -> object:
     if not _shallow(value, DEEPEST):
         _refuse(definition, place, f"may have {DEEPEST} lists and tables in one another at most")
     try:
-        size = len(json.dumps(value, ensure_ascii=False, allow_nan=False))
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
         _refuse(definition, place, "may hold only text, numbers, true, false, lists and tables")
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        _refuse(definition, place, "must be plain text without broken characters")
+    size = len(text)
     if size > MAX_LIST:
         _refuse(definition, place, f"is too long ({size} characters as JSON; {MAX_LIST} at most)")
     return whole(value)

@@ -61,6 +61,8 @@ def test_takes_what_the_type_says(type_: str, value: object, kept: object) -> No
         ("duration", "5m later", "duration"),
         ("list", "a", "must be a list"),
         ("list", [math.nan], "may hold only"),
+        ("list", [{"a": ["\ud800"]}], "broken"),
+        ("list", [{"\udc00": 1}], "broken"),
         ("list", [object()], "may hold only"),
         ("list", ["x" * 256_001], "too long"),
     ],
