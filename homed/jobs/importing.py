@@ -42,7 +42,7 @@ ASIDE = "quarantine.jsonl"
 ROWS = 64
 """Taken in with one transaction: some 30 ms with their words."""
 
-HOLO_ROWS = 8
+HOLO_ROWS = 4
 """Records of holo-memory's files in one transaction: each is held against all that are known."""
 
 HOLO_NAMES: Mapping[str, str] = {"summary": "summaries", "fact": "facts", "capsule": "capsules"}

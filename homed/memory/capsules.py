@@ -72,7 +72,7 @@ def put_capsule(tx: Tx, new: NewCapsule, evidence_: Sequence[Evidence] = (), *, 
     kept = new.kept
     aside = kept is not None and kept.status != "active"
     known, why = _aside(tx, new, text, kept.status) if kept and aside else _same_matter(tx, new, title), ""
-    if known is not None and kept is not None and (aside or known.text == text):
+    if known is not None and kept is not None and (aside or _said(tx, known, text)):
         return Put(known.id, "same", drops=drops)
     if known is None:
         record, outcome, evicted = (
@@ -123,6 +123,11 @@ def _same_matter(tx: Tx, new: NewCapsule, title: str) -> Record | None:
     if best is None or dedupe.similarity(best.title, title) < SAME_TITLE:
         return None
     return None if dedupe.differing(best.title, title) in ("number", "date", "name") else best
+
+
+def _said(tx: Tx, known: Record, text: str) -> bool:
+    """Whether it says this, or did before."""
+    return text == known.text or any(old.text == text for old in stable.history(tx, known.id))
 
 
 def _aside(tx: Tx, new: NewCapsule, text: str, status: str) -> Record | None:

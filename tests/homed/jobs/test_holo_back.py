@@ -81,3 +81,24 @@ def cited_once(tx: Tx) -> None:
     turn = tx.value("SELECT id FROM turns LIMIT 1")
     tx.execute("INSERT INTO citations (record, turn, at) VALUES (?, ?, 190)", (record, turn))
     stable.cite(tx, [record], at=190.0)
+
+
+async def test_what_came_out_of_files_goes_on_with_an_export_of_all_that_is_remembered(tmp_path: Path) -> None:
+    """A record that a pass made is nothing without its evidence; one from a file never had any."""
+    given(tmp_path / "holo", **original())
+    async with world(tmp_path / "one") as here:
+        await into(here, tmp_path / "holo")
+        before = (await everything(here))[:3]
+        await out(here, tmp_path / "all")
+    async with world(tmp_path / "two") as here:
+        done = await into(here, tmp_path / "all")
+        assert (done.refused, done.taken["records"]) == ({}, 4)
+        assert (await everything(here))[:3] == before
+
+
+async def test_facts_of_a_file_do_not_speak_against_the_model_that_reads_here(tmp_path: Path) -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    listed = [{"text": f"Thing {one * 5} is known.", "extractor": "llm"} for one in letters]
+    async with world(tmp_path / "one") as here:
+        assert (await into(here, given(tmp_path / "holo", fact=listed))).taken == {"facts": 26}
+        assert "source_coverage" not in (await health(here))[0]

@@ -343,3 +343,80 @@ async def test_files_that_are_none_of_any_record_are_named(tmp_path: Path, monke
         monkeypatch.setattr("homed.jobs.importing.MOST_HOLO", 10)
         done = await into(here, folder)
         assert done.refused == {f"l{number}.json is too large": 1 for number in (1, 2, 3)}
+
+
+async def test_of_two_places_that_say_it_only_the_one_that_is_named_is_evidence(tmp_path: Path) -> None:
+    async with world(tmp_path / "one") as here:
+        one, _ = await here.say("We deploy on Tuesdays.")
+        two, _ = await here.say("I say it again: We deploy on Tuesdays.")
+        await here.store.write(lambda tx: tx.execute("UPDATE events SET turn = ? WHERE id = ?", (one.turn, two.id)))
+        source = {
+            "sessionId": one.thread, "turnId": one.turn, "role": "user", "excerpt": "We deploy on Tuesdays.",
+            "excerptHash": f"sha256:{digest('We deploy on Tuesdays.')}",
+        }  # fmt: skip
+        named = {**source, "seqStart": two.seq, "seqEnd": two.seq}
+        listed = [{"text": "Somewhere it was said.", "source": source}, {"text": "There it was said.", "source": named}]
+        await into(here, given(tmp_path / "holo", fact=listed))
+        rows = await here.store.read(
+            lambda tx: tx.all("SELECT r.text, v.event, v.first FROM evidence v JOIN records r ON r.id = v.record")
+        )
+        assert rows == [("There it was said.", two.id, 16)]
+
+
+async def test_numbers_of_a_history_fit_and_its_reasons_are_none_that_homed_goes_by(tmp_path: Path) -> None:
+    whys = ["hid fact_0011223344556677", "restored", "combined aabbccdd", "hidden away", None, {"sessionId": "s"}]
+    history = [
+        {"revision": 2 * n, "text": f"Was {chr(96 + n) * 3}.", "source": why, "updatedAt": 10.0 * n}
+        for n, why in enumerate(whys, 1)
+    ]
+    many = [{"revision": n, "text": f"Once {n}."} for n in range(1, 60)]
+    listed = [
+        {"text": "The user rows.", "revision": 1, "history": history},
+        {"text": "The user sails.", "revision": 60, "history": many},
+        {
+            "text": "The user dives.",
+            "revision": 10**400,
+            "history": [7, {"revision": -1, "text": "x"}, {"revision": 1}],
+        },
+    ]
+    async with world(tmp_path / "one") as here:
+        await into(here, given(tmp_path / "holo", fact=listed))
+        found = await records(here)
+        kept = await here.store.read(lambda tx: {text: stable.history(tx, one.id) for text, one in found.items()})
+        rows = kept["The user rows."]
+        assert found["The user rows."].revision == 7
+        assert [(one.revision, one.at) for one in rows] == [(n, 10.0 * n) for n in range(6, 0, -1)]
+        assert [one.why for one in rows] == ["import", "import", "hidden away", "import", "import", "import"]
+        assert [one.revision for one in kept["The user sails."]] == list(range(59, 39, -1)), "the newest twenty"
+        assert (found["The user dives."].revision, kept["The user dives."]) == (1, [])
+
+
+async def test_what_did_not_hold_or_is_older_takes_the_place_of_nothing_in_the_same_files(tmp_path: Path) -> None:
+    files: dict[str, list[Any]] = {
+        "fact": [
+            {"id": "l2_1_00000001", "text": "The user lives in Rome.", "createdAt": 10},
+            {"id": "l2_1_00000002", "text": "The user lives in ROME!", "createdAt": 15},
+            {"id": "l2_1_00000003", "text": "The user lives in Oslo.", "createdAt": 20},
+            {"text": "The user lives in Bergen.", "createdAt": 30, "homed": {"status": "archived"}},
+        ],
+        "capsule": [
+            {"title": "The boat", "text": "It is blue now.", "updatedAt": 90, "createdAt": 50},
+            {"title": "The boat", "text": "It is red.", "updatedAt": 80, "createdAt": 60},
+            {"title": "The crew", "text": "Three."},
+            {"title": "The crew", "text": "Four."},
+            {"title": "The boat", "text": "It was sold.", "homed": {"status": "archived"}, "createdAt": 70},
+        ],
+    }
+    async with world(tmp_path / "one") as here:
+        done = await into(here, given(tmp_path / "holo", **files))
+        found = {text: one.status for text, one in (await records(here)).items()}
+        assert found == {
+            "The user lives in Rome.": "superseded", "The user lives in Oslo.": "active",
+            "The user lives in Bergen.": "archived", "It is blue now.": "active", "It was sold.": "archived",
+            "Four.": "active",
+        }  # fmt: skip
+        assert done.refused == {"older than what is here": 1}
+        before = await everything(here)
+        again = await into(here, tmp_path / "holo")
+        assert (again.taken, again.revised, again.known) == ({}, 0, 8)
+        assert await everything(here) == before

@@ -50,8 +50,14 @@ INNER = ("revision", "text", "title", "importance", "tags", "updatedAt", "source
          "observed", "observer", "subject", "object", "relation", "level", "validFrom", "validUntil", "sessionId",
          "turnId", "seqStart", "seqEnd", "role", "excerpt", "excerptHash")  # fmt: skip
 SHAPED = st.dictionaries(st.sampled_from(INNER), ANY, max_size=8)
+SCOPES = ("owner", "guest:telegram:7")
+SAID = ("The user rows.", "The user does not row.", "The user's name is Anna.", "The user's name is Berta.",
+        "Rows a lot.", "The user rows every day.", "用户喜欢划船。", "The user has 7 cats.",
+        "The user has 8 cats.")  # fmt: skip
+OLD = st.lists(st.fixed_dictionaries({"revision": st.integers(1, 4), "text": st.sampled_from(SAID)}), max_size=3)
+SHAPES = ANY | SHAPED | st.lists(SHAPED, max_size=3)
 HOSTILE = st.fixed_dictionaries(
-    {"text": WORDS}, optional={name: ANY | SHAPED | st.lists(SHAPED, max_size=3) for name in NAMES}
+    {"text": WORDS}, optional={name: OLD | SHAPES if name == "history" else SHAPES for name in NAMES}
 )
 RECORDS = st.sampled_from(sorted(KINDS))
 
@@ -131,6 +137,12 @@ def test_the_originals_three_parts_are_a_summary_and_a_long_one_is_shortened() -
         holoread.read(parts, "fact", scope="owner", now=NOW)
 
 
+def test_a_record_was_changed_as_often_as_its_history_shows_at_the_least() -> None:
+    old = {"revision": 4, "text": "was"}
+    found = holoread.read({"text": "is", "revision": 1, "history": [old, 7, {}]}, "fact", scope="owner", now=NOW)
+    assert (found.revision, [one.text for one in found.before]) == (2, ["was"])
+
+
 def test_a_record_is_called_by_what_it_was_called_by() -> None:
     def names(id_: str, record: str = "fact") -> tuple[str, ...]:
         return holoread.names(holoread.read({"id": id_, "text": "a"}, record, scope="owner", now=NOW))
@@ -149,10 +161,6 @@ def test_a_record_is_called_by_what_it_was_called_by() -> None:
 
 # -- into a memory -----------------------------------------------------------------------------------------------------
 
-SCOPES = ("owner", "guest:telegram:7")
-SAID = ("The user rows.", "The user does not row.", "The user's name is Anna.", "The user's name is Berta.",
-        "Rows a lot.", "The user rows every day.", "用户喜欢划船。", "The user has 7 cats.",
-        "The user has 8 cats.")  # fmt: skip
 IDS = (
     "fact_00112233aabbccdd",
     "l2_1_aabbccdd",
@@ -161,7 +169,6 @@ IDS = (
     "summary_00112233aabbccdd",
     "",
 )
-OLD = st.lists(st.fixed_dictionaries({"revision": st.integers(1, 4), "text": st.sampled_from(SAID)}), max_size=3)
 LIKELY = st.fixed_dictionaries(
     {"text": st.sampled_from(SAID), "id": st.sampled_from(IDS)},
     optional={
