@@ -20,6 +20,7 @@ from homed.wire.carried import BITS
 from homed.wire.facilities import FACILITIES
 from homed.wire.fields import Reader
 from homed.wire.methods import CAPABILITIES, CORE
+from homed.wire.rpc import loads
 from homed.wire.schema import problems
 from homed.wire.settings import SETTING_TYPES as SETTING_TYPES
 from homed.wire.settings import SettingSpec as SettingSpec
@@ -199,13 +200,15 @@ def decode_manifest(data: bytes) -> tuple[Manifest | None, tuple[str, ...]]:
     if len(data) > MAX_BYTES:
         return None, (f"{FILE_NAME}: over {MAX_BYTES} bytes",)
     try:
-        value = json.loads(data.decode())
+        text = data.decode()
+        json.loads(text)  # which says where it is wrong
+        value = loads(text)  # what Python alone takes for JSON no model's server would: NaN, half a character
     except UnicodeDecodeError as error:
         return None, (f"{FILE_NAME}: invalid UTF-8 at byte {error.start}",)
     except json.JSONDecodeError as error:
         return None, (f"{FILE_NAME}: line {error.lineno}, column {error.colno}: {error.msg}",)
     except (RecursionError, ValueError) as error:
-        return None, (f"{FILE_NAME}: no usable JSON ({error})",)
+        return None, (f"{FILE_NAME}: no usable JSON ({str(error).removeprefix('no JSON: ')})",)
     return parse_manifest(value)
 
 

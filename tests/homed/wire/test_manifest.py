@@ -155,6 +155,9 @@ def write(folder: Path, data: bytes) -> tuple[str, ...]:
         (b"", "line 1, column 1"),
         (b"[" * 100_000, "no usable JSON"),
         (b"1" * 5000, "no usable JSON"),
+        (b'{"description": "\\ud800"}', "no usable JSON (half a surrogate pair in a string)"),
+        (b'{"tools": [{"parameters": {"default": NaN}}]}', "no usable JSON (NaN is no JSON)"),
+        (b'{"tools": [{"parameters": {"default": 1e999}}]}', "no usable JSON (a number is out of range)"),
         (b" " * ((1 << 20) + 1), "over 1048576 bytes"),
     ],
 )
