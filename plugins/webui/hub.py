@@ -27,6 +27,10 @@ PASSING = DELTAS | {"progress"}
 STANDING = 16
 """Kinds of the daemon's own work whose last progress is kept: a page that opens hears where it is, and not only how it
 goes on, since what was the last of it has no next."""
+UNDER_WAY = 64
+"""Turns whose last progress is kept, for the same reason: a model that loads may say nothing for a minute."""
+PAST = DELTAS | {"agent_llm_chain", "agent_output", "agent_error", "tool_call", "approval", "child"}
+"""Types with which a turn is past where its progress says: a page takes that away for what they show."""
 LISTED = frozenset({"thread", "turn", "raw_input", "approval"})
 """Types that change what a list of threads shows."""
 OWNERS = frozenset({"plugin_state", "system", "progress"})
@@ -117,6 +121,7 @@ class Hub:
         self._ring: deque[Notice] = deque()
         self._ring_size = ring
         self._standing: dict[str, Notice] = {}
+        self._under_way: dict[str, Notice] = {}
         self._queue_size = queue
         self._watchers: list[Watcher] = []
 
@@ -132,16 +137,13 @@ class Hub:
             if len(self._ring) > self._ring_size:
                 self._floor = self._ring.popleft().seq
         elif notice.type == "progress" and not notice.thread:
-            self._stand(notice)
+            _keep_last(self._standing, str(notice.data.get("what")), notice, STANDING)
+        if notice.type == "progress" and notice.thread and notice.turn:
+            _keep_last(self._under_way, notice.turn, notice, UNDER_WAY)
+        elif notice.turn and _is_past(notice):
+            self._under_way.pop(notice.turn, None)
         for watcher in list(self._watchers):
             watcher.offer(notice)
-
-    def _stand(self, notice: Notice) -> None:
-        what = str(notice.data.get("what"))
-        self._standing.pop(what, None)  # so that the newest is last
-        self._standing[what] = notice
-        if len(self._standing) > STANDING:
-            del self._standing[next(iter(self._standing))]
 
     def lost(self, count: int) -> None:
         """This plugin itself was too slow for the kernel: no page can trust its stream any more.
@@ -151,6 +153,7 @@ class Hub:
         self._floor = self._latest = self._latest + count
         self._ring.clear()
         self._standing.clear()
+        self._under_way.clear()
         for watcher in list(self._watchers):
             watcher.overtake()
 
@@ -182,6 +185,14 @@ class Hub:
         known = sorted([*self._ring, *self._standing.values()], key=lambda one: one.seq)
         return [one for one in known if one.seq > after and concerns(one, thread, owner=owner)]
 
+    def progress(self, turn: str, thread: str, *, owner: bool = False) -> Notice | None:
+        """How far ``turn`` of ``thread`` is before its next step says anything, as last told; None if it is past that.
+
+        A page that opens meanwhile cannot have heard it, whatever its cursor, as no history has it.
+        """
+        found = self._under_way.get(turn)
+        return found if found is not None and concerns(found, thread, owner=owner) else None
+
     def close(self) -> None:
         """End every stream."""
         for watcher in list(self._watchers):
@@ -196,3 +207,14 @@ class Hub:
     def watchers(self) -> int:
         """How many pages are watching."""
         return len(self._watchers)
+
+
+def _keep_last(kept: dict[str, Notice], name: str, notice: Notice, most: int) -> None:
+    kept.pop(name, None)  # so that the newest is last
+    kept[name] = notice
+    if len(kept) > most:
+        del kept[next(iter(kept))]
+
+
+def _is_past(notice: Notice) -> bool:
+    return notice.type in PAST or (notice.type == "turn" and notice.data.get("phase") in ("end", "suspended"))

@@ -17,6 +17,7 @@ from homed.errors import Denied, HomedError
 from .context import Data, Site, Who
 from .hub import DELTAS, PASSING, Notice, Watcher
 from .pieces import Op
+from .reading import mapping, string
 from .view import Gap, ThreadView
 
 log = logging.getLogger(__name__)
@@ -104,7 +105,15 @@ class EventStream:
             return self._end(SYNC)
         self._upto = int(history["seq"])
         self._had = min(self._upto, self._site.hub.latest)
-        return self._frames(self._view.resume(history, missed), self._had)
+        return self._frames(self._view.resume(history, missed) + self._waited(history), self._had)
+
+    def _waited(self, history: Data) -> list[Op]:
+        """How far the turn under way is while it has nothing of its step yet: a page shows it beneath all else."""
+        live = mapping(history.get("live"))
+        found = self._site.hub.progress(string(live, "turn"), self._thread, owner=self._who.hears_daemon)
+        if found is None or live.get("text") or live.get("reasoning"):
+            return []  # the hub may be behind the history
+        return self._view.feed(found)
 
     def _missed(self) -> list[Notice] | None:
         return self._site.hub.missed(self._cursor, self._thread, owner=self._who.hears_daemon)

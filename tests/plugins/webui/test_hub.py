@@ -8,7 +8,7 @@ import pytest
 import trio
 import trio.testing
 
-from plugins.webui.hub import STANDING, Hub, Watcher
+from plugins.webui.hub import PAST, STANDING, UNDER_WAY, Hub, Watcher
 
 from .standin import Said
 
@@ -176,3 +176,40 @@ def test_a_page_that_opens_hears_where_the_daemons_work_is_though_its_ring_keeps
     assert len(hub.missed(hub.cursor(1), "t1", owner=True) or ()) == STANDING
     hub.lost(1)
     assert hub.missed(hub.cursor(hub.latest), "t1", owner=True) == []
+
+
+def test_how_far_a_turn_is_before_its_first_word_is_kept_for_who_hears_of_its_thread() -> None:
+    hub = Hub()
+    for seq, done in enumerate([1, 2, 3], start=1):
+        hub.publish(notice(seq, "progress", what="loading", done=done, total=5))
+    for type_, data in (("recall", {}), ("turn", {"phase": "joined"}), ("raw_input", {}), ("thread", {"title": "x"})):
+        hub.publish(notice(hub.latest + 1, type_, **data))
+    found = hub.progress("turn", "t1")
+    assert found is not None
+    assert found.data["done"] == 3
+    assert hub.progress("turn", "t2", owner=True) is None
+    assert hub.progress("turn", "", owner=True) is None
+    assert hub.progress("another", "t1", owner=True) is None
+
+
+@pytest.mark.parametrize(
+    ("type_", "data"),
+    [*((type_, {}) for type_ in sorted(PAST)), ("turn", {"phase": "end"}), ("turn", {"phase": "suspended"})],
+)
+def test_it_is_gone_once_the_turn_is_past_it(type_: str, data: dict[str, str]) -> None:
+    hub = Hub()
+    hub.publish(notice(1, "progress", what="loading", done=1, total=5))
+    hub.publish(Said(2, type_, "t1", "another", data))
+    assert hub.progress("turn", "t1") is not None
+    hub.publish(notice(3, type_, **data))
+    assert hub.progress("turn", "t1") is None
+
+
+def test_what_is_kept_of_turns_has_a_bound_and_goes_when_notices_were_lost() -> None:
+    hub = Hub()
+    for seq in range(1, 3 * UNDER_WAY):
+        hub.publish(Said(seq, "progress", "t1", f"turn{seq}", {"what": "loading"}))
+    kept = [seq for seq in range(1, 3 * UNDER_WAY) if hub.progress(f"turn{seq}", "t1")]
+    assert kept == list(range(2 * UNDER_WAY, 3 * UNDER_WAY))
+    hub.lost(1)
+    assert hub.progress(f"turn{kept[-1]}", "t1") is None

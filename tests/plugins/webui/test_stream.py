@@ -211,6 +211,33 @@ async def test_progress_passes_and_is_not_kept(autojump_clock: trio.testing.Mock
     assert missed == [], "two thousand of them did not push anything out of the ring"
 
 
+@pytest.mark.parametrize("known", ["", "text", "reasoning"])
+async def test_who_joins_after_the_last_progress_of_a_turn_hears_it_unless_its_answer_has_begun(
+    autojump_clock: trio.testing.MockClock, known: str
+) -> None:
+    kernel = StandIn()
+    talk = kernel.open_talk("t")
+    call = {"call": "c1", "step": 0, "tool": "files_read", "plugin": "files", "class": "read", "args": {}}
+    done = {**call, "status": "ok", "result": "", "ms": 1}
+    talk.live = {"turn": "turn1", "input": "in1", "step": 1, "text": "", "reasoning": "", "calls": [done]}
+    kernel.post("progress", talk.id, "turn1", what="loading", done=3, total=5)
+    browser = Browser(site_on(kernel), kernel, talk.id)
+    browser.load()
+    if known:
+        talk.live[known] = "Hello"  # whose delta is still on its way to the hub
+    stream = browser.stream()
+    told = await anext(stream)
+    await stream.aclose()
+    assert (b"event: progress" in told) is (not known)
+    if not known:
+        assert told.index(b"event: progress") > told.index(b"files_read"), "a card takes what stands beneath it away"
+        assert "Loading the model… 60%".encode() in told
+    talk.live = None
+    stream = browser.stream()
+    assert b"event: progress" not in await anext(stream)
+    await stream.aclose()
+
+
 async def test_a_key_that_is_removed_hears_no_more_and_one_without_admin_nothing_of_the_daemon(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
