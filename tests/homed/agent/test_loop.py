@@ -236,3 +236,20 @@ async def test_what_a_model_thought_aloud_is_told_as_a_whole_after_each_call(tmp
         assert agent.of("reasoning") == [{"step": 0, "text": "What do they do?"}]
         await agent.ask("when?", thread=done.thread)
         assert len(agent.of("reasoning")) == 1, "it did not think"
+
+
+async def test_what_goes_wrong_after_the_end_of_a_turn_is_no_second_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: object) -> None:
+        await trio.lowlevel.checkpoint()
+        raise RuntimeError("the window")
+
+    async with running_agent(tmp_path, Setup(model=FakeModel(says("done"), says("again")))) as agent:
+        monkeypatch.setattr(agent.conversations.sinking, "run", broken)
+        done = await agent.ask("hi")
+        await agent.conversations.wait_idle()
+        assert done.state is InputState.ANSWERED
+        assert agent.of("agent_error") == []
+        assert "goes on wrong after its end: the window" in caplog.text
+        assert (await agent.ask("and now?", thread=done.thread)).state is InputState.ANSWERED
