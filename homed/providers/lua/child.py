@@ -24,6 +24,9 @@ SECONDS = 3.0
 MEMORY = 1 << 30
 """Bytes of address space; far above what the states are allowed, for what their limit does not see."""
 
+LOST = b"what the script had kept of this answer is lost: it ran out of memory meanwhile"
+_OF_ANSWERS = frozenset({"chunks", "finish", "whole"})
+
 _READ = 1 << 20
 
 
@@ -52,6 +55,8 @@ class Child:
         self._states: dict[int, State] = {}
         self._asking: dict[int, int] = {}
         """Call → the version it runs in."""
+        self._begun: dict[int, set[int]] = {}
+        """Version → the answers that began in its state: what that kept of them is lost with it."""
 
     def run(self) -> None:
         """Until stdin ends."""
@@ -64,9 +69,11 @@ class Child:
         for version, stream in frame.get("drop", ()):
             if version in self._states:
                 self._states[version].drop(stream)
+                self._begun[version].discard(stream)
         for version in frame.get("unload", ()):
             self._sources.pop(version, None)
             self._states.pop(version, None)
+            self._begun.pop(version, None)
         for id_ in frame.get("leave", ()):
             if (state := self._states.get(self._asking.pop(id_, 0))) is not None:
                 state.leave(id_)
@@ -90,7 +97,7 @@ class Child:
         outcome = self._timed(lambda: state.start(id_, "load", source))
         good = outcome[0] == b"done"
         if good:
-            self._states[version] = state
+            self._states[version], self._begun[version] = state, set()
         if id_ or not good:
             self._told(version, id_, outcome)
         return good
@@ -101,10 +108,15 @@ class Child:
         if state is None and not (version in self._sources and self._fresh(version, 0)):
             self._told(version, id_, (b"fail", b"this version of the script is not loaded", b"", b"", b"[]"))
             return
-        state = self._states[version]
+        state, stream = self._states[version], int(frame["stream"])
+        if kind in _OF_ANSWERS and stream not in self._begun[version]:
+            self._told(version, id_, (b"fail", LOST, b"transient", b"", b"[]"))
+            return
+        if kind == "request":
+            self._begun[version].add(stream)
         # ``whole`` and ``models`` are given text, the others JSON: all of it bytes for Lua.
         given = [_bytes(one) for one in frame["given"]]
-        streams = () if kind == "models" else (int(frame["stream"]),)
+        streams = () if kind == "models" else (stream,)
         self._told(version, id_, self._timed(lambda: state.start(id_, kind, *streams, *given)))
 
     def _resume(self, frame: Mapping[str, Any]) -> None:

@@ -256,6 +256,31 @@ async def test_a_state_that_is_full_is_made_anew(lua: Lua, fake: FakeOpenAI) -> 
     assert (await ask(provider, "go on")).text
 
 
+async def test_an_answer_whose_state_is_lost_breaks_off_and_does_not_go_on_without(lua: Lua, fake: FakeOpenAI) -> None:
+    """Else a call may be made of it whose arguments are gone (A15)."""
+    lua.write(
+        "mine",
+        HELLO + "\nlocal usual = transform_request\nfunction transform_request(r, s)\n"
+        "  local kept = {}\n"
+        "  if r.messages[1].text == 'fill' then for i = 1, 1e9 do kept[i] = ('x'):rep(100000) .. i end end\n"
+        "  return usual(r, s)\nend",
+    )
+    provider, said = lua.provider(source_of(fake), KEY), Said()
+    fake.when("slow", {"say": "abcdefgh" * 20, "delay": 0.05})
+
+    async def fill() -> None:
+        await until(lambda: said.text)
+        with pytest.raises(ProviderError, match="not enough memory"):
+            await ask(provider, "fill")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(fill)
+        with pytest.raises(ProviderError, match="is lost: it ran out of memory") as failed:
+            await ask(provider, "slow", into=said)
+    assert (failed.value.kind, failed.value.partial) == (ErrorKind.TRANSIENT, True)
+    assert (await ask(provider, "go on")).text
+
+
 async def test_a_folder_that_cannot_be_made_fails_the_request_and_nothing_else(
     tmp_path: Path, lua: Lua, fake: FakeOpenAI
 ) -> None:
