@@ -56,10 +56,12 @@ def restore(tx: Tx, record: Record, *, at: float) -> Hidden:
     """
     if record.status not in ("hidden", "archived", "quarantined"):
         raise Conflict(f"{record.shown_id} is not hidden.")
-    along = repeats.taken_along(tx, record) if record.status == "hidden" else []
+    along, held = repeats.taken_along(tx, record) if record.status == "hidden" else ([], [])
     record = quieted(tx, record, at=at)
     if not record.superseded_by:
         rivals.alone(tx, record, record.text)
+    for one, other in held:  # from now on it is hidden with that one, and comes back with it
+        stable.update(tx, one.id, {}, at=other.updated_at)
     for one in (record, *along):
         _lift(tx, one)
         stable.update(tx, one.id, {"status": "superseded" if one.superseded_by else "active"}, at=at)

@@ -122,13 +122,7 @@ def hidden_said(tx: Tx, record: Record) -> list[tuple[Record, str]]:
     it: '' where it says nothing else."""
     if record.record == "fact":
         return []
-    hidden = stable.select(
-        tx,
-        "status = 'hidden' AND scope = ? AND id <> ? AND (id IN (SELECT record FROM members WHERE capsule = ?) OR"
-        " record = 'fact' AND id IN (SELECT v.record FROM evidence v JOIN events e ON e.id = v.event WHERE e.turn IN"
-        f" ({_TURNS}))) ORDER BY seq",
-        (record.scope, record.id, record.id, record.id),
-    )
+    hidden = _hidden_near(tx, record)
     text, found = record.text, []
     for one in hidden:
         said = _said(tx, one)
@@ -140,6 +134,17 @@ def hidden_said(tx: Tx, record: Record) -> list[tuple[Record, str]]:
             found.append((one, left))
             text = left
     return found
+
+
+def _hidden_near(tx: Tx, record: Record) -> list[Record]:
+    """Hidden facts of the turns that it rests on, and hidden records that it is made of."""
+    return stable.select(
+        tx,
+        "status = 'hidden' AND scope = ? AND id <> ? AND (id IN (SELECT record FROM members WHERE capsule = ?) OR"
+        " record = 'fact' AND id IN (SELECT v.record FROM evidence v JOIN events e ON e.id = v.event WHERE e.turn IN"
+        f" ({_TURNS}))) ORDER BY seq",
+        (record.scope, record.id, record.id, record.id),
+    )
 
 
 def says(text: str, said: Sequence[frozenset[str]]) -> bool:
@@ -196,16 +201,26 @@ def _without(text: str, said: Sequence[frozenset[str]]) -> str:
     return text if len(kept) == len(sentences) else "".join(kept).strip()
 
 
-def taken_along(tx: Tx, record: Record) -> list[Record]:
-    """What was hidden with this one, in the same moment, and says nothing that another hidden fact says."""
+def taken_along(tx: Tx, record: Record) -> tuple[list[Record], list[tuple[Record, Record]]]:
+    """What was hidden with this one, in the same moment: that which says nothing that another hidden fact says, and
+    the others, each with such a fact."""
     along = [
         one
         for kind in ("summary", "capsule")
         for one in (*_beside(tx, record, kind, "hidden"), *_members(tx, record, "hidden"))
         if one.updated_at == record.updated_at and one.record == kind
     ]
-    others = [_said(tx, other) for other in _beside(tx, record, "fact", "hidden")]
-    return [one for one in {one.id: one for one in along}.values() if not any(_repeats(one.text, it) for it in others)]
+    free: list[Record] = []
+    held: list[tuple[Record, Record]] = []
+    for one in {one.id: one for one in along}.values():
+        # of the turns of each: a summary or a capsule may be of more than the record is
+        near = (other for other in _hidden_near(tx, one) if other.id != record.id)
+        other = next((other for other in near if _repeats(one.text, _said(tx, other))), None)
+        if other is None:
+            free.append(one)
+        else:
+            held.append((one, other))
+    return free, held
 
 
 def _beside(tx: Tx, record: Record, kind: str, status: str = "active") -> list[Record]:

@@ -72,3 +72,22 @@ def test_what_says_something_else_is_stored_as_it_is(speech: Speech) -> None:
     stored = passed(speech, event, "A trip to Norway in May.", REST)
     assert (stored.made, stored.drops) == (2, {})
     assert [record.revision for record in stable.select(speech.tx, "record <> 'fact'")] == [1, 1]
+
+
+def test_a_summary_of_two_turns_comes_back_when_all_that_it_says_may_be_seen(speech: Speech) -> None:
+    tx = speech.tx
+    said = [speech.say("I keep seven hives of bees."), speech.say("I have a sister in Norway.")]
+    bees, sister = (
+        speech.fact(text, of=event).record
+        for text, event in zip(("The user keeps bees", "The user has a sister"), said, strict=True)
+    )
+    pieces = [piece for event in said if (piece := cooling.remembered(tx, event.turn))]
+    told = Summary("The user keeps bees and has a sister.", "-", "Noted", 5, (), "model", tuple(pieces))
+    store(tx, pieces, Extracted("model", (), (told,)), Keeping(at=speech.at + 5))
+    hiding.hide(tx, speech.record(bees), at=speech.at + 10)
+    hiding.hide(tx, speech.record(sister), at=speech.at + 20)
+    assert texts(tx, "active") == []
+    hiding.restore(tx, speech.record(bees), at=speech.at + 30)
+    assert texts(tx, "active") == []
+    hiding.restore(tx, speech.record(sister), at=speech.at + 40)
+    assert texts(tx, "active") == ["The user keeps bees and has a sister.\n-\nNoted"]
