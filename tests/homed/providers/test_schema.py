@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -50,6 +51,28 @@ def test_references_are_put_in_their_places_and_those_to_themselves_end() -> Non
     assert (made["description"], made["properties"]["name"]) == ("d", {"type": "string"})
     loop = of({"$ref": "#/definitions/x"}, definitions={"x": {"$ref": "#/definitions/x"}})
     assert loop["type"] in ("string", "object")
+
+
+def within_itself(places: int, key: str = "properties") -> dict[str, Any]:
+    """A schema that is in itself in so many places, as those of a language for filters are."""
+    one = {"$ref": "#/$defs/node"}
+    inner: object = {f"p{n}": one for n in range(places)} if key == "properties" else [one] * places
+    node = {"type": "object", "properties": {"v": {"type": "string"}}, key: inner}
+    if key == "properties":
+        node["properties"] = {**inner, "v": {"type": "string"}}  # type: ignore[dict-item]
+    return {"type": "object", "properties": {"a": one}, "$defs": {"node": node}}
+
+
+@pytest.mark.parametrize("key", ["properties", "anyOf", "allOf"])
+@pytest.mark.parametrize("places", [1, 2, 3, 8, 40])
+def test_what_is_within_itself_in_several_places_makes_no_request_of_megabytes(places: int, key: str) -> None:
+    """Three places were ten megabytes with each message, and five were all of homed for minutes."""
+    made = cleaned(within_itself(places, key))
+    assert made is not None
+    check_schema(made, "parameters", top=True)
+    assert len(json.dumps(made)) < 100_000
+    if key == "properties":
+        assert made["properties"]["a"]["properties"]["v"] == {"type": "string"}  # type: ignore[index]
 
 
 def test_a_tool_without_parameters_has_no_schema() -> None:

@@ -24,13 +24,24 @@ local BROKEN_CALL = set("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 -- A JSON Schema in the part of OpenAPI's that Gemini takes: references are put in their places, allOf is merged, const
 -- becomes a list of one, a type that may be null becomes `nullable`; what has no counterpart is left out.
 
-local DEEPEST = 12
+-- Levels, and parts that may be made with as many: what is within itself in several places has more with every level,
+-- and is shown with fewer of them.
+local LEVELS = { { 12, 1000 }, { 6, 1000 }, { 4, 1000 }, { 3, 1000 }, { 2, math.huge } }
+local TOO_MUCH = {}
+local deepest, left
 local KEPT = { "title", "description", "minItems", "maxItems", "minProperties", "maxProperties", "minLength",
   "maxLength", "pattern", "minimum", "maximum" }
 local FORMATS = { string = set("enum", "date-time"), integer = set("int32", "int64"), number = set("float", "double") }
 local TYPES = set("string", "number", "integer", "boolean", "array", "object")
 
 local clean
+
+local function step()
+  left = left - 1
+  if left < 0 then
+    error(TOO_MUCH)
+  end
+end
 
 local function list_of(value)
   return json.is_array(value) and value or {}
@@ -73,9 +84,10 @@ end
 -- With references and allOf put in.
 local function merged(schema, defined, depth)
   local whole = over({}, table_of(schema))
-  if depth >= DEEPEST then
+  if depth >= deepest then
     return whole
   end
+  step()
   local reference, all = whole["$ref"], list_of(whole.allOf)
   whole["$ref"], whole.allOf = nil, nil
   if type(reference) == "string" then
@@ -157,9 +169,10 @@ local function of_type(out, kind, whole, defined, depth)
 end
 
 function clean(schema, defined, depth)
-  if depth >= DEEPEST then
+  if depth >= deepest then
     return { type = "object" }
   end
+  step()
   local whole, out = merged(schema, defined, depth), {}
   for _, key in ipairs(KEPT) do
     out[key] = whole[key]
@@ -186,6 +199,19 @@ function clean(schema, defined, depth)
   end
   out.nullable = nullable or out.nullable
   return out
+end
+
+local function cleaned(schema)
+  local defined = definitions(schema)
+  for _, level in ipairs(LEVELS) do
+    deepest, left = level[1], level[2]
+    local ok, made = pcall(clean, schema, defined, 0)
+    if ok then
+      return made
+    elseif not rawequal(made, TOO_MUCH) then
+      error(made, 0)
+    end
+  end
 end
 
 -- Requests ----------------------------------------------------------------------------------------------------------
@@ -340,7 +366,7 @@ function transform_request(request, source)
   if request.tools then
     local declared = json.array({})
     for _, tool in ipairs(request.tools) do
-      local parameters = clean(tool.parameters, definitions(tool.parameters), 0)
+      local parameters = cleaned(tool.parameters)
       parameters = parameters.properties and parameters or nil
       table.insert(declared, { name = tool.name, description = tool.description, parameters = parameters })
     end

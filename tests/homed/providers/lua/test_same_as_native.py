@@ -29,6 +29,7 @@ from homed.providers.base import (
 from homed.providers.presets import PRESETS
 from homed.providers.shaping import said_by
 from tests.homed.providers.lua.local import InProcess, bundled
+from tests.homed.providers.test_schema import within_itself
 
 SOURCES = {preset.source.name: preset.source for preset in PRESETS}
 
@@ -148,6 +149,17 @@ def test_every_request_is_the_same(pair: tuple[Source, InProcess], data: st.Data
     assert out.url == adapter.pure.url(source)
     mine, theirs = json.loads(out.body), json.loads(adapter.pure.body(source, asked))
     assert _plain(mine) == _plain(theirs)
+
+
+@pytest.mark.parametrize("key", ["properties", "anyOf", "allOf"])
+@pytest.mark.parametrize("places", [1, 2, 3, 5, 9, 60])
+def test_a_schema_that_is_within_itself_is_cut_alike(places: int, key: str) -> None:
+    source = SOURCES["gemini"]
+    asked = ChatRequest((User("hi"),), (ToolSpec("look", "Looks.", within_itself(places, key)),))
+    adapter = native(source.adapter)
+    assert isinstance(adapter, Native)
+    mine, theirs = bundled(source.name).request(source, asked).body, adapter.pure.body(source, asked)
+    assert _plain(json.loads(mine)) == _plain(json.loads(theirs))
 
 
 def _plain(body: Any) -> Any:
