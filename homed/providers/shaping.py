@@ -61,13 +61,14 @@ class CallIds:
         self._nine = nine
         self._given: dict[str, str] = {}
         self._taken: set[str] = set()
+        self._salts: dict[str, int] = {}  # below which all that can be made of an id is taken
 
     def called(self, id_: str) -> str:
         """The id of a call; one more of the same id gets another."""
-        found, salt = self._made(id_, 0), 0
-        while found in self._taken:
+        salt = self._salts.get(id_, 0)
+        while (found := self._made(id_, salt)) in self._taken:
             salt += 1
-            found = self._made(id_, salt)
+        self._salts[id_] = salt + 1
         self._given[id_] = found
         self._taken.add(found)
         return found

@@ -46,6 +46,7 @@ end
 -- they are nine letters and digits.
 function util.ids(nine)
   local given, taken = {}, {}
+  local salts = {} -- below which all that can be made of an id is taken
   local function made(id, salt)
     if nine then
       return salt == 0 and #id == 9 and match(id, "^%w+$") and id or digest(salt .. "/" .. id, 9)
@@ -58,12 +59,13 @@ function util.ids(nine)
   end
   local ids = {}
   function ids.called(id)
-    local found, salt = made(id, 0), 0
+    local salt = salts[id] or 0
+    local found = made(id, salt)
     while taken[found] do
       salt = salt + 1
       found = made(id, salt)
     end
-    given[id], taken[found] = found, true
+    given[id], taken[found], salts[id] = found, true, salt + 1
     return found
   end
   function ids.answered(id)

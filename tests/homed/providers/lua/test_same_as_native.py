@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from typing import Any
 
 import pytest
@@ -160,6 +162,23 @@ def test_a_schema_that_is_within_itself_is_cut_alike(places: int, key: str) -> N
     assert isinstance(adapter, Native)
     mine, theirs = bundled(source.name).request(source, asked).body, adapter.pure.body(source, asked)
     assert _plain(json.loads(mine)) == _plain(json.loads(theirs))
+
+
+@pytest.mark.parametrize("name", ["openai", "mistral", "anthropic"])
+def test_a_long_history_whose_ids_begin_anew_with_each_answer_costs_no_more_for_each(name: str) -> None:
+    """A script is allowed so many instructions: with ids that were looked for from the first of them each time, some
+    hundred calls were too many, and the conversation was over."""
+    source, said = SOURCES[name], list[Message]()
+    for n in range(1500):
+        said += [User(f"{n}"), Assistant("", (ToolCall("call_0", "look", {}),)), ToolResult("call_0", "look", "seen")]
+    asked = ChatRequest((*said, User("and now?")))
+    adapter = native(source.adapter)
+    assert isinstance(adapter, Native)
+    begun = time.process_time()
+    mine, theirs = bundled(name).request(source, asked).body, adapter.pure.body(source, asked)
+    assert time.process_time() - begun < 5
+    for body in (mine, theirs):
+        assert len(set(re.findall(rb'"tool_(?:call|use)_id": ?"([^"]+)"', body))) == 1500
 
 
 def _plain(body: Any) -> Any:
