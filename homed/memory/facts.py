@@ -15,7 +15,7 @@ from homed.errors import InvalidInput, NotFound
 from homed.memory import dedupe, entities, evidence, judge, stable, tombstones
 from homed.memory.blocked import secret_in
 from homed.memory.evidence import Evidence
-from homed.memory.judge import Judged
+from homed.memory.judge import Judged, When
 from homed.memory.newfact import NewFact
 from homed.memory.records import Event
 from homed.memory.relations import FUNCTIONAL, canonical
@@ -76,7 +76,7 @@ def put(
     kept = new.kept
     said = evidence.latest(pieces) or (at if kept is None else kept.created_at)
     if kept is None or kept.status == "active":
-        judged = judge.judge(tx, new, subject, said, pieces, functional, at=at)
+        judged = judge.judge(tx, new, subject, When(said, at), pieces, functional)
     else:
         judged = Judged(said, same=_in_these_words(tx, new, kept.status))
     if kept is not None and kept.status == "active" and judged.same is None and (known := _outlived(tx, new, said)):

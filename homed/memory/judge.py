@@ -55,12 +55,21 @@ def completed(new: NewFact) -> NewFact:
     return replace(new, subject=new.subject or "user", relation=found[0], object=new.object or found[1])
 
 
+@dataclass(frozen=True, slots=True)
+class When:
+    """``said``: when a statement was said; ``now``: what bears a later time was said before the clock was set back, and
+    not after it.  UTC seconds."""
+
+    said: float
+    now: float = math.inf
+
+
 def judge(
-    tx: Tx, new: NewFact, subject: str | None, said: float, pieces: Sequence[tuple[Evidence, Event]],
-    functional: Collection[str], *, at: float = math.inf,
+    tx: Tx, new: NewFact, subject: str | None, when: When, pieces: Sequence[tuple[Evidence, Event]],
+    functional: Collection[str],
 ) -> Judged:  # fmt: skip
-    """Hold ``new`` against what is known.  ``subject``: its entity; ``said``: when it was said, UTC seconds; ``at``:
-    now, and what bears a later time was said before the clock was set back, not after ``new``."""
+    """Hold ``new`` against what is known.  ``subject``: its entity."""
+    said = when.said
     events = {event.id for _, event in pieces}
     found = near(tx, new, subject, events, functional)
     for known in found:
@@ -71,7 +80,7 @@ def judge(
     rivals = [known for known in found if known.status == "active" and _rivals(known, new, subject, functional)]
     rivals = [known for known in rivals if not _apart(tx, known, new, said)]
     verbatim = any(isinstance(piece, Span) for piece, _ in pieces)
-    return _decided(tx, new, rivals, said, verbatim=verbatim, at=at)
+    return _decided(tx, new, rivals, when, verbatim=verbatim)
 
 
 def begins(tx: Tx, record: Record) -> float:
@@ -97,14 +106,15 @@ def said_at(tx: Tx, record: Record) -> float:
     return float(newest) if newest is not None else record.created_at
 
 
-def _decided(tx: Tx, new: NewFact, rivals: Sequence[Record], said: float, *, verbatim: bool, at: float) -> Judged:
+def _decided(tx: Tx, new: NewFact, rivals: Sequence[Record], when: When, *, verbatim: bool) -> Judged:
     """Which of two that can not both hold does: the newer, unless less is to be believed of it."""
+    said = when.said
     if new.untrusted and not all(known.untrusted for known in rivals):
         return Judged(said, conflict="untrusted")
     if not verbatim and new.origin == "auto" and any(_well_founded(tx, known) for known in rivals):
         return Judged(said, conflict="unsupported")
     since = new.valid_from if new.valid_from is not None else said
-    told = [known for known in rivals if known.valid_from is not None or said_at(tx, known) <= at]
+    told = [known for known in rivals if known.valid_from is not None or said_at(tx, known) <= when.now]
     later = [known for known in told if begins(tx, known) > since]
     if later:
         newest = min(later, key=lambda known: begins(tx, known))

@@ -197,13 +197,7 @@ def unmerge(tx: Tx, scope: str, id_: int, *, at: float) -> Entity:
         "UPDATE merged SET kept = ? WHERE kept = ? AND id IN (SELECT value FROM json_each(?))",
         (gone, kept, dumps(data["merged"])),
     )
-    for old, newer, until in data["settled"]:
-        found = stable.get(tx, old)
-        if found is None or (found.status, found.superseded_by) != ("superseded", newer):
-            continue
-        values: dict[str, SqlValue] = {"status": "active", "superseded_by": None, "valid_until": until}
-        if not rivals.of(tx, replace(found, valid_until=until)) and not rivals.twin(tx, found, found.text):
-            stable.update(tx, old, values, at=at)  # else something else was said of it since
+    _unsettle(tx, data["settled"], at)
     tx.execute(
         "UPDATE entities SET mentions = max(0, mentions - ?), type = ?, updated_at = ? WHERE id = ?",
         (data["mentions"], data["kept_type"], at, kept),
@@ -322,6 +316,17 @@ def _settle(tx: Tx, entity: str, moved: Collection[str], at: float) -> list[list
             if older.id == now.id:
                 break
     return done
+
+
+def _unsettle(tx: Tx, settled: Sequence[tuple[str, str, float | None]], at: float) -> None:
+    """What ``_settle`` made history holds again, unless something else was said or decided since."""
+    for old, newer, until in settled:
+        found = stable.get(tx, old)
+        if found is None or (found.status, found.superseded_by) != ("superseded", newer):
+            continue
+        values: dict[str, SqlValue] = {"status": "active", "superseded_by": None, "valid_until": until}
+        if not rivals.of(tx, replace(found, valid_until=until)) and not rivals.twin(tx, found, found.text):
+            stable.update(tx, old, values, at=at)  # else something else was said of it since
 
 
 def _weight(tx: Tx, fact: Record, moved: Collection[str]) -> tuple[bool, bool, float, int]:
