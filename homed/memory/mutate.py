@@ -200,10 +200,15 @@ def _until(tx: Tx, record: Record, newer: Record | None) -> float | None:
 def _part(tx: Tx, kept: Record, gone: Record, at: float) -> None:
     """Take back what ``combine`` brought together; nothing where the two were not combined."""
     joined = "record = ? AND upto = 0 AND at = ? AND event IN (SELECT event FROM evidence WHERE record = ?)"
-    whole = (kept.id, gone.updated_at, gone.id)
     combined = f"{COMBINED} {gone.shown_id}"
-    if not tx.value("SELECT 1 FROM revisions WHERE record = ? AND why = ?", (kept.id, combined)):
+    before = tx.value("SELECT max(at) FROM revisions WHERE record = ? AND why = ?", (kept.id, combined))
+    if before is None:
         return
+    at_once = gone.updated_at
+    if tx.value(f"SELECT 1 FROM evidence WHERE {joined}", (kept.id, at_once, gone.id)) is None:  # changed since
+        since = "SELECT min(at) FROM evidence WHERE record = ? AND upto = 0 AND at > ? AND event IN"
+        at_once = tx.value(f"{since} (SELECT event FROM evidence WHERE record = ?)", (kept.id, before, gone.id))
+    whole = (kept.id, at_once, gone.id)
     stable.revise(
         tx, kept, {"times": max(1, kept.times - gone.times), "cited": max(0, kept.cited - gone.cited)},
         why=f"{PARTED} {gone.shown_id}", at=at,

@@ -219,6 +219,19 @@ class TestCombine:
         assert speech.tx.value("SELECT record FROM citations") == gone.record
         assert [one.why.split()[0] for one in stable.history(speech.tx, keep.record)] == ["parted", "combined"]
 
+    @pytest.mark.parametrize("change", ["edited", "hidden"])
+    def test_it_is_parted_though_the_one_that_went_was_changed_since(self, speech: Speech, change: str) -> None:
+        tx, keep, gone = speech.tx, speech.fact("The train leaves at nine."), speech.fact("Nine is when it leaves.")
+        mutate.combine(tx, speech.record(keep), speech.record(gone), at=speech.at + 5)
+        if change == "edited":
+            mutate.edit(tx, speech.record(gone), Edit(1, importance=9), at=speech.at + 9)
+        else:
+            hiding.hide(tx, speech.record(gone), at=speech.at + 9)
+            hiding.restore(tx, speech.record(gone), at=speech.at + 10)
+        mutate.reinstate(tx, speech.record(gone), at=speech.at + 15)
+        current = "SELECT count(*) FROM evidence WHERE record = ? AND upto = 0"
+        assert tx.value(current, (keep.record,)) == tx.value(current, (gone.record,)) == 1
+
     def test_a_person_decides_that_strangers_said_what_somebody_knows(self, speech: Speech) -> None:
         keep, gone = speech.fact("The train leaves at nine.", untrusted=True), speech.fact("Nine is when it leaves.")
         assert not mutate.combine(speech.tx, speech.record(keep), speech.record(gone), at=9.0).record.untrusted
