@@ -102,7 +102,7 @@ bench: install-dev ## Measure, as ratios within one run (ARGS=--save adds them t
 
 .PHONY: soak
 soak: install-dev ## The long rounds: 10 000 turns, kill -9 a thousand times, many processes at one database
-	@HOMED_TEST_EXAMPLES=300 HOMED_TEST_TURNS=10000 HOMED_TEST_ROUNDS=1000 HOMED_TEST_SECONDS=20 $(PY) -m pytest -n $(WORKERS) -m "kill or soak" $(ARGS)
+	@HOMED_TEST_EXAMPLES=300 HOMED_TEST_TURNS=10000 HOMED_TEST_ROUNDS=1000 HOMED_TEST_SECONDS=20 $(PY) -m pytest -n $(WORKERS) --dist worksteal -m "kill or soak" $(ARGS)
 
 .PHONY: order
 order: install ## Find the kernel's start order and write it to homed/order.py
