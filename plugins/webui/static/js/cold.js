@@ -16,8 +16,9 @@ $("#cold").addEventListener("click", async (event) => {
     await fresh();
     $("#memory").focus();
   } catch (error) {
-    button.disabled = false;
     toast(error.message, "bad");
+  } finally {
+    button.disabled = false;
   }
 });
 

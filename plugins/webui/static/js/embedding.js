@@ -61,6 +61,7 @@ form.addEventListener("submit", (event) => {
 form.elements.embedding.addEventListener("change", choose);
 
 function share(done, total) {
+  $("#refill").dataset.passing = ""; // until the server is asked again, whose words these are written over
   const bar = $("#refill progress");
   bar.max = Math.max(total, 1);
   bar.value = done;

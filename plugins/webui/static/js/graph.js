@@ -252,16 +252,20 @@ for (const button of $$("[data-zoom]")) button.addEventListener("click", () => b
 // -- what is asked ------------------------------------------------------------------------------------------------------
 
 let asked = 0;
+let centre = ""; // what was last asked for: the field may say something that is only half typed
 async function look(center, keep = false) {
   const mine = (asked += 1);
+  centre = center;
   const query = new URLSearchParams({ depth: form.elements.depth.value, ...(center ? { center } : {}) });
   said.className = "quiet";
   said.textContent = "…";
   try {
     const found = await get(`/memory/graph?${query}`);
     if (mine !== asked) return;
+    const had = keep && picture.contains(document.activeElement) ? document.activeElement.closest("[data-node]")?.dataset.node : null;
     leave();
     render(found, keep);
+    if (had) (nodeAt(had) ?? picture).focus({ preventScroll: true });
     said.textContent = word("graph_says", { nodes: shown.nodes.length, edges: shown.edges.length, values: shown.nodes.reduce((sum, node) => sum + node.values.length, 0) });
   } catch (error) {
     if (mine !== asked) return;
@@ -278,6 +282,6 @@ form.addEventListener("submit", (event) => {
 form.elements.depth.addEventListener("change", () => look(form.elements.center.value.trim()));
 new ResizeObserver(() => { if (shown.nodes.length) view.draw(); }).observe(picture);
 
-follow({ again: () => { if (panel.hidden) look(form.elements.center.value.trim(), true); } });
+follow({ again: () => { if (panel.hidden) look(centre, true); } });
 await look(form.elements.center.value.trim());
 ready();

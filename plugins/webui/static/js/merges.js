@@ -26,9 +26,9 @@ home.addEventListener("click", async (event) => {
     toast(word("merges_done"));
   } catch (error) {
     toast(error.message, "bad");
-    button.disabled = false;
   }
   await fresh(); // also after a refusal: somebody else may have decided
+  button.disabled = false;
   $("#memory").focus();
 });
 

@@ -2,6 +2,7 @@
 import { $, $$, ready, toast, word } from "./dom.js";
 import { post } from "./api.js";
 import { ask } from "./dialogs.js";
+import { fresh } from "./fresh.js";
 import { fill, preset, tryOut } from "./source.js";
 import "./shell.js";
 
@@ -22,6 +23,14 @@ function edit(name, button) {
   heading.textContent = word("change", { name });
   form.scrollIntoView({ block: "center" });
   form.elements[kind === "gguf" ? "gguf" : "api_key"].focus();
+}
+
+// What was to be changed is gone.
+function blank() {
+  const form = $("form.source");
+  form.reset();
+  preset(form);
+  heading.textContent = adding;
 }
 
 async function test(name, card) {
@@ -56,7 +65,8 @@ document.addEventListener("click", async (event) => {
     if (button.dataset.do === "test") await test(name, card);
     else {
       await post(`/models/${encodeURIComponent(name)}/${button.dataset.do}`);
-      location.reload();
+      await fresh(); // and not the page anew: a source may be half typed
+      if (button.dataset.do === "remove" && heading.textContent === word("change", { name })) blank();
     }
   } catch (error) {
     $(".result", card).textContent = "";

@@ -1,7 +1,8 @@
 // The plugins page: start, stop, logs; it follows every change of state.
-import { $, $$, dress, make, setHtml, ready, toast, word } from "./dom.js";
+import { $, $$, make, ready, toast, word } from "./dom.js";
 import { ask } from "./dialogs.js";
 import { get, post } from "./api.js";
+import { fresh } from "./fresh.js";
 import { refreshThreads } from "./shell.js";
 import { Live } from "./live.js";
 
@@ -22,60 +23,37 @@ document.addEventListener("click", async (event) => {
     if (last && ["network", ""].includes(error.code)) return gone();
     if (last) live.open();
     toast(error.message, "bad");
+  } finally {
     button.disabled = false;
   }
 });
 
-document.addEventListener("toggle", async (event) => {
-  const name = event.target.dataset?.logs;
-  if (!name || !event.target.open) return;
-  const pre = $("pre", event.target);
-  pre.textContent = "…";
+document.addEventListener("toggle", ({ target }) => { if (target.dataset?.logs && target.open) log(target); }, true);
+
+async function log(details) {
+  const pre = $("pre", details);
+  const atEnd = pre.scrollTop + pre.clientHeight >= pre.scrollHeight - 4;
+  pre.textContent ||= "…";
   try {
-    const { lines } = await get(`/plugins/${encodeURIComponent(name)}/logs`);
-    pre.textContent = lines.join("\n") || word("empty_log");
-    pre.scrollTop = pre.scrollHeight;
+    const { lines } = await get(`/plugins/${encodeURIComponent(details.dataset.logs)}/logs`);
+    const text = lines.join("\n") || word("empty_log");
+    if (text === pre.textContent) return; // somebody may be marking a part of it
+    pre.textContent = text;
+    if (atEnd) pre.scrollTop = pre.scrollHeight;
   } catch (error) {
     pre.textContent = error.message;
   }
-}, true);
+}
 
 function gone() {
   $("#plugins").replaceChildren(make("p", { class: "empty", role: "alert", text: word("gone") }));
 }
 
-// The page as the server renders it now, keeping open what was open.
-let running = false;
-let wanted = false;
 async function refresh() {
-  wanted = true;
-  if (running) return;
-  running = true;
-  try {
-    while (wanted) {
-      wanted = false;
-      const response = await fetch("/plugins", { credentials: "same-origin" });
-      if (response.ok) replace(await response.text());
-    }
-  } catch {
-    toast(word("network"), "bad");
-  } finally {
-    running = false;
-  }
-}
-
-function replace(html) {
-  const open = new Set($$("details[open]").map(place));
-  const box = document.createElement("template");
-  setHtml(box, html);
-  const fresh = $("#plugins", box.content);
-  if (!fresh) return location.reload();
-  $("#plugins").replaceWith(fresh);
-  for (const details of $$("details", fresh)) details.open = open.has(place(details));
-  dress(fresh);
+  if (!(await fresh())) return toast(word("network"), "bad");
   count();
+  return $$("details[data-logs][open]").forEach(log);
 }
-const place = (details) => `${details.closest("[data-name]")?.dataset.name} ${details.className}`;
 
 // A plugin that waits for its next try says how long still.
 function count() {
@@ -92,7 +70,7 @@ const live = new Live({
   cursor: $("#plugins").dataset.cursor, // what came since the page was made is told, too
   onOp: (name) => { if (name === "plugins") refresh(); else if (name === "threads") refreshThreads(); },
   onLine: (up) => { if (up) refresh(); },
-  onSync: () => location.reload(),
+  onSync: () => { refresh(); live.cursor = ""; live.open(); }, // what is typed here stays
   onLogout: () => location.reload(),
 });
 ready();

@@ -28,14 +28,18 @@ document.addEventListener("submit", async (event) => {
   if (JSON.stringify(value) === form.dataset.was) return void (said.textContent = word("threshold_same"));
   said.textContent = "";
   const { key, name, prevents } = form.dataset;
+  const field = form.elements.value;
+  const sent = field.value;
   const reason = await askReason([`${name}: ${JSON.parse(form.dataset.was)} → ${value}`, prevents]);
   if (reason === null) return undefined;
   try {
     await post("/memory/thresholds", { key, value, reason });
     said.className = "";
     said.textContent = word("saved");
+    field.defaultValue = sent; // what stands there is saved, and not what was typed over something else
     await fresh();
   } catch (error) {
+    said.className = "bad";
     said.textContent = error.message;
   }
   return undefined;
