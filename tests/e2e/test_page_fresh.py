@@ -5,8 +5,10 @@ In real Chromium, on a stand-in kernel.
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -296,3 +298,80 @@ def test_the_graph_looks_again_at_what_was_asked_for_and_not_at_what_is_half_typ
     assert "center" not in found.value.url
     expect(page.locator(f'[data-node="{name}"]')).to_be_focused()
     expect(page.locator("[name=center]")).to_have_value("half")
+
+
+TAGS = ("div", "p", "section", "span", "ul", "li", "details", "summary", "button", "label", "form", "b")
+
+
+@dataclass
+class Made:
+    """An element: its tag with what it has, and what is within it."""
+
+    start: str
+    within: list[Made | str]
+
+    def __str__(self) -> str:
+        return f"<{self.start}>{''.join(map(str, self.within))}</{self.start.split()[0]}>"
+
+
+def made_up(chance: random.Random, depth: int = 0) -> Made | str:
+    """Some piece of a page; little choice, so that much of it is the same again, elsewhere or with another content."""
+    if depth == 4 or chance.random() < 0.25:
+        return chance.choice(["a", "b", " ", "", "\n  ", "番茄", "<!-- c -->", "x &amp; y"])
+    which = chance.random()
+    name = f' data-record="{chance.randrange(4)}"' if chance.random() < 0.3 else ""
+    if which < 0.08:
+        return f'<input{name} name="f" value="{chance.randrange(3)}">'
+    if which < 0.16:
+        return f'<input type="checkbox" name="c"{chance.choice(["", " checked"])}>'
+    if which < 0.24:
+        chosen = chance.randrange(3)
+        return Made(
+            f"select{name}", [f'<option value="{n}"{" selected" * (n == chosen)}>{n}</option>' for n in range(3)]
+        )
+    if which < 0.3:
+        return Made(f"textarea{name}", [chance.choice(["", "said", "&lt;b>"])])
+    kind = f' class="{chance.choice("kl")}"' if chance.random() < 0.4 else ""
+    within = [made_up(chance, depth + 1) for _ in range(chance.randrange(5))]
+    return Made(f"{chance.choice(TAGS)}{name}{kind}", within)
+
+
+def altered(chance: random.Random, page: list[Made | str]) -> None:
+    """Somewhere in it something comes, goes, or is something else."""
+    inner = [one for one in page if isinstance(one, Made) and not one.start.startswith(("select", "textarea"))]
+    if inner and chance.random() < 0.7:
+        altered(chance, chance.choice(inner).within)
+    else:
+        at_ = chance.randrange(len(page) + 1)
+        page[at_ : at_ + chance.randrange(3)] = [made_up(chance, 3) for _ in range(chance.randrange(3))]
+
+
+def test_whatever_the_server_says_next_that_is_what_stands_there(visitor: Visitor) -> None:
+    """Three hundred pages of anything, one merged into the other: each is as if it had been loaded."""
+    chance = random.Random(11)
+    said: list[Made | str] = []
+
+    def answer(route: Route) -> None:
+        told = f'<!doctype html><main id="home" data-fresh>{"".join(map(str, said))}</main>'
+        script = "<script type=module>import { fresh } from '/static/js/fresh.js'; window.look = fresh;</script>"
+        route.fulfill(content_type="text/html", body=told + script)
+
+    page = visitor.open("/memory")
+    page.route("**/made-up", answer)
+    page.goto(f"{visitor.url}/made-up")
+    page.wait_for_function("() => window.look")
+    for number in range(300):
+        if number % 5:
+            altered(chance, said)
+        else:
+            said[:] = [made_up(chance) for _ in range(chance.randrange(1, 5))]
+        stands, told = page.evaluate(
+            """async (html) => {
+                const box = document.createElement("template");
+                box.innerHTML = `<main>${html}</main>`;
+                return [await window.look() && document.getElementById("home").innerHTML,
+                        box.content.firstChild.innerHTML];
+            }""",
+            "".join(map(str, said)),
+        )
+        assert stands == re.sub("<!--.*?-->", "", told, flags=re.DOTALL), (number, told)

@@ -11,8 +11,18 @@ function stand(said, live) {
   said.childNodes.forEach((child, at) => stand(child, live.childNodes[at]));
 }
 
+// Comments stand for nothing on the page; with them, what stands between two would be in two pieces.
+function bare(root) {
+  const [walker, found] = [document.createTreeWalker(root, NodeFilter.SHOW_COMMENT), []];
+  while (walker.nextNode()) found.push(walker.currentNode);
+  for (const one of found) one.remove();
+  root.normalize();
+  return root;
+}
+
 // Before any other script dresses the page: what the server told is known only now.
 for (const home of $$("[data-fresh][id]")) {
+  bare(home);
   told.set(home, home.cloneNode(true));
   stand(told.get(home), home);
 }
@@ -45,7 +55,7 @@ async function look() {
   const asked = fetch(location.href, { credentials: "same-origin", headers: { Accept: "text/html" } });
   const html = await asked.then((response) => (response.ok ? response.text() : null)).catch(() => null);
   if (html === null) return false;
-  const page = parsed(html);
+  const page = bare(parsed(html));
   for (const home of told.keys()) {
     const now = page.querySelector(`#${CSS.escape(home.id)}`);
     if (now) put(home, now);
