@@ -69,8 +69,9 @@ async def run(order: Order) -> None:
     host = FakeHost()
 
     async def mark(_: Mapping[str, Any]) -> object:
+        turn = host.invoked()[-1]["context"]["turn"]  # now: two agents may call at once
         await trio.lowlevel.checkpoint()
-        note(folder, "tools.log", host.invoked()[-1]["context"]["turn"])
+        note(folder, "tools.log", turn)
         return "marked"
 
     host.tool("mark", mark)

@@ -118,8 +118,9 @@ async def run(order: Order) -> None:
     host = FakeHost()
 
     async def mark(_: Mapping[str, Any]) -> object:
+        turn = str(host.invoked()[-1]["context"]["turn"])  # now: the next call may be there after a checkpoint
         await trio.lowlevel.checkpoint()
-        note(folder, "tools.log", str(host.invoked()[-1]["context"]["turn"]))
+        note(folder, "tools.log", turn)
         return "marked"
 
     host.tool("mark", mark)
