@@ -209,7 +209,7 @@ class Importing:
             chosen = await ports.store.read(partial(holotake.choose, given=given, taken=taken, at=at))
             for start in range(0, len(chosen), HOLO_ROWS):
                 some = chosen[start : start + HOLO_ROWS]
-                await ports.store.write(partial(holotake.take, given=some, taken=taken, at=at))
+                await ports.store.write(partial(holotake.take, given=some, taken=taken, at=ports.wall()))
                 ports.failpoints.reach("import.taken")
         for start in range(0, len(taken.links), HOLO_ROWS):
             links = taken.links[start : start + HOLO_ROWS]

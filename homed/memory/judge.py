@@ -55,10 +55,15 @@ def completed(new: NewFact) -> NewFact:
     return replace(new, subject=new.subject or "user", relation=found[0], object=new.object or found[1])
 
 
+AHEAD = 600.0
+"""Seconds after "now" at which something may bear its time and be said then all the same: whoever looked at the clock
+may have waited for the store, or have taken a whole file in since."""
+
+
 @dataclass(frozen=True, slots=True)
 class When:
-    """``said``: when a statement was said; ``now``: what bears a later time was said before the clock was set back, and
-    not after it.  UTC seconds."""
+    """``said``: when a statement was said; ``now``: what bears a time well after it (``AHEAD``) was said before the
+    clock was set back, and not after it.  UTC seconds."""
 
     said: float
     now: float = math.inf
@@ -114,7 +119,7 @@ def _decided(tx: Tx, new: NewFact, rivals: Sequence[Record], when: When, *, verb
     if not verbatim and new.origin == "auto" and any(_well_founded(tx, known) for known in rivals):
         return Judged(said, conflict="unsupported")
     since = new.valid_from if new.valid_from is not None else said
-    told = [known for known in rivals if known.valid_from is not None or said_at(tx, known) <= when.now]
+    told = [known for known in rivals if known.valid_from is not None or said_at(tx, known) <= when.now + AHEAD]
     later = [known for known in told if begins(tx, known) > since]
     if later:
         newest = min(later, key=lambda known: begins(tx, known))

@@ -30,3 +30,12 @@ def test_what_begins_in_a_time_to_come_does_not_end_by_what_holds_now(speech: Sp
     )  # fmt: skip
     speech.fact("The user lives in Paris", subject="user", relation="home", object="Paris")
     assert speech.record(soon).status == "active"
+
+
+def test_what_was_said_while_an_older_statement_waited_for_the_store_still_holds(speech: Speech) -> None:
+    old, new = speech.say("I live in Berlin."), speech.say("I live in Paris.")
+    speech.fact("I live in Paris.", of=new, subject="user", relation="home", object="Paris")
+    speech.at -= 5.0  # the pass looked at the clock, and then waited
+    older = speech.fact("I live in Berlin.", of=old, subject="user", relation="home", object="Berlin")
+    assert (older.outcome, older.why) == ("conflict", "older")
+    assert speech.records() == ["I live in Paris."]
