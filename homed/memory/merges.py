@@ -322,8 +322,10 @@ def _unsettle(tx: Tx, settled: Sequence[tuple[str, str, float | None]], at: floa
     """What ``_settle`` made history holds again, unless something else was said or decided since."""
     for old, newer, until in settled:
         found = stable.get(tx, old)
-        if found is None or (found.status, found.superseded_by) != ("superseded", newer):
+        if found is None or found.status != "superseded":
             continue
+        if found.superseded_by != newer and stable.get(tx, newer) is not None:
+            continue  # where that one went, or became one with another, nobody decided about this one
         values: dict[str, SqlValue] = {"status": "active", "superseded_by": None, "valid_until": until}
         if not rivals.of(tx, replace(found, valid_until=until)) and not rivals.twin(tx, found, found.text):
             stable.update(tx, old, values, at=at)  # else something else was said of it since

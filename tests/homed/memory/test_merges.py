@@ -260,3 +260,20 @@ def test_two_that_say_the_same_of_nothing_stay_two(tx: Tx, speech: Speech) -> No
     keep, gone = (entities.must(tx, "owner", name) for name in ("Ana", "Anna"))
     assert merges.merge(tx, "owner", keep.id, gone.id, at=speech.at).duplicates == 0
     assert {first.record, second.record} == {record.id for record in graph.facts_of(tx, "owner", [keep.id])}
+
+
+@pytest.mark.parametrize("way", ["gone", "one"])
+def test_taken_back_a_merge_gives_back_what_gave_way_to_a_fact_that_went_since(speech: Speech, way: str) -> None:
+    old = speech.fact("Ann lives in Berlin", subject="Ann", relation="home", object="Berlin")
+    new = speech.fact("Anna lives in Paris", subject="Anna", relation="home", object="Paris")
+    ann, anna = (str(speech.record(one).subject) for one in (old, new))
+    done = merges.merge(speech.tx, "owner", anna, ann, at=speech.at)
+    assert speech.record(old).status == "superseded"
+    if way == "gone":  # thrown out, or made again of another turn
+        stable.remove(speech.tx, [new.record])
+    else:
+        again = speech.fact("Her home is Paris now, Anna said", subject="Somebody", relation="said", object="it")
+        merges.one(speech.tx, "owner", again.record, new.record, at=speech.at)
+    merges.unmerge(speech.tx, "owner", done.id, at=speech.at)
+    back = speech.record(old)
+    assert (back.status, back.superseded_by, back.valid_until, back.subject) == ("active", None, None, ann)
