@@ -11,6 +11,9 @@ from homed.store.rows import Tx, loads
 SCANNED = 500
 """Events looked through for an entity's names with one read."""
 
+ENDED = 5
+"""Letters of a name from which on any ending of it is it: shorter ones are the beginnings of too many words."""
+
 
 def of_thread(tx: Tx, thread: str) -> list[str]:
     """Some of its events, oldest first; none when none is left."""
@@ -38,8 +41,8 @@ def holding(tx: Tx, *, scope: str, names: Sequence[str], after: int, upto: int) 
     """Events of a page behind ``after``, none behind ``upto``, in which one of these names stands, with what belongs to
     each; and where the page ends, None for the last.
 
-    However it is written (José of one sign or two, in wide letters), and looked for in the text, in what was found in
-    its files, in what the model thought, and in what a tool was asked.
+    However it is written (José of one sign or two, in wide letters), as a word (see ``_stands``), and looked for in
+    the text, in what was found in its files, in what the model thought, and in what a tool was asked.
     """
     rows = tx.all(
         "SELECT seq, id, text, words, data FROM events WHERE scope = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
@@ -54,7 +57,28 @@ def holding(tx: Tx, *, scope: str, names: Sequence[str], after: int, upto: int) 
 def _says(names: Sequence[str], text: str, words: str, data: str) -> bool:
     """``names`` folded."""
     parts = (text, words, *(_told(loads(data)) if data != "{}" else ()))
-    return any(name in plain for plain in map(folded, parts) for name in names)
+    return any(_stands(name, plain) for plain in map(folded, parts) for name in names)
+
+
+def _stands(name: str, plain: str) -> bool:
+    """Whether a name stands there, and not merely its letters within another word (Eva in evaluate, Rom in from).
+
+    Both folded.  A longer one may have any ending.  Scripts without capitals put no blank before or behind a name, or
+    write what belongs to it in one with it: there its letters are enough.
+    """
+    at = plain.find(name)
+    while at >= 0:
+        behind = plain[at + len(name) : at + len(name) + 2]
+        begins = not (_cased(name[:1]) and _cased(plain[at - 1 : at]))
+        ends = len(name) >= ENDED or not _cased(name[-1:]) or not _cased(behind.removeprefix("s")[:1])
+        if begins and ends:
+            return True
+        at = plain.find(name, at + 1)
+    return False
+
+
+def _cased(sign: str) -> bool:
+    return sign.upper() != sign
 
 
 def _told(data: object) -> Iterator[str]:
@@ -63,7 +87,9 @@ def _told(data: object) -> Iterator[str]:
         calls = data.get("calls")
         for one in (data, *(calls if isinstance(calls, list) else ())):
             if isinstance(one, dict):
-                yield from _strings([one.get("args"), one.get("arguments"), one.get("raw"), one.get("reasoning")])
+                for asked in (one.get("args"), one.get("arguments")):  # what its arguments are called nobody said
+                    yield from _strings([*asked.values()] if isinstance(asked, dict) else asked)
+                yield from _strings([one.get("raw"), one.get("reasoning")])
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -81,3 +81,45 @@ def test_what_they_sent_after_the_wish_is_not_meant(speech: Speech) -> None:
     tx.execute("DELETE FROM events")
     forget_peer.remove_inputs(tx, "telegram:1", until=now + DAY / 2, now=now + 2 * DAY)
     assert tx.value("SELECT count(*) FROM inputs WHERE peer = 'telegram:1'") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Shall we evaluate that?", "Eva"),
+        ("Greetings from the sea.", "Rom"),
+        ("The planning annoys.", "Ann"),
+        ("A loan was johannas.", "Anna"),
+        ("Она видела Романа", "Ром"),
+    ],
+)
+def test_the_letters_of_a_short_name_within_another_word_are_nobody(speech: Speech, text: str, name: str) -> None:
+    speech.say(text)
+    assert holding(speech, name) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("evaluate it with Eva", "Eva"),
+        ("that is Evas", "Eva"),
+        ("Eva's cat, @eva_smith", "Eva"),
+        ("我和Eva去了", "Eva"),
+        ("昨天王明来了", "王明"),
+        ("민수는 왔다", "민수"),
+        ("Eva는 왔다", "Eva"),
+        ("ראיתי ולאנה", "לאנה"),
+        ("Tapasin Johannan", "Johanna"),
+        ("Gutenbergs Presse", "Gutenberg"),
+    ],
+)
+def test_a_name_with_an_ending_or_in_a_script_without_blanks_is_one(speech: Speech, text: str, name: str) -> None:
+    said = speech.say(text)
+    assert holding(speech, name) == [said.id]
+
+
+def test_what_an_argument_of_a_tool_is_called_names_nobody_but_what_is_within_does(speech: Speech) -> None:
+    args = {"city": "Mainz", "ages": {"Zorblax": 7}}
+    event = speech.say("sunny", kind=EventKind.TOOL, data={"name": "t", "call_id": "c1", "args": args})
+    assert holding(speech, "City") == []
+    assert holding(speech, "Zorblax") == [event.id]
