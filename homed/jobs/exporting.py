@@ -24,7 +24,7 @@ from homed.clock import WallClock, system_wall_clock
 from homed.errors import Conflict, StorageError
 from homed.failpoints import Failpoints, NoFailpoints
 from homed.jobs import holo
-from homed.memory import portable
+from homed.memory import portable, tombstones
 from homed.memory.portable import TABLES, Carried
 from homed.memory.temporary import is_temporary
 from homed.store import problems
@@ -136,12 +136,12 @@ def _write_lines(ports: ExportPorts, making: Path, target: Path, given: Collecti
         named = portable.BY_NAME["blocks"]
         for row in rows(tx, named, scopes):
             hashes.add(str(row[1]))
-        key = tx.value("SELECT key FROM memory_key")
+        keys = tombstones.key_ids(tx)
     files, missing = _copy_files(ports.media, making, hashes)
     manifest = {
         "format": portable.FORMAT, "version": portable.VERSION, "homed": CORE, "made_at": ports.wall(),
         "scopes": None if given is None else sorted(given), "counts": counts, "sums": sums, "files": files,
-        "key": hashlib.sha256(b"tombstones" + key).hexdigest()[:16] if key else "",
+        "key": ",".join(keys),
     }  # fmt: skip
     with _private(making / MANIFEST) as file:
         file.write(json.dumps(manifest, indent=1) + "\n")

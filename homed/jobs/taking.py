@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 
 from homed.memory import forget, forgets, stable, threads, tombstones
 from homed.memory.portable import BY_NAME, Carried
@@ -19,7 +18,8 @@ Grounds = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where rows come from.  ``key``: of the tombstones there; those of another place say nothing here.
+    """Where rows come from.  ``key``: names the keys of the tombstones there, with commas between; those of another
+    place say nothing here.
 
     ``empty``: nothing was here before, so places in time and layers stay; else what comes is older than what is here,
     and so it is cold.  ``at``: now.
@@ -38,7 +38,7 @@ def take(
     ``grounds``: of the records that these rows are, or are of.
     """
     done: Counter[str] = Counter()
-    if table.name == "tombstones" and source.key != key_id(tx):
+    if table.name == "tombstones" and set(source.key.split(",")).isdisjoint(tombstones.key_ids(tx)):
         return done
     peers = forgotten_peers(tx)
     for row in rows:
@@ -52,12 +52,6 @@ def take(
     if table.name == "events":
         index.catch_up(tx)
     return done
-
-
-def key_id(tx: Tx) -> str:
-    """What names the key of the tombstones here, without telling it."""
-    key = tx.value("SELECT key FROM memory_key")
-    return sha256(b"tombstones" + key).hexdigest()[:16] if key else ""
 
 
 def forgotten_peers(tx: Tx) -> frozenset[str]:

@@ -130,6 +130,26 @@ async def test_back_into_the_same_memory_tombstones_count_and_what_was_forgotten
         assert after == before
 
 
+async def test_tombstones_of_either_house_count_where_a_backup_of_another_was_put_back(tmp_path: Path) -> None:
+    async with filled(tmp_path / "one") as here:
+        await out(here, tmp_path / "before")
+        stones = await here.value("SELECT count(*) FROM tombstones")
+        assert stones != 0
+        # as restoring does: the key of the backup first
+        await here.store.write(
+            lambda tx: tx.execute("UPDATE memory_key SET key = CAST(? || key AS BLOB)", (b"k" * 32,))
+        )
+        await out(here, tmp_path / "since")
+        for name in ("before", "since"):
+            await here.store.write(lambda tx: tx.execute("DELETE FROM tombstones"))
+            await into(here, tmp_path / name)
+            assert await here.value("SELECT count(*) FROM tombstones") == stones, name
+        await here.store.write(lambda tx: tx.execute("DELETE FROM tombstones"))
+        await here.store.write(lambda tx: tx.execute("UPDATE memory_key SET key = substr(key, 33)"))
+        await into(here, tmp_path / "since")  # a house that knows one of the two
+        assert await here.value("SELECT count(*) FROM tombstones") == stones
+
+
 async def test_into_another_memory_what_comes_is_older_and_cold(tmp_path: Path) -> None:
     async with filled(tmp_path / "one") as here:
         await out(here, tmp_path / "out", scopes=["owner"])

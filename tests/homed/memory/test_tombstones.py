@@ -51,3 +51,12 @@ def test_two_houses_have_no_hash_in_common(tx: Tx, db: apsw.Connection) -> None:
     db.execute("DELETE FROM tombstones; DELETE FROM memory_key")
     tombstones.bury(tx, "owner", texts=["Anna lives in Rome."], at=1.0)
     assert not before & set(db.execute("SELECT hash FROM tombstones"))
+
+
+def test_each_key_of_a_house_has_its_own_name(tx: Tx, db: apsw.Connection) -> None:
+    assert tombstones.key_ids(tx) == []
+    tombstones.bury(tx, "owner", texts=["Anna lives in Rome."], at=1.0)
+    [one] = tombstones.key_ids(tx)
+    db.execute("UPDATE memory_key SET key = CAST(?1 || key AS BLOB)", (b"k" * tombstones.KEY,))
+    other, same = tombstones.key_ids(tx)
+    assert same == one != other
