@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from typing import Any
 from homed.errors import Conflict, NotFound
 from homed.memory import alike, dedupe, entities, evidence, judge, rivals, stable
 from homed.memory.entities import Entity
-from homed.memory.normal import bag, jaccard
+from homed.memory.normal import bag, jaccard, normal
 from homed.memory.stable import Record
 from homed.store.rows import SqlValue, Tx, dumps, loads
 
@@ -22,6 +23,11 @@ NEVER_ROUNDS = 20
 
 MERGED_KEPT = 200
 """Merges of a scope that can be taken back; the oldest are forgotten."""
+
+
+_CYRILLIC = re.compile("[а-ё]")
+_Words = tuple[frozenset[str], str]
+"""Of a fact: the words of its text, and its object in normal form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +265,7 @@ def _become_one(tx: Tx, scope: str, entity: str, moved: Collection[str], at: flo
         "scope = ?1 AND record = 'fact' AND status = 'active' AND (subject = ?2 OR object_entity = ?2) ORDER BY seq",
         (scope, entity),
     )
-    words = {fact.id: bag(fact.text) for fact in found}
+    words = {fact.id: (bag(fact.text), normal(fact.object)) for fact in found}
     own: defaultdict[tuple[object, ...], list[Record]] = defaultdict(list)
     for fact in found:
         if fact.id not in moved:
@@ -267,11 +273,12 @@ def _become_one(tx: Tx, scope: str, entity: str, moved: Collection[str], at: flo
     gone = 0
     for fact in found:
         beside = own[_pool(fact)] if fact.id in moved else []
-        known = next((one for one in beside if _same(one, fact, jaccard(words[one.id], words[fact.id]))), None)
+        known = next((one for one in beside if _same(one, fact, words[one.id], words[fact.id])), None)
         if known is not None:
             stays, goes = (known, fact) if known.seq < fact.seq else (fact, known)
-            beside[beside.index(known)] = one(tx, scope, stays.id, goes.id, at=at)
-            words[stays.id] = bag(beside[-1].text) if beside[-1].id == stays.id else words[stays.id]
+            made = one(tx, scope, stays.id, goes.id, at=at)
+            beside[beside.index(known)] = made
+            words[made.id] = (bag(made.text), normal(made.object))
             gone += 1
     return gone
 
@@ -283,15 +290,18 @@ def _pool(fact: Record) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _same(a: Record, b: Record, similarity: float) -> bool:
-    """By the one law, of two of one pool; ``similarity``: of their words, 0..1."""
+def _same(a: Record, b: Record, of_a: _Words, of_b: _Words) -> bool:
+    """By the one law, of two of one pool.  Their words are at hand: each is held against hundreds."""
     if not dedupe.compatible(a.kind, b.kind):
         return False
     if a.key == b.key:
         return True
     if a.relation and a.relation == b.relation and a.object and b.object:
-        return a.object_entity == b.object_entity if a.object_entity else dedupe.same_value(a.object, b.object)
-    return similarity >= dedupe.THRESHOLD and not dedupe.differing(a.text, b.text)
+        if a.object_entity:
+            return a.object_entity == b.object_entity
+        inflected = _CYRILLIC.search(of_a[1]) and _CYRILLIC.search(of_b[1])  # else no two forms of one word are known
+        return of_a[1] == of_b[1] or (inflected is not None and dedupe.same_value(a.object, b.object))
+    return jaccard(of_a[0], of_b[0]) >= dedupe.THRESHOLD and not dedupe.differing(a.text, b.text)
 
 
 def _settle(tx: Tx, entity: str, moved: Collection[str], at: float) -> list[list[object]]:

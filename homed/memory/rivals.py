@@ -20,13 +20,17 @@ def of(tx: Tx, record: Record) -> list[Record]:
     (or the contrary of the same thing), for a time that meets its own.  None for what has no triple."""
     if record.record != "fact" or not (record.subject and record.relation and record.object):
         return []
+    contrary = CONTRARY.get(record.relation, record.relation)
+    own = record.relation if record.relation in FUNCTIONAL else contrary  # of hundreds whom somebody knows none is one
+    if own not in FUNCTIONAL and own == record.relation:
+        return []
     found = stable.select(
         tx,
         "subject = ? AND status = 'active' AND record = 'fact' AND scope = ? AND reach = ? AND project = ?"
         " AND observer = ? AND observed = ? AND id <> ? AND relation IN (?, ?) ORDER BY seq",
         (
             record.subject, record.scope, record.reach, record.project, record.observer, record.observed, record.id,
-            record.relation, CONTRARY.get(record.relation, record.relation),
+            own, contrary,
         ),
     )  # fmt: skip
     return [other for other in found if _apart(record, other) and _meet(record, other)]

@@ -199,9 +199,9 @@ def test_facts_of_their_own_are_not_held_against_each_other(speech: Speech, monk
     held: list[tuple[str, str]] = []
     same = merges._same
 
-    def counted(a: Record, b: Record, similarity: float) -> bool:
+    def counted(a: Record, b: Record, of_a: merges._Words, of_b: merges._Words) -> bool:
         held.append((a.id, b.id))
-        return same(a, b, similarity)
+        return same(a, b, of_a, of_b)
 
     monkeypatch.setattr(merges, "_same", counted)
     keep, gone = (entities.must(tx, "owner", name) for name in ("Johannes Gutenberg", "Johanes Gutenberg"))
@@ -277,3 +277,24 @@ def test_taken_back_a_merge_gives_back_what_gave_way_to_a_fact_that_went_since(s
     merges.unmerge(speech.tx, "owner", done.id, at=speech.at)
     back = speech.record(old)
     assert (back.status, back.superseded_by, back.valid_until, back.subject) == ("active", None, None, ann)
+
+
+def test_values_of_one_relation_are_told_apart_without_reading_each_pair_anew(
+    speech: Speech, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {who: entity(speech.tx, who) for who in ("Johann Gutenberg", "Johannes Gutenberg")}
+    for who, subject in names.items():
+        for number in range(30):
+            text = f"{who} knows printer {number} of {who}"
+            speech.put(text, subject=who, relation="knows", object=f"printer {number} of {who}", origin="manual")
+        assert speech.tx.value("SELECT count(*) FROM records WHERE subject = ?", (subject,)) == 30
+    read: list[str] = []
+
+    def same_value(one: str, other: str) -> bool:
+        read.append(one)
+        return one == other
+
+    monkeypatch.setattr("homed.memory.dedupe.same_value", same_value)
+    done = merges.merge(speech.tx, "owner", *names.values(), at=speech.at)
+    assert (done.facts, done.duplicates) == (30, 0)
+    assert len(read) < 30
