@@ -103,9 +103,12 @@ _ASSIGNMENTS = tuple(
         (rf"(?:{_NAMED})[ \t]{{0,4}}(?::|：|is\b)[ \t]{{0,4}}", rf"{_DIGIT_IN_WORD}{_SPOKEN}{{8,}}+"),
     )
 )
+_OPEN_VALUE = re.compile(rf"({_ANY}(?:\\?[\"'])?[ \t]{{0,4}}[:=][ \t]{{0,4}}\\?[\"'])[^\"'\\\n]*\Z", re.IGNORECASE)
+"""A value in quotes that have not been closed yet."""
 _CHINESE = re.compile(r"((?:密码|口令|密钥|秘钥)(?:是|为|：|:|=){1,2}[ \t]{0,4})(?!\[secret:)" + _SPOKEN + "{4,}")
 _PASSWORD_NAME = re.compile(rf"(?:{_PASSWORD})$", re.IGNORECASE)
 _SECRET_NAME = re.compile(rf"(?:{_PASSWORD}|{_NAMED})$", re.IGNORECASE)
+_ONE_WORD = re.compile(r"[!-~]+")
 _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
@@ -193,8 +196,8 @@ def _redact_assignments(text: str) -> str:
     return "".join([*kept, text[done:]]) if kept else text
 
 
-def _places(text: str, stem: str) -> Iterator[int]:
-    place = text.find(stem)
+def _places(text: str, stem: str, begin: int = 0) -> Iterator[int]:
+    place = text.find(stem, begin)
     while place >= 0:
         yield place
         place = text.find(stem, place + 1)
@@ -221,6 +224,16 @@ def open_key_block(text: str) -> int:
         if end is None:
             return begin.start()
         place = end.end()
+    return -1
+
+
+def open_value(text: str) -> int:
+    """Where a named value in quotes begins, at the end of ``text``, whose closing quote has not come; -1 for none."""
+    line = text.rfind("\n") + 1
+    lowered = text.translate(_ASCII_LOWER)
+    for place in sorted(place for stem in _STEMS for place in _places(lowered, stem, line)):
+        if found := _OPEN_VALUE.match(text, place):
+            return found.end(1)
     return -1
 
 
@@ -289,6 +302,7 @@ class Redactor:
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._known: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
+        self._parted: list[str] = []
         self.know(known)
 
     def know(self, secrets: Iterable[str]) -> None:
@@ -300,6 +314,12 @@ class Redactor:
                 self._known |= {stripped, quote(stripped, safe=""), json.dumps(stripped)[1:-1]}
         longest_first = sorted(self._known, key=lambda s: (-len(s), s))
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._parted = [secret for secret in longest_first if not _ONE_WORD.fullmatch(secret)]
+
+    def begun(self, text: str, end: int) -> int:
+        """Where a known secret of several words, or in another script, may have begun in ``text`` before ``end`` and is
+        not whole there; -1 if none has.  Of one word, whoever streams holds the last word back."""
+        return min((at for secret in self._parted if (at := _begun(text, end, secret)) >= 0), default=-1)
 
     def redact(self, text: str) -> str:
         """The text without known secrets and without what looks like one."""
@@ -313,6 +333,14 @@ class Redactor:
 
     def __repr__(self) -> str:
         return f"Redactor({len(self._known)} known)"
+
+
+def _begun(text: str, end: int, secret: str) -> int:
+    """Where ``secret`` stands in ``text`` across ``end``, as much of it as has come; -1 if it does not."""
+    place = text.find(secret[0], max(0, end - len(secret) + 1), end)
+    while place >= 0 and not secret.startswith(text[place : place + len(secret)]):
+        place = text.find(secret[0], place + 1, end)
+    return place
 
 
 def _walk(value: object, clean: Callable[[str], str], depth: int) -> object:

@@ -1,17 +1,17 @@
 """What is shown of an answer while it streams: without secrets, in few notices, each with the place where it belongs.
 
-``StreamRedactor`` is pure.  A secret may come in pieces, so the last run of characters that a key could consist of is
-held back until something else follows; Chinese, and every finished word, goes out at once.
+``StreamRedactor`` is pure.  A secret may come in pieces, so the last word of ASCII is held back until something else
+follows, and so is what may be the beginning of more: a key block, a named value whose quotes are open, a secret of
+several words that is known here.  Chinese, and every other finished word, goes out at once.
 """
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable
 
 import trio
 
-from homed.redact import open_key_block
+from homed.redact import open_key_block, open_value
 
 BEAT = 0.03
 """Seconds between two notices of one stream: about 33 a second reads as continuous."""
@@ -25,7 +25,10 @@ LONGEST_LINE = 8192
 LONGEST_KEY = 4096
 """Characters without a break that are held back; more than any key has."""
 
-_KEY_CHARACTERS = string.ascii_letters + string.digits + "_-+/=.:@~%&?#!$^*"
+CONTEXT = 256
+"""Characters before the end of so long a line that still are context: what names a secret stands close before it."""
+
+_KEY_CHARACTERS = "".join(map(chr, range(ord("!"), ord("~") + 1)))  # a password may have brackets and commas
 
 
 def _common(a: str, b: str) -> int:
@@ -37,10 +40,14 @@ def _common(a: str, b: str) -> int:
 
 
 class StreamRedactor:
-    """Feed it pieces, take what may be shown.  What it gave can not be taken back: it gives late rather than wrong."""
+    """Feed it pieces, take what may be shown.  What it gave can not be taken back: it gives late rather than wrong.
 
-    def __init__(self, redact: Callable[[str], str]) -> None:
+    ``begun``: where in a text a secret that is known here has begun before a place, and is not whole there; -1 if none.
+    """
+
+    def __init__(self, redact: Callable[[str], str], begun: Callable[[str, int], int] = lambda *_: -1) -> None:
         self._redact = redact
+        self._begun = begun
         self._line = ""
         self._shown = ""
 
@@ -58,8 +65,15 @@ class StreamRedactor:
         # stripped from the end: a search from the left tries every place of a long line, at every piece that comes
         last = self._line[-LONGEST_KEY:]
         safe = len(self._line) - len(last) + len(last.rstrip(_KEY_CHARACTERS))
-        block = open_key_block(self._line)
-        return safe if block < 0 else min(safe, block)
+        while (place := self._open(safe)) < safe:  # before it another may stand
+            safe = place
+        return safe
+
+    def _open(self, safe: int) -> int:
+        """Where something begins before ``safe`` whose end is held back, or has not come; ``safe`` if nothing does."""
+        text = self._line[:safe]
+        found = (open_key_block(text), open_value(text), self._begun(self._line, safe))
+        return min([safe, *(at for at in found if at >= 0)])
 
     def _take(self, safe: int) -> str:
         clean = self._redact(self._line[:safe])
@@ -67,7 +81,7 @@ class StreamRedactor:
         self._shown = clean
         cut = self._line.rfind("\n", 0, safe) + 1
         if not cut and safe > LONGEST_LINE:
-            cut = safe
+            cut = safe - CONTEXT
         if cut:
             self._line = self._line[cut:]
             self._shown = self._redact(self._line[: safe - cut])
@@ -79,10 +93,16 @@ class Coalescer:
     thousand characters takes a millisecond or two, and its pieces may be as many.
 
     ``show(at, text)`` is called with the offset in characters of this stream.  The first piece goes out at once.
+    ``begun``: see ``StreamRedactor``.
     """
 
-    def __init__(self, redact: Callable[[str], str], show: Callable[[int, str], None]) -> None:
-        self._clean = StreamRedactor(redact)
+    def __init__(
+        self,
+        redact: Callable[[str], str],
+        show: Callable[[int, str], None],
+        begun: Callable[[str, int], int] = lambda *_: -1,
+    ) -> None:
+        self._clean = StreamRedactor(redact, begun)
         self._show = show
         self._raw = ""
         self._fed = 0

@@ -144,8 +144,9 @@ class Model:
         Cancelled: the connection is closed, and the turn's ``live`` holds what was shown.
         """
         turn.live.next_step(turn.step)
-        content = Coalescer(self._ports.redactor.redact, lambda at, text: self._show_text(turn, at, text))
-        thought = Coalescer(self._ports.redactor.redact, lambda at, text: self._show_reasoning(turn, at, text))
+        redact, begun = self._ports.redactor.redact, self._ports.redactor.begun
+        content = Coalescer(redact, lambda at, text: self._show_text(turn, at, text), begun)
+        thought = Coalescer(redact, lambda at, text: self._show_reasoning(turn, at, text), begun)
         failed: ProviderError | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(content.beat)

@@ -150,6 +150,10 @@ class RedactorPort(Protocol):
         """The same JSON value without secrets."""
         ...
 
+    def begun(self, text: str, end: int) -> int:
+        """Where a known secret of several words has begun before ``end`` and is not whole there; -1 if none has."""
+        ...
+
 
 class MediaPort(Protocol):
     """Reads attachments for prompts."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homed.agent.deltas import BEAT, BUFFER, Coalescer, StreamRedactor
-from homed.redact import redact
+from homed.redact import Redactor, redact
 
 KEY = "sk-" + "a1b2c3d4" * 4
 
@@ -39,6 +39,59 @@ def test_a_secret_in_pieces_is_never_shown(cuts: list[int], text: str) -> None:
     shown = "".join(stream([*pieces, text[at:]]))
     assert KEY not in shown
     assert KEY[8:20] not in shown
+
+
+KNOWN = Redactor(["correct horse battery 77", "Xy7(kk)9,abc;z", "密钥abc密钥99xx", "multi\nline-secret-99"])
+PLANTED = [
+    (f"k {KEY} e", "a1b2c3d4a1"), ('x = {"password": "tall giraffe zebra 9"} y', "giraffe"),
+    ("see https://bob:pa(ss)wo,rd99@host/x y", "ss)wo"), ("Cookie: sid=abcdef(12)345678; x=1 end", "abcdef(1"),
+    ("password is hun(ter)22,2; ok", "hun("), ("密码是 hunter2222。好", "hunter22"),
+    ("w correct horse battery 77 y", "horse"),
+    ("w correct horse correct horse battery 77 y", "battery"), ("w Xy7(kk)9,abc;z y", "Xy7("),
+    ("w 密钥abc密钥99xx y", "密钥abc"), ("w multi\nline-secret-99 y", "line-secret"),
+]  # fmt: skip
+
+
+@given(
+    planted=st.sampled_from(PLANTED),
+    before=st.sampled_from(["", "好" * 8190 + " ", "好" * 8180 + " ", "word " * 40, 'key="', "correct "]),
+    steps=st.lists(st.tuples(st.integers(1, 9), st.sampled_from(["feed", "flush"])), min_size=1, max_size=40),
+)
+def test_no_planted_secret_is_shown_whatever_the_pieces_and_the_beats(
+    planted: tuple[str, str], before: str, steps: list[tuple[int, str]]
+) -> None:
+    """D6: and all else is shown, once, and in its place."""
+    text, part = planted
+    whole, at, shown = before + text, max(0, len(before) - 9), ""
+
+    def show(place: int, piece: str) -> None:
+        nonlocal shown
+        assert place == len(shown)
+        shown += piece
+
+    async def stream_it() -> None:
+        coalescer = Coalescer(KNOWN.redact, show, KNOWN.begun)
+        begin = at
+        coalescer.feed(whole[:begin])
+        for size, how in steps:
+            coalescer.feed(whole[begin : begin + size])
+            begin += size
+            if how == "flush":
+                coalescer.flush()
+        coalescer.feed(whole[begin:])
+        coalescer.finish()
+
+    trio.run(stream_it)
+    assert part not in shown
+    assert shown == KNOWN.redact(whole)
+
+
+def test_a_long_line_of_beginnings_of_a_secret_costs_no_more_at_its_end() -> None:
+    cleaner = StreamRedactor(KNOWN.redact, KNOWN.begun)
+    begun = time.process_time()
+    shown = "".join(cleaner.feed("correct horse " * 20) for _ in range(200)) + cleaner.finish()
+    assert shown == "correct horse " * 4000
+    assert time.process_time() - begun < 5
 
 
 @pytest.mark.parametrize("kind", ["RSA PRIVATE KEY", "PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
