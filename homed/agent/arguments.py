@@ -78,7 +78,7 @@ def _checked(schema: Mapping[str, object], arguments: Mapping[str, object] | Non
     try:
         found = islice(validator(schema).iter_errors(given), ERRORS)
         errors = sorted(found, key=lambda e: list(map(str, e.absolute_path)))
-    except (UnknownType, Unresolvable, Endless) as error:
+    except (UnknownType, Unresolvable, Endless, RecursionError) as error:
         return Checked({}, refusal("bad_schema", detail=str(error)[:SHOWN], hint="The tool's own schema is wrong."))
     if errors:
         return Checked({}, _refused(errors[0], schema))

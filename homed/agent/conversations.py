@@ -201,7 +201,10 @@ class Conversations:
                 await self._endings.turn(turn, ending)
                 await self._loop.afterwards(turn, ending)
         except Exception as error:
-            known, what = isinstance(error, HomedError), "goes on wrong after its end" if turn.over else "is not stored"
+            known, what = (
+                isinstance(error, HomedError),
+                "went wrong after its end" if turn.over else "could not be stored",
+            )
             log.error("turn %s %s: %s", turn.id, what, error, exc_info=None if known else error)
             if not turn.over:  # else it has its outcome, and nobody is told another one
                 self._endings.unstored(turn, error)

@@ -9,11 +9,13 @@ expressions of Python's (``\\p{L}``), are left to the tool itself; references ar
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+import attrs
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
@@ -22,14 +24,17 @@ from referencing import Registry
 REFERENCES = 20_000
 """References that one check may follow: half a second at the worst, and far more than arguments of a tool take."""
 
-_LENGTHS = (100_000, 3_000, 250, 80)
-"""Characters up to which a pattern is tried that has none, one, two, three quantifiers: some ten million steps."""
+STEPS = 10_000_000
+"""Steps that a pattern may take on one text, as far as they can be told beforehand: a few tenths of a second."""
+_LONGEST, _MOST = 100_000, 3
+"""Characters of a text that any pattern is tried on; quantifiers without an end (or a far one) that it may have."""
+_FEW = 16
+"""Lengths that a quantifier may stand for and still count as so many patterns, and not as one without an end."""
 
 _ESCAPE = re.compile(r"\\[1-9]|\(\?P=")
 _ATOM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _OPENING = re.compile(r"\(\?(?:P?<[A-Za-z_]\w*>|[:=!]|<[=!])")
-_EXACTLY = re.compile(r"(?<!\))\{\d+\}")
-_QUANTIFIER = re.compile(r"(?:[*+?]|\{\d*,\d*\})[?+]?")
+_QUANTIFIER = re.compile(r"[*+?]|\{(\d*)(,?)(\d*)\}")
 _REPEATED = re.compile(r"\)(?:[*+{])")
 
 Errors = Iterator[ValidationError]
@@ -44,7 +49,8 @@ class Endless(Exception):
 def validator(schema: Mapping[str, object]) -> Any:
     """A validator of ``schema``; its ``iter_errors`` raises Endless for one that would not come to an end."""
     # an empty registry: a $ref in a plugin's schema must never make the kernel fetch anything
-    made = _counting() if _has(schema, "$ref", "$dynamicRef") else _Bounded
+    base = _Looser if _has(schema, "patternProperties") else _Bounded
+    made = _counting(base) if _has(schema, "$ref", "$dynamicRef") else base
     return made(schema, registry=Registry())
 
 
@@ -57,11 +63,43 @@ def longest(pattern: str) -> int:
         return 0
     if _ESCAPE.search(pattern):
         return 0
-    plain = _EXACTLY.sub("", _OPENING.sub("(", _ATOM.sub("x", pattern)))
+    plain = _OPENING.sub("(", _ATOM.sub("x", pattern))
     if _REPEATED.search(plain):
         return 0
-    count = len(_QUANTIFIER.findall(plain))
-    return _LENGTHS[count] if count < len(_LENGTHS) else 0
+    free, ways, least = 0, _alternatives(plain), 1
+    for low, high, few in map(_counts, _QUANTIFIER.finditer(plain)):
+        least += low
+        free, ways = (free, ways * (high - low + 1)) if few else (free + 1, ways)
+    if free > _MOST:
+        return 0
+    # of a text of n characters, n ** (f + 1) / (f + 1)! beginnings and ends, for each of the ways, as far as it is long
+    steps = STEPS * math.factorial(free + 1) // (ways * least)
+    return min(_LONGEST, int(steps ** (1 / (free + 1))))
+
+
+def _counts(found: re.Match[str]) -> tuple[int, int, bool]:
+    """How often at the least and at the most what stands before a quantifier may come, and whether these are a few."""
+    match found.group():
+        case "*" | "+":
+            return 0, 0, False
+        case "?":
+            return 0, 1, True
+    low = int(found[1] or 0)
+    high = int(found[3] or 0) if found[2] else low
+    return low, high, high >= low and high - low < _FEW
+
+
+def _alternatives(plain: str) -> int:
+    """In how many ways the alternatives of a pattern can be put together, at the most."""
+    ways, open_ = 1, [1]
+    for character in plain:
+        if character == "(":
+            open_.append(1)
+        elif character == "|":
+            open_[-1] += 1
+        elif character == ")":
+            ways *= open_.pop()
+    return ways * open_[0]
 
 
 def _quick(pattern: object, text: str) -> bool:
@@ -86,9 +124,8 @@ def _by_pattern(keyword: str) -> Callable[..., Errors]:
     return check
 
 
-def _unevaluated(checker: Any, value: object, instance: object, schema: Mapping[str, object]) -> Errors:
-    if not _has(schema, "patternProperties"):  # wherever below, they are looked at
-        yield from _BUILT_IN["unevaluatedProperties"](checker, value, instance, schema)
+def _left(*_: object) -> Errors:
+    yield from ()
 
 
 def _unique(_: Any, wanted: object, instance: object, __: Mapping[str, object]) -> Errors:
@@ -102,13 +139,29 @@ _CHANGED: dict[str, Callable[..., Errors]] = {
     "pattern": _pattern,
     "patternProperties": _by_pattern("patternProperties"),
     "additionalProperties": _by_pattern("additionalProperties"),
-    "unevaluatedProperties": _unevaluated,
     "uniqueItems": _unique,
 }
-_Bounded: Any = _extend(Draft202012Validator, _CHANGED)
 
 
-def _counting() -> Any:
+def _evolve(self: Any, **changes: object) -> Any:
+    """The library's own takes the class from the schema below: one that names its dialect would be checked without any
+    bound."""
+    kept = {one.alias: getattr(self, one.name) for one in attrs.fields(type(self)) if one.init}
+    return type(self)(**{**kept, **changes})
+
+
+def _made(base: Any, changed: Mapping[str, Callable[..., Errors]]) -> Any:
+    made = _extend(base, changed)
+    made.evolve = _evolve
+    return made
+
+
+_Bounded = _made(Draft202012Validator, _CHANGED)
+_Looser = _made(_Bounded, {"unevaluatedProperties": _left})
+"""Where names are given by patterns anywhere: it tries these, too, and each on every name."""
+
+
+def _counting(base: Any) -> Any:
     """The same, made for one check: it counts the references that are followed."""
     followed = 0
 
@@ -122,7 +175,7 @@ def _counting() -> Any:
 
         return check
 
-    return _extend(_Bounded, {name: counted(name) for name in ("$ref", "$dynamicRef")})
+    return _made(base, {name: counted(name) for name in ("$ref", "$dynamicRef")})
 
 
 def _has(schema: object, *keywords: str) -> bool:

@@ -24,7 +24,9 @@ def refused(schema: dict[str, Any], value: object) -> str:
     "pattern",
     [
         r"^[a-z][a-z0-9_-]*$", r"^\d{4}-\d{2}-\d{2}$", r"^[^@\s]+@[^@\s]+\.[a-z]{2,}$", r"^(?:yes|no)$",
-        r"^#[0-9a-f]{6}$", r"^https?://", r"[]x]+", r"^\.\*$",
+        r"^#[0-9a-f]{6}$", r"^https?://", r"[]x]+", r"^\.\*$", r"^\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}$",
+        r"^\+?\d{1,3}[ -]?\d{3}[ -]?\d{4}$", r"^(?:mon|tue|wed|thu|fri|sat|sun)(?: (?:am|pm))?$",
+        r"^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})?)?$",
     ],
 )  # fmt: skip
 def test_what_people_write_is_checked(pattern: str) -> None:
@@ -38,6 +40,8 @@ def test_what_people_write_is_checked(pattern: str) -> None:
         ("^(a+)+$", "a" * 60 + "!"), ("^(a|a)*$", "a" * 60 + "!"), ("^(?:a?){60}a{60}$", "a" * 60),
         ("a?" * 40 + "a" * 40, "a" * 40), ("a*" * 12 + "b", "a" * 500), ("(x+x+)+y", "x" * 60),
         (r"^(.*)\1$", "a" * 90_000), ("^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 60), ("(a{1,9}){1,9}b", "a" * 100),
+        ("[ab]{30000}c", "a" * 90_000), (f"^{'(?:a.|.a)' * 40}b$", "a" * 85), ("a{1,3}" * 40 + "b", "a" * 99),
+        ("a{0,30000}" * 4 + "b", "a" * 90_000), ("a{,3000}b", "a" * 90_000),
     ],
 )  # fmt: skip
 def test_what_would_take_for_ever_is_left_to_the_tool(pattern: str, value: str) -> None:
@@ -45,6 +49,33 @@ def test_what_would_take_for_ever_is_left_to_the_tool(pattern: str, value: str) 
     named = {"type": "object", "properties": {"a": {"patternProperties": {pattern: {"type": "integer"}},
                                                     "additionalProperties": False}}}  # fmt: skip
     assert refused(named, {value: "x"}) == ""
+
+
+@pytest.mark.parametrize(
+    "dialect", ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"]
+)
+def test_a_part_that_names_its_dialect_is_bounded_as_well(dialect: str) -> None:
+    part = {"$schema": dialect, "pattern": "^(a+)+$", "uniqueItems": True}
+    assert refused(taking(**part), "a" * 60 + "!") == ""
+    assert refused({**taking(**{"$ref": "#/$defs/d"}), "$defs": {"d": part}}, "a" * 60 + "!") == ""
+    many: list[object] = [{"a": n} for n in range(50_000)]
+    assert refused(taking(**part), many) == ""
+    assert refused(taking(**part), [*many, {"a": 7}]) == "uniqueItems"
+
+
+def test_what_is_not_evaluated_is_no_way_around() -> None:
+    """Through a reference, to names by a pattern."""
+    schema = {
+        **taking(unevaluatedProperties=False, **{"$ref": "#/$defs/d"}),
+        "$defs": {"d": {"patternProperties": {"^(a+)+$": {}}}},
+    }
+    assert refused(schema, {"a" * 60 + "!": 1}) == ""
+    assert refused(taking(unevaluatedProperties=False, properties={"b": {}}), {"c": 1}) == "unevaluatedProperties"
+
+
+def test_references_in_a_circle_are_the_fault_of_the_schema() -> None:
+    circle = {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}
+    assert refused({**taking(**{"$ref": "#/$defs/a"}), "$defs": circle}, 1) == "bad_schema"
 
 
 def test_a_pattern_is_tried_on_what_it_can_read_in_time_only() -> None:
