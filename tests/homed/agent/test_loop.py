@@ -251,5 +251,5 @@ async def test_what_goes_wrong_after_the_end_of_a_turn_is_no_second_outcome(
         await agent.conversations.wait_idle()
         assert done.state is InputState.ANSWERED
         assert agent.of("agent_error") == []
-        assert "goes on wrong after its end: the window" in caplog.text
+        assert "went wrong after its end: the window" in caplog.text
         assert (await agent.ask("and now?", thread=done.thread)).state is InputState.ANSWERED
