@@ -35,9 +35,10 @@ FAILURES = (
 )  # fmt: skip
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.sampled_from(["你好🌍", "", "\x7f\u2028 "])
-# Whole numbers of 64 bits: Lua has no others, and reads longer ones as floats.
+numbers = st.integers(-(2**63), 2**63 - 1)
+"""Lua has no other whole ones, and reads those as floats."""
 calls = st.builds(
-    Call, st.sampled_from(["look", ""]), st.dictionaries(texts, texts | st.none() | st.integers(-(2**63), 2**63 - 1), max_size=2),
+    Call, st.sampled_from(["look", ""]), st.dictionaries(texts, texts | st.none() | numbers, max_size=2),
     st.sampled_from(["", "call_a", "call_b"]), st.none() | st.sampled_from(["", '{"a":1', "[]", "null"]),
 )  # fmt: skip
 replies = st.builds(
