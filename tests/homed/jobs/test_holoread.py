@@ -62,7 +62,7 @@ HOSTILE = st.fixed_dictionaries(
 RECORDS = st.sampled_from(sorted(KINDS))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(HOSTILE | ANY, RECORDS)
 def test_a_record_is_refused_with_a_word_or_it_fits(one: Any, record: str) -> None:
     try:
@@ -99,7 +99,7 @@ def fits(found: Given) -> bool:
     return not found.scope.startswith("temp:")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.binary(max_size=200) | ANY.map(lambda one: json.dumps(one).encode()))
 def test_a_file_is_a_list_of_records_or_none(text: bytes) -> None:
     try:
