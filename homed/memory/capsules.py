@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from homed.memory import dedupe, evidence, stable, tombstones
+from homed.memory import dedupe, evidence, rivals, stable, tombstones
 from homed.memory.blocked import secret_in
 from homed.memory.evidence import Evidence
 from homed.memory.facts import Put
 from homed.memory.newfact import Kept
 from homed.memory.normal import normal
+from homed.memory.rivals import Pool
 from homed.memory.seen import seen
 from homed.memory.stable import KINDS, LONGEST, Record
 from homed.store.rows import SqlValue, Tx, dumps
@@ -132,13 +133,8 @@ def _said(tx: Tx, known: Record, text: str) -> bool:
 
 def _aside(tx: Tx, new: NewCapsule, text: str, status: str) -> Record | None:
     """A capsule of the same that says it in the same words, and does not hold for the same reason."""
-    found = stable.select(
-        tx,
-        "scope = ? AND key = ? AND record = 'capsule' AND reach = ? AND project = ? AND observer = ? AND observed = ?"
-        " AND status = ? ORDER BY seq LIMIT 1",
-        (new.scope, dedupe.key(text), new.reach, _project(new), new.observer, new.observed, status),
-    )
-    return found[0] if found else None
+    pool = Pool("capsule", new.scope, new.reach, _project(new), new.observer, new.observed)
+    return rivals.in_these_words(tx, pool, text, status)
 
 
 def _insert(tx: Tx, new: NewCapsule, title: str, text: str, at: float) -> str:

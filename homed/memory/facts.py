@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from homed.errors import InvalidInput, NotFound
-from homed.memory import dedupe, entities, evidence, judge, stable, tombstones
+from homed.memory import dedupe, entities, evidence, judge, rivals, stable, tombstones
 from homed.memory.blocked import secret_in
 from homed.memory.evidence import Evidence
 from homed.memory.judge import Judged, When
 from homed.memory.newfact import NewFact
 from homed.memory.records import Event
 from homed.memory.relations import FUNCTIONAL, canonical
+from homed.memory.rivals import Pool
 from homed.memory.seen import seen
 from homed.memory.stable import KINDS, LONGEST, TAGS, Record
 from homed.store.rows import SqlValue, Tx, dumps
@@ -160,13 +161,8 @@ def _unfit(new: NewFact) -> str:
 
 def _in_these_words(tx: Tx, new: NewFact, status: str) -> Record | None:
     """A fact of the same that says it in the same words, and does not hold for the same reason."""
-    found = stable.select(
-        tx,
-        "scope = ? AND key = ? AND record = 'fact' AND reach = ? AND project = ? AND observer = ? AND observed = ?"
-        " AND status = ? ORDER BY seq LIMIT 1",
-        (new.scope, dedupe.key(new.text), new.reach, new.project, new.observer, new.observed, status),
-    )
-    return found[0] if found else None
+    pool = Pool("fact", new.scope, new.reach, new.project, new.observer, new.observed)
+    return rivals.in_these_words(tx, pool, new.text, status)
 
 
 def _outlived(tx: Tx, new: NewFact, said: float) -> str:

@@ -6,6 +6,7 @@ Narrower than what the law holds new statements against: a person decided, so on
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from homed.errors import Conflict
 from homed.memory import dedupe, stable
@@ -44,18 +45,32 @@ def settle(tx: Tx, record: Record, *, at: float) -> list[str]:
     return gone
 
 
-def twin(tx: Tx, record: Record, text: str) -> Record | None:
-    """Another active one of the same pool that says ``text`` in the same words."""
+class Pool(NamedTuple):
+    """Whose records are held against one another: of one kind, in one scope, of one reach, by and about the same."""
+
+    record: str
+    scope: str
+    reach: str
+    project: str
+    observer: str
+    observed: str
+
+
+def in_these_words(tx: Tx, pool: Pool, text: str, status: str, *, but: str = "") -> Record | None:
+    """The first of a pool that says ``text`` in the same words and has this status; not the one of the id ``but``."""
     found = stable.select(
         tx,
-        "scope = ? AND key = ? AND record = ? AND status = 'active' AND reach = ? AND project = ? AND observer = ?"
-        " AND observed = ? AND id <> ? LIMIT 1",
-        (
-            record.scope, key(text), record.record, record.reach, record.project, record.observer, record.observed,
-            record.id,
-        ),
-    )  # fmt: skip
+        "record = ? AND scope = ? AND reach = ? AND project = ? AND observer = ? AND observed = ? AND key = ?"
+        " AND status = ? AND id <> ? ORDER BY seq LIMIT 1",
+        (*pool, key(text), status, but),
+    )
     return found[0] if found else None
+
+
+def twin(tx: Tx, record: Record, text: str) -> Record | None:
+    """Another active one of the same pool that says ``text`` in the same words."""
+    pool = Pool(record.record, record.scope, record.reach, record.project, record.observer, record.observed)
+    return in_these_words(tx, pool, text, "active", but=record.id)
 
 
 def alone(tx: Tx, record: Record, text: str) -> None:
