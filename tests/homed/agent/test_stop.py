@@ -119,13 +119,19 @@ async def test_of_a_call_that_had_not_begun_it_is_said_that_it_did_not_run(tmp_p
         assert set(shown.values()) <= set(got)
 
 
-async def test_stop_while_a_question_is_open_withdraws_it(tmp_path: Path) -> None:
+def one_that_asks() -> Setup:
+    """A model that calls a tool which is asked about first, and which must not run."""
+
     async def write(_: Mapping[str, Any]) -> object:
         pytest.fail("must not run")
 
     host = FakeHost()
     host.tool("write", write, tool_class="write")
-    async with running_agent(tmp_path, Setup(model=FakeModel(calls(("write", "{}"))), host=host)) as agent:
+    return Setup(model=FakeModel(calls(("write", "{}"))), host=host)
+
+
+async def test_stop_while_a_question_is_open_withdraws_it(tmp_path: Path) -> None:
+    async with running_agent(tmp_path, one_that_asks()) as agent:
         receipt = await agent.conversations.inject(OWNER, message("go", can_ask=True))
         await agent.until(lambda: agent.of("approval"))
         await agent.conversations.stop(OWNER, receipt.thread.id)
@@ -136,12 +142,7 @@ async def test_stop_while_a_question_is_open_withdraws_it(tmp_path: Path) -> Non
 
 
 async def test_a_stop_that_comes_with_a_yes_keeps_the_call_from_being_made(tmp_path: Path) -> None:
-    async def write(_: Mapping[str, Any]) -> object:
-        pytest.fail("must not run")
-
-    host = FakeHost()
-    host.tool("write", write, tool_class="write")
-    async with running_agent(tmp_path, Setup(model=FakeModel(calls(("write", "{}"))), host=host)) as agent:
+    async with running_agent(tmp_path, one_that_asks()) as agent:
         receipt = await agent.conversations.inject(OWNER, message("go", can_ask=True))
         await agent.until(lambda: agent.conversations.approvals(OWNER))
         (asked,) = agent.conversations.approvals(OWNER)

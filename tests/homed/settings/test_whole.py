@@ -18,7 +18,7 @@ from homed.errors import StorageError, TimedOut
 from homed.settings.apart import live
 from homed.settings.commit import COMMIT_LIMIT
 from homed.settings.registry import open_settings
-from homed.store.db import open_store
+from homed.store.db import Store, open_store
 from tests.homed.settings.test_history import BROKEN, GOOD, KEY, OTHER, House, house
 
 SECRET = Definition("plugin.x.password", "password", "", "Password.")
@@ -135,6 +135,18 @@ async def test_nobody_sees_a_source_with_the_key_of_another(tmp_path: Path) -> N
     assert pairs == {("good-model", KEY), ("broken-model", OTHER)}
 
 
+def slow(store: Store, clock: trio.testing.MockClock, *, stored: bool) -> Any:
+    """A store whose write does not come back in time; ``stored``: though it was made."""
+
+    async def hangs(fn: Any) -> None:
+        if stored:
+            await store.write(fn)
+        clock.jump(COMMIT_LIMIT + 1)
+        await trio.sleep_forever()
+
+    return type("Slow", (), {"write": staticmethod(hangs), "read": store.read})()
+
+
 @pytest.mark.parametrize("stored", [False, True])
 async def test_what_came_of_a_change_that_took_too_long_is_found_out_before_the_next(
     tmp_path: Path, mock_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch, *, stored: bool
@@ -143,16 +155,8 @@ async def test_what_came_of_a_change_that_took_too_long_is_found_out_before_the_
     async with open_store(tmp_path / "d.db") as store, open_settings(store, {}, secrets) as settings:
         settings.define([SECRET])
         await settings.change({SECRET.key: "the-old-one-1", MAX_TOOL_TURNS: 5})
-
-        async def hangs(fn: Any) -> None:
-            if stored:
-                await store.write(fn)
-            mock_clock.jump(COMMIT_LIMIT + 1)
-            await trio.sleep_forever()
-
-        slow = type("Slow", (), {"write": staticmethod(hangs), "read": store.read})()
         with monkeypatch.context() as patched:
-            patched.setattr(settings._change, "_store", slow)
+            patched.setattr(settings._change, "_store", slow(store, mock_clock, stored=stored))
             with pytest.raises(TimedOut):
                 await settings.change({SECRET.key: "the-new-one-1", MAX_TOOL_TURNS: 6})
         assert (settings.str(SECRET.key), settings.int(MAX_TOOL_TURNS)) == ("the-old-one-1", 5)
@@ -171,15 +175,8 @@ async def test_also_of_one_that_had_no_secret_in_it(
     """Else what is stored holds from the next start on, without a word, and another value until then."""
     secrets = Secrets(tmp_path / "secrets.json")
     async with open_store(tmp_path / "d.db") as store, open_settings(store, {}, secrets) as settings:
-
-        async def hangs(fn: Any) -> None:
-            await store.write(fn)
-            mock_clock.jump(COMMIT_LIMIT + 1)
-            await trio.sleep_forever()
-
-        slow = type("Slow", (), {"write": staticmethod(hangs), "read": store.read})()
         with monkeypatch.context() as patched:
-            patched.setattr(settings._change, "_store", slow)
+            patched.setattr(settings._change, "_store", slow(store, mock_clock, stored=True))
             with pytest.raises(TimedOut):
                 await settings.set(MAX_TOOL_TURNS, 6)
         with settings.watch(MAX_TOOL_TURNS) as seen:
