@@ -17,9 +17,7 @@ from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
 from homed.errors import InvalidInput
 from tests.e2e.conftest import Served, Visitor, at, caught
 from tests.plugins.webui.standin import StandIn
-from tests.plugins.webui.standin_ledger import furnish_ledger
-from tests.plugins.webui.standin_records import furnished_records
-from tests.plugins.webui.standin_rich import rich, small
+from tests.plugins.webui.standin_rich import remembering, small
 
 pytestmark = [pytest.mark.chromium, pytest.mark.slow]
 
@@ -32,10 +30,7 @@ LOOK = "import('/static/js/fresh.js').then((module) => module.fresh())"
 
 @pytest.fixture
 def served() -> Iterator[Served]:
-    kernel = rich(StandIn(small))
-    furnished_records(kernel)
-    furnish_ledger(kernel)
-    with Served(kernel) as running:
+    with Served(remembering(StandIn(small))) as running:
         yield running
 
 

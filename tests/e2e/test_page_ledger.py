@@ -15,19 +15,14 @@ from playwright.sync_api import Browser, Route, expect
 
 from tests.e2e.conftest import Served, Visitor, at, caught, ready
 from tests.plugins.webui.standin import StandIn
-from tests.plugins.webui.standin_ledger import furnish_ledger
-from tests.plugins.webui.standin_records import furnished_records
-from tests.plugins.webui.standin_rich import rich, small
+from tests.plugins.webui.standin_rich import remembering, small
 
 pytestmark = [pytest.mark.chromium, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    kernel = rich(StandIn(small))
-    furnished_records(kernel)
-    furnish_ledger(kernel)
-    with Served(kernel) as running:
+    with Served(remembering(StandIn(small))) as running:
         yield running
 
 

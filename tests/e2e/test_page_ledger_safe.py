@@ -12,8 +12,8 @@ from tests.e2e.conftest import Served, at
 from tests.e2e.test_page_safe import BAD, INTRUDERS, LOOKS, OUTSIDE, faults
 from tests.plugins.webui.standin import StandIn
 from tests.plugins.webui.standin_ledger import edge, furnish_ledger, injection, line
-from tests.plugins.webui.standin_records import furnished_records, record, said
-from tests.plugins.webui.standin_rich import rich, small
+from tests.plugins.webui.standin_records import record, said
+from tests.plugins.webui.standin_rich import remembering, rich, small
 
 pytestmark = [pytest.mark.chromium, pytest.mark.slow]
 
@@ -26,9 +26,7 @@ OURS = INTRUDERS.replace("form[action]", "form[action]:not([action='/memory/inje
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    kernel = rich(StandIn(small))
-    furnished_records(kernel)
-    furnish_ledger(kernel)
+    kernel = remembering(StandIn(small))
     talk = next(talk for talk in kernel.talks.values() if talk.title.startswith("Garden plan for"))
     talk.written.append({"turn": "ta", "state": "told", "records": {"summary": ["summary_00000000bbbb0001"]}})
     talk.recalls[0] |= {"facts": ["fact_000000009f3c1a7b"], "counts": {"fact": 1}}

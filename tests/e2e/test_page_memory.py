@@ -11,19 +11,15 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import Served, Visitor, at, ready
 from tests.plugins.webui.standin import OWNER, StandIn, Turn
-from tests.plugins.webui.standin_ledger import AUTUMN, BED, MEI, PROFILE, furnish_ledger
-from tests.plugins.webui.standin_records import furnished_records
-from tests.plugins.webui.standin_rich import CHINESE, rich, small
+from tests.plugins.webui.standin_ledger import AUTUMN, BED, MEI, PROFILE
+from tests.plugins.webui.standin_rich import CHINESE, remembering, small
 
 pytestmark = [pytest.mark.chromium, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    kernel = rich(StandIn(script))
-    furnished_records(kernel)
-    furnish_ledger(kernel)
-    with Served(kernel) as running:
+    with Served(remembering(StandIn(script))) as running:
         yield running
 
 

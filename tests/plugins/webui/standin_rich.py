@@ -14,7 +14,9 @@ from typing import Any
 import trio
 
 from .standin import ANSWER, OWNER, Asked, StandIn, Talk, Turn, furnished, serve, show
+from .standin_ledger import furnish_ledger
 from .standin_memory import FAR
+from .standin_records import furnished_records
 
 CHINESE = """可以。南边的苗床长 **2.4 米**，按每株 45 厘米算，能种 5 株：
 
@@ -148,6 +150,14 @@ def rich(kernel: StandIn) -> StandIn:
     for plugin in kernel.plugins:
         for crash in plugin["crashes"]:
             crash["pending"] = ["timer_list (call 4f2a)"]
+    return kernel
+
+
+def remembering(kernel: StandIn) -> StandIn:
+    """The same with records, and with what the ledger, the graph, the health check and thresholds show."""
+    rich(kernel)
+    furnished_records(kernel)
+    furnish_ledger(kernel)
     return kernel
 
 
